@@ -29,13 +29,13 @@ def auto_map(
         return predicated(spatial(), workers=workers)
     fastest = ranked[-1]
     unit = tuple(vector if dimension == fastest else 1 for dimension in range(len(shape)))
-    groups = [-(-extent // width) for extent, width in zip(shape, unit)]
+    groups = [-(-extent // width) for extent, width in zip(shape, unit, strict=True)]
     exact = shape[fastest] % vector == 0 and prod(groups) % workers == 0
     if not exact and not predicate:
         raise _uneven(shape, workers, vector, shape[fastest], prod(groups))
 
     across = (_even if exact else _filled)(groups, workers, ranked)
-    steps = [-(-count // share) for count, share in zip(groups, across)]
+    steps = [-(-count // share) for count, share in zip(groups, across, strict=True)]
     mapping = repeat(*steps, order=order) * spatial(*across, order=order)
     if vector > 1:
         mapping = mapping * repeat(*unit)
