@@ -6,6 +6,7 @@ Results of floating-point operations are never changed, not in one bit.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from hidet.errors import BadArgument
@@ -56,22 +57,28 @@ def simplify_expression(e: Expr, bounds: Bounds | None = None) -> Expr:
 
 
 class Algebra:
-    """Simplifies expressions at one place of a program."""
+    """Simplifies expressions at one place of a program, where `values` stand for variables."""
 
-    def __init__(self, bounds: Bounds, order: dict[Expr, int] | None = None) -> None:
+    def __init__(
+        self,
+        bounds: Bounds,
+        order: dict[Expr, int] | None = None,
+        values: Mapping[Expr, Expr] | None = None,
+    ) -> None:
         self.bounds = bounds
         self.terms = Terms(order)
+        self.values: Mapping[Expr, Expr] = {} if values is None else values
         self.done: dict[Expr, Expr] = {}
 
     def inner(self, bounds: Bounds) -> Algebra:
         """The algebra of a place where more is known."""
-        return Algebra(bounds, self.terms.order)
+        return Algebra(bounds, self.terms.order, self.values)
 
     def simplify(self, e: Expr) -> Expr:
         """`e` in its simplest form, operands first."""
         found = self.done.get(e)
         if found is None:
-            found = self.top(self.operands(e))
+            found = self.values[e] if e in self.values else self.top(self.operands(e))
             self.done[e] = found
             self.done[found] = found
         return found

@@ -52,8 +52,8 @@ class Scoped:
         yield s.map_children(self.child)
 
     def child(self, e: Expr) -> Expr:
-        """An operand of a statement: variables that are assigned stay."""
-        return e if isinstance(e, Var) else self.expression(e)
+        """An operand of a statement."""
+        return self.expression(e)
 
     def body(self, body: Body) -> Body:
         """What becomes of a list of statements; each knows what the ones before it imply."""
@@ -152,9 +152,11 @@ def kernel_bounds(kernel: Kernel) -> Bounds:
                 bounds = bounds.bind(count, exactly(int(size.value)))
                 bounds = bounds.bind(number, Range(0, int(size.value) - 1))
             elif size.dtype.is_integer:
-                bounds = bounds.assume(Less(number, size) if size.dtype is number.dtype else Not(
-                    Less(size, number.cast(size.dtype))
-                ))
+                bounds = bounds.assume(
+                    Less(number, size)
+                    if size.dtype is number.dtype
+                    else Not(Less(size, number.cast(size.dtype)))
+                )
             if not isinstance(size, Const):
                 bounds = bounds.assume(Less(number, count))
     return bounds

@@ -8,7 +8,7 @@ from typing import Any
 from hidet.ir.expr import Const, Expr, Var, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.node import Node
-from hidet.ir.stmt import Body, Declare, For, ForTasks, If, LoopKind, Stmt
+from hidet.ir.stmt import Body, For, ForTasks, If, LoopKind
 from hidet.ir.walk import rebuild_body, substitute_body
 from hidet.passes.base import kernel_pass, with_body
 from hidet.types import i32
@@ -33,25 +33,17 @@ def unfold(node: Node) -> Any:
     mapping = node.mapping
     extents, index = mapping.loops(node.worker)
     counters = tuple(Var(f"r{k}" if len(extents) > 1 else "r", i32) for k in range(len(extents)))
-    tasks: tuple[Expr, ...] = tuple(map(wrap, index(counters)))
-    body = placed(node, tasks)
-    turns = math.prod(extents)
-    kind = LoopKind.UNROLL if turns <= UNROLLED else LoopKind.SERIAL
+    task: tuple[Expr, ...] = tuple(map(wrap, index(counters)))
+    body: Body = substitute_body(node.body, dict(zip(node.vars, task, strict=True)))
+    body = guarded(mapping.inside(task), body, node)
+    kind = LoopKind.UNROLL if math.prod(extents) <= UNROLLED else LoopKind.SERIAL
     for counter, extent in reversed(list(zip(counters, extents, strict=True))):
         body = (For(counter, Const(int(extent), i32), body, kind, node.place),)
-    active = mapping.active(node.worker)
-    if active is None:
+    return guarded(mapping.active(node.worker), body, node)
+
+
+def guarded(condition: Any, body: Body, node: ForTasks) -> Body:
+    """`body` where `condition` holds; None always holds."""
+    if condition is None or condition is True:
         return body
-    return (If(active, body, (), node.place),)
-
-
-def placed(node: ForTasks, tasks: tuple[Expr, ...]) -> Body:
-    """The body with task indices in place of its variables; long ones are computed once."""
-    declared: list[Stmt] = []
-    values: dict[Var, Expr] = {}
-    for var, task in zip(node.vars, tasks, strict=True):
-        if isinstance(task, Var | Const):
-            values[var] = task
-        else:
-            declared.append(Declare(var, task, node.place))
-    return (*declared, *substitute_body(node.body, values))
+    return (If(wrap(condition), body, (), node.place),)
