@@ -218,27 +218,30 @@ class Algebra:
         match e:
             case Add() | Sub() | Mul() | Negate():
                 return self.sum(e)
-            case ShiftLeft(a, Const(count)) if 0 <= count < e.dtype.bits - 1:
-                return self.sum(Mul(a, constant(1 << int(count), e.dtype)))
-            case ShiftRight(a, Const(count)) if 0 <= count < e.dtype.bits - 1:
-                return self.divided(a, constant(1 << int(count), e.dtype))
-            case FloorDiv(a, b):
+            case FloorDiv(a, b) | TruncDiv(a, b) if self.rounds_down(e):
                 return self.divided(a, b)
-            case FloorMod(a, b):
-                return self.remainder(a, b)
-            case TruncDiv(a, b) if self.unsigned(a, b):
-                return self.divided(a, b)
-            case TruncMod(a, b) if self.unsigned(a, b):
+            case FloorMod(a, b) | TruncMod(a, b) if self.rounds_down(e):
                 return self.remainder(a, b)
             case Minimum(a, b) | Maximum(a, b):
                 answer = self.bounds.known(LessEqual(a, b))
                 if answer is not None:
                     return a if answer is isinstance(e, Minimum) else b
+        return self.shifted(e)
+
+    def shifted(self, e: Expr) -> Expr:
+        """A shift by a constant is a multiple or a quotient."""
+        match e:
+            case ShiftLeft(a, Const(count)) if 0 <= count < e.dtype.bits - 1:
+                return self.sum(Mul(a, constant(1 << int(count), e.dtype)))
+            case ShiftRight(a, Const(count)) if 0 <= count < e.dtype.bits - 1:
+                return self.divided(a, constant(1 << int(count), e.dtype))
         return e
 
-    def unsigned(self, a: Expr, b: Expr) -> bool:
-        """Whether neither operand is negative, so that rounding down is rounding toward zero."""
-        return self.bounds.range(a).least >= 0 and self.bounds.range(b).least >= 0
+    def rounds_down(self, e: Binary) -> bool:
+        """Whether a division rounds down: it says so, or neither operand is negative."""
+        if isinstance(e, FloorDiv | FloorMod):
+            return True
+        return self.bounds.range(e.a).least >= 0 and self.bounds.range(e.b).least >= 0
 
     def sum(self, e: Expr) -> Expr:
         """A sum, difference or multiple: terms collected, quotients and remainders joined."""
@@ -414,7 +417,7 @@ def narrow(e: Expr) -> Expr:
 
 
 def floating(e: Any) -> Any:
-    """An operation on floats: exact folding of constants, and x*1, x/1, x-0, which change no bit."""
+    """An operation on floats: exact folding, and x*1, x/1, x-0, which change no bit."""
     match e:
         case Binary(Const(), Const()) if type(e) in FOLDABLE and e.dtype.is_float:
             return fold(e) if e.dtype.name != "tfloat32" else e

@@ -35,7 +35,7 @@ from hidet.ir.stmt import (
     Store,
     While,
 )
-from hidet.ir.walk import find, postorder
+from hidet.ir.walk import find, introduced, postorder, variables
 from hidet.types import DType, PointerType, TensorType, VectorType, boolean
 
 
@@ -43,7 +43,8 @@ def check(kernel: Kernel, forbidden: Iterable[type[Node]] = ()) -> None:
     """Raise BadKernel, with the place of the statement, if `kernel` breaks a rule of the IR.
 
     Nodes of `forbidden` classes may not be in it; symbols in the shapes of parameters and in the
-    launch sizes need no declaration.
+    launch sizes need no declaration; where pointers have taken the place of tensors, no free
+    integer does.
     """
     Checker(kernel, tuple(forbidden)).run()
 
@@ -64,10 +65,18 @@ class Checker:
         launch = (*self.kernel.launch.grid, *self.kernel.launch.block)
         shapes = [p.of.shape for p in self.kernel.params if isinstance(p.of, TensorType)]
         self.visible.update(find(list(nodes_in((tuple(shapes), launch))), Var))
+        if any(isinstance(p.of, PointerType) for p in self.kernel.params):
+            self.visible.update(self.symbols())
         for size in launch:
             self.expression(size)
             self.want(is_integer(size), f"a launch size is {size.type}, not an integer: {size}")
         self.body(self.kernel.body)
+
+    def symbols(self) -> Iterable[Var]:
+        """The free integers of a kernel whose parameters have lost their shapes: sizes."""
+        bound = set(introduced(self.kernel.body))
+        found = (var for var in variables(self.kernel.body) if var not in bound)
+        return (var for var in found if is_integer(var))
 
     def want(self, holds: bool, message: str, help: str | None = None) -> None:
         """Raise BadKernel unless `holds`."""

@@ -85,9 +85,9 @@ class Evaluation:
         match e:
             case Const(value):
                 return value
-            case And(a, b):
+            case And(a):
                 return self.value(a) if not np.any(self.value(a)) else self.both(np.logical_and, e)
-            case Or(a, b):
+            case Or(a):
                 return self.value(a) if np.all(self.value(a)) else self.both(np.logical_or, e)
             case Binary():
                 return self.both(BINARY[type(e)], e)
@@ -99,6 +99,11 @@ class Evaluation:
                 return FUNCTIONS[name].numpy(*map(self.value, args))
             case Cast(value):
                 return self.value(value)
+        return self.lanes(e)
+
+    def lanes(self, e: Expr) -> Any:
+        """The value of an expression about bits or lanes."""
+        match e:
             case Reinterpret(value, to) if not isinstance(to, PointerType):
                 return reinterpret(self.value(value), to)
             case Pack(lanes):

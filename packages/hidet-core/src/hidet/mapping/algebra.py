@@ -18,10 +18,10 @@ from hidet.mapping.draw import Cells, draw
 
 
 class Loops(NamedTuple):
-    """A worker's tasks as plain loops: `index` of every row-major setting of the loop variables."""
+    """A worker's tasks as plain loops: `at` of every row-major setting of the loop variables."""
 
     extents: tuple[int, ...]
-    index: Callable[[Sequence[Scalar]], tuple[Scalar, ...]]
+    at: Callable[[Sequence[Scalar]], tuple[Scalar, ...]]
 
 
 class TaskMapping:
@@ -183,7 +183,8 @@ def predicated(
     """`mapping` for more workers than it uses, or for fewer tasks than it covers.
 
     Of `workers`, those from `mapping.workers` on are idle (`active`); of the tasks, those outside
-    `shape` are skipped (`inside`). Predication comes last: the result neither composes nor projects.
+    `shape` are skipped (`inside`). Predication comes last: the result can neither be composed
+    nor projected.
     """
     workers = mapping.workers if workers is None else workers
     extents = mapping.shape if shape is None else _checked(shape)
@@ -192,7 +193,9 @@ def predicated(
             f"{mapping} needs {mapping.workers} workers, there are {workers}",
             help="use a smaller spatial part",
         )
-    if len(extents) != mapping.rank or any(a > b for a, b in zip(extents, mapping.shape)):
+    if len(extents) != mapping.rank or any(
+        a > b for a, b in zip(extents, mapping.shape, strict=True)
+    ):
         raise BadArgument(f"{mapping} covers {mapping.shape}, which does not hold {extents}")
     _refuse_predicated(mapping, "predicate")
     if (workers, extents) == (mapping.workers, mapping.shape):
@@ -204,8 +207,13 @@ def predicated(
 class Spatial(TaskMapping):
     """One task for each worker."""
 
-    shape: tuple[int, ...]
+    extents: tuple[int, ...]
     order: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents it was made with."""
+        return self.extents
 
     @property
     def workers(self) -> int:
@@ -225,8 +233,13 @@ class Spatial(TaskMapping):
 class Repeat(TaskMapping):
     """Every task, in turn, for a single worker."""
 
-    shape: tuple[int, ...]
+    extents: tuple[int, ...]
     order: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents it was made with."""
+        return self.extents
 
     @property
     def workers(self) -> int:
@@ -271,7 +284,9 @@ class Nested(TaskMapping):
     @property
     def shape(self) -> tuple[int, ...]:
         """The product of the parts' shapes, dimension by dimension."""
-        return tuple(prod(extents) for extents in zip(*(part.shape for part in self.parts)))
+        return tuple(
+            prod(extents) for extents in zip(*(part.shape for part in self.parts), strict=True)
+        )
 
     @property
     def workers(self) -> int:
@@ -282,15 +297,15 @@ class Nested(TaskMapping):
         """The loops of all parts, outermost first."""
         counts = [part.workers for part in self.parts]
         shares = digits(worker, counts, range(len(counts)))
-        nest = [part.loops(share) for part, share in zip(self.parts, shares)]
+        nest = [part.loops(share) for part, share in zip(self.parts, shares, strict=True)]
 
         def index(variables: Sequence[Scalar]) -> tuple[Scalar, ...]:
             task: tuple[Scalar, ...] = (0,) * self.rank
-            for part, (extents, inner) in zip(self.parts, nest):
+            for part, (extents, inner) in zip(self.parts, nest, strict=True):
                 mine, variables = variables[: len(extents)], variables[len(extents) :]
                 task = tuple(
                     added(scaled(big, extent), small)
-                    for big, extent, small in zip(task, part.shape, inner(mine))
+                    for big, extent, small in zip(task, part.shape, inner(mine), strict=True)
                 )
             return task
 
@@ -335,8 +350,18 @@ class Predicated(TaskMapping):
     """A mapping of which some workers are idle and some tasks are skipped."""
 
     mapping: TaskMapping
-    shape: tuple[int, ...]
-    workers: int
+    extents: tuple[int, ...]
+    total: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the tasks that are not skipped."""
+        return self.extents
+
+    @property
+    def workers(self) -> int:
+        """All workers, the idle ones included."""
+        return self.total
 
     def loops(self, worker: Scalar) -> Loops:
         """The mapping's own loops: guard them by `active` and their body by `inside`."""

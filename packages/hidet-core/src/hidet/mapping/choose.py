@@ -18,9 +18,9 @@ def auto_map(
 
     Each worker takes `vector` contiguous tasks along the fastest dimension (the last of `order`)
     and neighbouring workers take neighbouring groups. Where the groups do not divide evenly among
-    the workers, the mapping is predicated: some workers idle, or some tasks skipped, at no more
-    steps than a dense assignment of whole rows needs. With `predicate=False` that is a
-    `BadArgument` which names the nearest worker counts.
+    the workers, the mapping is predicated: some workers idle, or some tasks skipped (`active`
+    and `inside` say which). With `predicate=False` that is a `BadArgument` which names the nearest
+    worker counts.
     """
     if workers < 1 or vector < 1:
         raise BadArgument(f"auto_map needs workers and vector >= 1, not {workers} and {vector}")
@@ -29,13 +29,13 @@ def auto_map(
         return predicated(spatial(), workers=workers)
     fastest = ranked[-1]
     unit = tuple(vector if dimension == fastest else 1 for dimension in range(len(shape)))
-    groups = [-(-extent // width) for extent, width in zip(shape, unit)]
+    groups = [-(-extent // width) for extent, width in zip(shape, unit, strict=True)]
     exact = shape[fastest] % vector == 0 and prod(groups) % workers == 0
     if not exact and not predicate:
         raise _uneven(shape, workers, vector, shape[fastest], prod(groups))
 
     across = (_even if exact else _filled)(groups, workers, ranked)
-    steps = [-(-count // share) for count, share in zip(groups, across)]
+    steps = [-(-count // share) for count, share in zip(groups, across, strict=True)]
     mapping = repeat(*steps, order=order) * spatial(*across, order=order)
     if vector > 1:
         mapping = mapping * repeat(*unit)

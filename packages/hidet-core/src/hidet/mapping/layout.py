@@ -181,7 +181,8 @@ def right_inverse(layout: Layout) -> Layout:
     found: list[tuple[int, int]] = []
     modes, reached = layout.coalesce().modes(), 1
     starts = [prod(extent for extent, _ in modes[:place]) for place in range(len(modes))]
-    for (extent, stride), start in sorted(zip(modes, starts), key=lambda item: item[0][1]):
+    placed = zip(modes, starts, strict=True)
+    for (extent, stride), start in sorted(placed, key=lambda item: item[0][1]):
         if extent != 1 and stride == reached:
             found.append((extent, start))
             reached *= extent

@@ -92,7 +92,7 @@ class Guards(Scoped):
 
 
 def inside(tensor: Var, index: tuple[Expr, ...], bounds: Bounds) -> Expr | None:
-    """The condition for `index` to lie in the shape, cheap parts first; None if it certainly does."""
+    """The condition for `index` to lie in the shape, cheap parts first; None if it is certain."""
     asked: list[Expr] = []
     for at, size in zip(index, tensor.of.shape, strict=True):  # type: ignore[union-attr]
         for condition in (LessEqual(constant(0, at.dtype), at), Less(*unify(at, size))):

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import Builtin, Const, Expr, Less, Not, Var
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.node import nodes_in
 from hidet.ir.ranges import Range, exactly
 from hidet.ir.stmt import (
     Assign,
@@ -23,7 +22,7 @@ from hidet.ir.stmt import (
     Stmt,
     While,
 )
-from hidet.ir.walk import find, postorder
+from hidet.ir.walk import introduced, postorder, variables
 from hidet.passes.base import with_body
 from hidet.types import TensorType
 
@@ -129,15 +128,15 @@ def assigned(kernel: Kernel) -> frozenset[Var]:
     return frozenset(found)
 
 
-def sizes(kernel: Kernel) -> list[Var]:
-    """The symbols in the shapes of the kernel's parameters."""
-    shapes = [p.of.shape for p in kernel.params if isinstance(p.of, TensorType)]
-    return list(find(list(nodes_in(tuple(shapes))), Var))
+def symbols(kernel: Kernel) -> list[Var]:
+    """The variables that neither a parameter nor a statement introduces: the kernel's sizes."""
+    bound = {*kernel.params, *introduced(kernel.body)}
+    return [var for var in variables([*kernel.body, kernel.launch]) if var not in bound]
 
 
 def kernel_bounds(kernel: Kernel) -> Bounds:
     """What is known in all of a kernel: sizes are not negative, threads and blocks are counted."""
-    given: dict[Expr, Range] = dict.fromkeys(sizes(kernel), Range(0, None))
+    given: dict[Expr, Range] = dict.fromkeys(symbols(kernel), Range(0, None))
     bounds = Bounds(given, assigned(kernel))
     if kernel.kind is not KernelKind.CUDA:
         return bounds

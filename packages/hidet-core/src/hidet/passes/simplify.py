@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hidet.ir.algebra import Algebra
 from hidet.ir.bounds import Bounds
@@ -116,10 +117,14 @@ def jumps(body: Body) -> bool:
 
 def without_dead(kernel: Kernel) -> Kernel:
     """The kernel without variables that nothing reads."""
+    read: set[Var] = set()
+
+    def change(node: Node) -> Any:
+        return () if dead(node, read) else node
+
     while True:
         read = set(reads(kernel))
-        body = rebuild_body(kernel.body, lambda node: () if dead(node, read) else node)
-        new = with_body(kernel, body)
+        new = with_body(kernel, rebuild_body(kernel.body, change))
         if new is kernel:
             return kernel
         kernel = new

@@ -111,7 +111,7 @@ class Vectorization(Scoped):
                 return (*before, *(Assign(var, new, place) for new in values))
             case Store():
                 return self.stores(s, lanes)
-            case If(condition, then, otherwise, place):
+            case If(condition):
                 if self.uniform(condition, lanes):
                     return self.branches(s, lanes)
             case For(var, extent, inner, kind, place) if not lanes.depends(extent):
@@ -153,7 +153,7 @@ class Vectorization(Scoped):
     def load(
         self, load: Load, path: Sequence[tuple[Expr, bool]], lanes: Lanes, before: list[Stmt]
     ) -> list[Expr] | None:
-        """The value of a load in each lane, after statements appended to `before`; None: as it is."""
+        """The value of a load in each lane, after statements added to `before`; None: as it is."""
         if lanes.count == 1 or not isinstance(load.tensor, Var) or not in_memory(load.tensor):
             return None
         guard = condition_of(path, lanes, self.bounds)
