@@ -112,8 +112,7 @@ def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
     if kind is KernelKind.CUDA and "cuda_block_dim" not in attributes:
         raise BadScript(
             "the kernel does not say how many threads run it",
-            help="set attr.cuda_grid_dim and attr.cuda_block_dim, or "
-            'attr.func_kind = "cpu_kernel"',
+            help='set attr.cuda_grid_dim and attr.cuda_block_dim, or attr.func_kind = "cpu_kernel"',
         )
     return kind  # type: ignore[no-any-return]
 

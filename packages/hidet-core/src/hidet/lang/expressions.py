@@ -333,9 +333,7 @@ class Expressions:
             keywords.update(value if name is None else {name: value})
         return self.call(node, function, arguments[:given], keywords)
 
-    def call(
-        self, node: ast.Call, function: Any, args: list[Any], keywords: dict[str, Any]
-    ) -> Any:
+    def call(self, node: ast.Call, function: Any, args: list[Any], keywords: dict[str, Any]) -> Any:
         """The result of a call, made while transcribing."""
         self.recorder.place = self.place(node)
         if isinstance(function, DType):
@@ -476,5 +474,3 @@ def construct(node: ast.AST) -> str:
     """What a piece of syntax is called."""
     name = type(node).__name__
     return CONSTRUCTS.get(name, name)
-
-

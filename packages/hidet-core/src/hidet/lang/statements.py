@@ -402,7 +402,9 @@ class Statements(Expressions):
             return
         self.evaluate(node.value)
         if not isinstance(node.value, ast.Call):
-            raise BadScript("the value of this statement is not used", help="assign it, or remove it")
+            raise BadScript(
+                "the value of this statement is not used", help="assign it, or remove it"
+            )
 
 
 def is_array_type(value: Expr) -> bool:
@@ -417,5 +419,3 @@ def fits(var: Var, value: Any) -> bool:
     if isinstance(value, float):
         return var.dtype.is_float
     return not var.dtype.is_bool and isinstance(var.type, DType | VectorType)
-
-

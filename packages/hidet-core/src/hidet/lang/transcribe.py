@@ -199,9 +199,7 @@ class Transcriber(Statements):
         task = tuple(map(index, task_at(slot)))
         inside = mapping.inside(task)
         self.recorder.tasks.append(TaskLoop(mapping, worker, task, tuple(slot)))
-        body = self.loop_body(
-            node, "tasks", False, False, task if len(task) != 1 else task[0]
-        )
+        body = self.loop_body(node, "tasks", False, False, task if len(task) != 1 else task[0])
         self.recorder.tasks.pop()
         if inside is not None:
             body = (If(truth(inside), body, (), self.place(node)),)
