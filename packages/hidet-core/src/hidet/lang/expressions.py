@@ -14,8 +14,6 @@ from hidet.errors import BadScript, HidetError, Place
 from hidet.ir.expr import (
     Address,
     And,
-    Cast,
-    Const,
     Equal,
     Expr,
     Less,
@@ -178,7 +176,7 @@ class Expressions:
                 f"{spoken(found)} has no text before the kernel runs", help="use printf(...)"
             )
         form = "" if node.format_spec is None else self.evaluate(node.format_spec)
-        convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
+        convert: Any = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
         return format(found if convert is None else convert(found), form)
 
     def items(self, nodes: Sequence[ast.expr]) -> list[Any]:
@@ -345,9 +343,9 @@ class Expressions:
         if isinstance(function, type | BuiltinFunctionType):
             function = REPLACED.get(function, function)
         name = getattr(function, "__name__", "")
-        if getattr(math, name or " ", None) is function and name in FUNCTIONS:
-            if any(isinstance(arg, Expr) for arg in args):
-                return call(name, *args)
+        of_math = name in FUNCTIONS and getattr(math, name, None) is function
+        if of_math and any(isinstance(arg, Expr) for arg in args):
+            return call(name, *args)
         if isinstance(function, Expr):
             raise BadScript(f"{spoken(function)} cannot be called")
         return function(*args, **keywords)
@@ -358,7 +356,7 @@ class Expressions:
         """The result of another script function, whose statements are written here."""
         raise NotImplementedError
 
-    # ---- functions and lists made while transcribing -----------------------------------------------
+    # ---- functions and lists made while transcribing ---------------------------------------------
 
     def value_Lambda(self, node: ast.Lambda) -> Any:
         names = [arg.arg for arg in node.args.args]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hidet.errors import BadScript
-from hidet.ir.expr import Address, Const, Expr, Get, Lane, Load, Var, Value, convert, is_vector
+from hidet.ir.expr import Address, Const, Expr, Get, Lane, Load, Value, Var, convert, is_vector
 from hidet.ir.stmt import Put, Store
 from hidet.lang.recorder import TaskLoop, current
 from hidet.lang.values import converted, index, is_pointer, is_tensor, plain, spoken
@@ -126,14 +126,14 @@ def address(source: Any, *position: Value) -> Expr:
 
 
 def get(source: Any, *position: Value) -> Expr:
-    """The element at an index, zero outside of the shape: what fusion may replace."""
+    """The element at an index, zero outside of the shape; fusion may replace it."""
     if not is_tensor(source):
         raise BadScript(f".get() is of tensors, not of {spoken(source)}")
     return Get(source, indices(source, position))
 
 
 def put(destination: Any, *position_and_value: Value) -> None:
-    """Write the last argument at an index, nothing outside of the shape: what fusion may replace."""
+    """Write the last argument at an index, nothing outside of the shape; fusion may replace it."""
     if not is_tensor(destination):
         raise BadScript(f".put() is of tensors, not of {spoken(destination)}")
     *position, value = position_and_value

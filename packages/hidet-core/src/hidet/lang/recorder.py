@@ -82,7 +82,7 @@ class Recorder:
             self.blocks.pop()
 
     def pin(self, value: Any, position: int) -> Any:
-        """`value` read at an earlier position of the block, if what was written since may change it."""
+        """`value` as it was at an earlier position of the block."""
         if not isinstance(value, Expr | tuple) or position == len(self.blocks[-1]):
             return value
         if isinstance(value, tuple):

@@ -71,9 +71,10 @@ class ScriptModule:
         self.parameters: tuple[Var, ...] | None = None
 
     def params(self, *given: Var, **types: TensorType | Any) -> Any:
-        """Declare what the module is called with, inputs first: `x, y = module.params(x=f32[m], y=f32[m])`.
+        """Declare what the module is called with, inputs first, then results.
 
-        Variables that exist may be given as they are. One parameter is returned as itself.
+        As `x, y = module.params(x=f32[m], y=f32[m])`. Variables that exist may be given as they
+        are. One parameter is returned as itself.
         """
         if self.parameters is not None:
             raise BadScript("the parameters of the module are declared twice")

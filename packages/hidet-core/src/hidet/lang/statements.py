@@ -11,7 +11,6 @@ from hidet.errors import BadScript, DtypeMismatch, Place
 from hidet.ir.expr import Const, Expr, Lane, Not, Pack, Var, is_vector
 from hidet.ir.stmt import (
     Assert,
-    Assign,
     Break,
     Continue,
     If,
@@ -118,7 +117,7 @@ class Statements(Expressions):
     def assign(
         self, target: ast.expr, element: tuple[Any, Any] | None, value: Any, source: ast.expr
     ) -> None:
-        """Give a name, an element or an attribute a value; errors about the value are at `source`."""
+        """Give a name, an element or an attribute a value, written at `source`."""
         with self.blamed(source):
             if isinstance(target, ast.Name):
                 self.assign_name(target.id, value)
@@ -297,9 +296,9 @@ class Statements(Expressions):
     def make_variables(self, nodes: Sequence[ast.stmt]) -> None:
         """Make variables of the numbers that statements, run at run time, assign."""
         for name in assigned(nodes):
-            if name in self.scope and name not in self.scope.fixed:
-                if is_number(self.scope.value(name)):
-                    self.materialize(name)
+            free = name in self.scope and name not in self.scope.fixed
+            if free and is_number(self.scope.value(name)):
+                self.materialize(name)
 
     def steady(self, value: Any, body: Sequence[ast.stmt]) -> Any:
         """A value that stays what it is now while `body` runs."""

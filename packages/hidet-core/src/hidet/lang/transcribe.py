@@ -157,9 +157,8 @@ class Transcriber(Statements):
 
     def range_loop(self, node: ast.For, over: Range) -> None:
         """One loop over numbers."""
-        over = Range(
-            *(self.steady(v, node.body) for v in (over.start, over.stop, over.step)), over.kind
-        )
+        start, stop, step = (self.steady(v, node.body) for v in (over.start, over.stop, over.step))
+        over = Range(start, stop, step, over.kind)
         extent = self.steady(over.extent, node.body)
         [name] = self.target_names(node.target, 1)
         var = self.loop_variable(name, extent)
@@ -191,7 +190,10 @@ class Transcriber(Statements):
         self.recorder.emit(ForTasks(task.task, mapping, worker, body, self.place(node)))
 
     def owned_loop(self, node: ast.For, over: Tasks, worker: Expr) -> None:
-        """Loops whose variables are the slots of register tensors; unrolled, so that they are registers."""
+        """Loops whose variables are the slots of register tensors.
+
+        They are unrolled, so that the tensors can be kept in registers.
+        """
         mapping = over.mapping
         sizes, task_at = mapping.loops(worker)
         extents = [Const(size, i32) for size in sizes]

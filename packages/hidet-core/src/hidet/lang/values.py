@@ -1,4 +1,4 @@
-"""Values in a script: Python ones, known while transcribing, and expressions, known when it runs."""
+"""Values in a script: Python ones, known beforehand, and expressions, known when it runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def truth(value: Any) -> Expr:
     found = number(value, "a condition")
     if is_vector(found):
         raise BadScript(f"a condition is one value, not {spoken(found)}")
-    return found if found.dtype is boolean else found.ne(0)  # type: ignore[attr-defined]
+    return found if found.dtype is boolean else found.ne(0)
 
 
 def converted(value: Any, to: Type, what: str) -> Expr:
