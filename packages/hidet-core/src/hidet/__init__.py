@@ -98,7 +98,7 @@ def __getattr__(name: str) -> Any:
     elif name in MODULES:
         return import_module(f"hidet.{name}")
     elif name in FRONTENDS:
-        found = import_module("hidet.frontend.discover").frontend_module(name)
+        found = import_module("hidet.frontend.discover").load(name)
     else:
         raise AttributeError(f"module 'hidet' has no attribute {name!r}")
     globals()[name] = found
