@@ -18,9 +18,9 @@ def auto_map(
 
     Each worker takes `vector` contiguous tasks along the fastest dimension (the last of `order`)
     and neighbouring workers take neighbouring groups. Where the groups do not divide evenly among
-    the workers, the mapping is predicated: some workers idle, or some tasks skipped, at no more
-    steps than a dense assignment of whole rows needs. With `predicate=False` that is a
-    `BadArgument` which names the nearest worker counts.
+    the workers, the mapping is predicated: some workers idle, or some tasks skipped (`active`
+    and `inside` say which). With `predicate=False` that is a `BadArgument` which names the nearest
+    worker counts.
     """
     if workers < 1 or vector < 1:
         raise BadArgument(f"auto_map needs workers and vector >= 1, not {workers} and {vector}")
