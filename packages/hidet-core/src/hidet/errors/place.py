@@ -1,0 +1,46 @@
+"""Where in the user's text something is: a script line, a model line, a graph node."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in the user's source; columns count from 0, `called_from` is who inlined it."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_column: int = 0
+    function: str = ""
+    called_from: Place | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column + 1}"
+
+
+class Placed(Exception):
+    """An exception that knows where it happened, or can still be told."""
+
+    place: Place | None
+
+
+@contextmanager
+def at(place: Place | None) -> Iterator[None]:
+    """Give errors raised in this block a place, unless they already have their own."""
+    try:
+        yield
+    except Placed as error:
+        if error.place is None:
+            error.place = place
+        raise
+
+
+def caller_place(depth: int = 1) -> Place:
+    """The place of the code `depth` frames above the function that calls this."""
+    frame = sys._getframe(depth + 1)
+    return Place(frame.f_code.co_filename, frame.f_lineno, function=frame.f_code.co_name)

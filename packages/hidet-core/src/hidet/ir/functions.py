@@ -1,0 +1,105 @@
+"""Pure functions of numbers: exp, sqrt, tanh and the like, by name.
+
+Each is declared once: how many operands, the type of the result, and its meaning in numpy, which
+folding, evaluation and the simulator use. How a target spells it is in codegen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import BadArgument, DtypeMismatch
+from hidet.ir.expr import Expr, Math, Value, convert, unify, wrap
+from hidet.types import DType, boolean, f32
+
+
+@dataclass(frozen=True)
+class Function:
+    """A pure function: `numpy` computes it on arrays; `result` None means the operands' type."""
+
+    name: str
+    arity: int
+    numpy: Callable[..., Any]
+    result: DType | None = None
+    integers: bool = False
+    """Whether it takes integers as they are; otherwise they become float32 first."""
+
+
+def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """A function of Python floats, applied to each element of an array."""
+
+    def apply(x: Any) -> Any:
+        wide = np.asarray(x)
+        flat = [function(float(v)) for v in wide.astype(np.float64).ravel()]
+        return np.array(flat).reshape(wide.shape).astype(wide.dtype)
+
+    return apply
+
+
+FUNCTIONS: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function("exp", 1, np.exp),
+        Function("exp2", 1, np.exp2),
+        Function("expm1", 1, np.expm1),
+        Function("log", 1, np.log),
+        Function("log2", 1, np.log2),
+        Function("log10", 1, np.log10),
+        Function("log1p", 1, np.log1p),
+        Function("sqrt", 1, np.sqrt),
+        Function("rsqrt", 1, lambda x: (1 / np.sqrt(x)).astype(np.asarray(x).dtype)),
+        Function("sin", 1, np.sin),
+        Function("cos", 1, np.cos),
+        Function("tan", 1, np.tan),
+        Function("asin", 1, np.arcsin),
+        Function("acos", 1, np.arccos),
+        Function("atan", 1, np.arctan),
+        Function("sinh", 1, np.sinh),
+        Function("cosh", 1, np.cosh),
+        Function("tanh", 1, np.tanh),
+        Function("asinh", 1, np.arcsinh),
+        Function("acosh", 1, np.arccosh),
+        Function("atanh", 1, np.arctanh),
+        Function("erf", 1, _each(math.erf)),
+        Function("erfc", 1, _each(math.erfc)),
+        Function("floor", 1, np.floor),
+        Function("ceil", 1, np.ceil),
+        Function("trunc", 1, np.trunc),
+        Function("rint", 1, np.rint),
+        Function("abs", 1, np.abs, integers=True),
+        Function("isnan", 1, np.isnan, boolean),
+        Function("isinf", 1, np.isinf, boolean),
+        Function("isfinite", 1, np.isfinite, boolean),
+        Function("signbit", 1, np.signbit, boolean),
+        Function("pow", 2, np.power),
+        Function("atan2", 2, np.arctan2),
+        Function("hypot", 2, np.hypot),
+        Function("copysign", 2, np.copysign),
+        Function("fma", 3, lambda a, b, c: a * b + c),
+    )
+}
+
+
+def call(name: str, *args: Value) -> Expr:
+    """The function `name` of the operands, brought to one type (integers to float32 if need be)."""
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise BadArgument(
+            f"there is no function {name!r}", help=f"there are {', '.join(FUNCTIONS)}"
+        )
+    if len(args) != function.arity:
+        raise BadArgument(f"{name} takes {function.arity} operands, not {len(args)}")
+    operands = [wrap(arg) for arg in args]
+    for index in range(1, len(operands)):
+        operands[0], operands[index] = unify(operands[0], operands[index])
+    operands = [convert(e, operands[0].dtype) for e in operands]
+    if not function.integers and not operands[0].dtype.is_float:
+        operands = [convert(e, f32) for e in operands]
+    if function.name == "abs" and operands[0].dtype.is_bool:
+        raise DtypeMismatch("abs takes numbers, not bool")
+    return Math(name, tuple(operands), function.result or operands[0].dtype)

@@ -1,0 +1,82 @@
+"""Kernels, and modules of kernels that are launched one after the other."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from hidet.errors import Place
+from hidet.ir.expr import Const, Expr, Var
+from hidet.ir.node import Node, node
+from hidet.ir.stmt import Body
+from hidet.types import i32
+
+
+class KernelKind(StrEnum):
+    """Where a kernel runs."""
+
+    CUDA = "cuda"
+    CPU = "cpu"
+
+
+ONE = Const(1, i32)
+
+
+@node
+class Launch(Node):
+    """How many threads run a CUDA kernel; sizes may be expressions over the kernel's parameters."""
+
+    grid: tuple[Expr, Expr, Expr] = (ONE, ONE, ONE)
+    block: tuple[Expr, Expr, Expr] = (ONE, ONE, ONE)
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+    """Dynamic shared memory of a block, in bytes."""
+    min_blocks: int = 0
+    """Blocks that should fit one multiprocessor; 0 leaves it to the compiler."""
+
+
+@node
+class Kernel(Node):
+    """A function that many threads run (CUDA) or one thread starts (CPU).
+
+    `params` are tensors, pointers and scalars; sizes that appear in their shapes as symbols are
+    parameters too, after them, once passes/launch_configuration has run.
+    """
+
+    name: str
+    params: tuple[Var, ...]
+    body: Body
+    kind: KernelKind = KernelKind.CUDA
+    launch: Launch = Launch()
+    place: Place | None = None
+
+
+@node
+class Call(Node):
+    """One launch: `args` are the module's variables (parameters or workspaces), or sizes."""
+
+    kernel: str
+    args: tuple[Expr, ...]
+
+
+@node
+class Module(Node):
+    """Kernels that together compute something: launched in the order of `calls`.
+
+    `params` are what the caller passes, inputs first, then outputs; `workspaces` are global
+    tensors that live during the calls.
+    """
+
+    name: str
+    params: tuple[Var, ...]
+    kernels: tuple[Kernel, ...]
+    calls: tuple[Call, ...]
+    workspaces: tuple[Var, ...] = ()
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name; KeyError if there is none."""
+        return {kernel.name: kernel for kernel in self.kernels}[name]
+
+
+def single(kernel: Kernel) -> Module:
+    """A module that launches one kernel on its own parameters."""
+    return Module(kernel.name, kernel.params, (kernel,), (Call(kernel.name, kernel.params),))

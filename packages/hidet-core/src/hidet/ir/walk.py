@@ -1,0 +1,80 @@
+"""Walking and changing programs, written once for all node classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from hidet.ir.expr import Expr, Var
+from hidet.ir.node import Node, nodes_in
+from hidet.ir.stmt import Body, Stmt
+from hidet.types import TensorType
+
+N = TypeVar("N", bound=Node)
+
+
+def postorder(root: Node | Iterable[Node]) -> Iterator[Node]:
+    """Every node once, children before parents, in a fixed order, without recursion."""
+    roots = [root] if isinstance(root, Node) else list(root)
+    seen: set[Node] = set()
+    pending = [(each, False) for each in reversed(roots)]
+    while pending:
+        current, ready = pending.pop()
+        if ready:
+            yield current
+        elif current not in seen:
+            seen.add(current)
+            pending.append((current, True))
+            pending.extend((child, False) for child in reversed(list(current.children())))
+
+
+def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:
+    """The nodes of class `kind`, each once, children before parents."""
+    return (each for each in postorder(root) if isinstance(each, kind))
+
+
+def variables(root: Node | Iterable[Node]) -> list[Var]:
+    """The variables mentioned, in order of appearance; those in shapes of tensors too."""
+    found: dict[Var, None] = {}
+    for var in find(root, Var):
+        found[var] = None
+        if isinstance(var.of, TensorType):
+            found.update(dict.fromkeys(find(list(nodes_in(var.of.shape)), Var)))
+    return list(found)
+
+
+def rebuild(root: N, change: Callable[[Node], Any]) -> N:
+    """`root` with `change` applied to each node, children first, each expression once.
+
+    `change` gets a node whose children are already changed and returns its replacement (or the
+    node itself). For a statement it may return a tuple of statements.
+    """
+    done: dict[Node, Any] = {}
+
+    def visit(old: Node) -> Any:
+        if old not in done:
+            done[old] = change(old.map_children(visit))
+        return done[old]
+
+    for each in postorder(root):  # children first, so that `visit` never goes deep
+        visit(each)
+    return done[root]  # type: ignore[no-any-return]
+
+
+def rebuild_body(body: Body, change: Callable[[Node], Any]) -> Body:
+    """A list of statements with `change` applied to every node in it."""
+    out: list[Stmt] = []
+    for stmt in body:
+        new = rebuild(stmt, change)
+        out.extend(new if isinstance(new, tuple) else (new,))
+    return tuple(out)
+
+
+def substitute(root: N, values: Mapping[Var, Expr]) -> N:
+    """`root` with variables replaced by values."""
+    return rebuild(root, lambda n: values.get(n, n) if isinstance(n, Var) else n)
+
+
+def substitute_body(body: Body, values: Mapping[Var, Expr]) -> Body:
+    """A list of statements with variables replaced by values."""
+    return rebuild_body(body, lambda n: values.get(n, n) if isinstance(n, Var) else n)

@@ -1,0 +1,30 @@
+"""The few named places where a lower layer reaches a higher one; there are no others.
+
+A seam is a stub below and an implementation above, resolved at the first call. A test compares the
+two signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+SEAMS: dict[str, str] = {
+    "load_operators": "hidet.ops.load:load_operators",
+    "run_graph": "hidet.build.eager:run_graph",
+    "compile_graph": "hidet.build.compile:compile_graph",
+    "optimize_graph": "hidet.optimize.pipeline:optimize",
+    "build_module": "hidet.build.module:build_module",
+}
+
+_resolved: dict[str, Callable[..., Any]] = {}
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call the implementation of seam `name`."""
+    implementation = _resolved.get(name)
+    if implementation is None:
+        module, _, attribute = SEAMS[name].partition(":")
+        implementation = _resolved[name] = getattr(import_module(module), attribute)
+    return implementation(*args, **kwargs)

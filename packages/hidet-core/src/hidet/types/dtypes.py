@@ -1,0 +1,129 @@
+"""Element types and their facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from hidet.errors import BadArgument
+
+if TYPE_CHECKING:
+    from hidet.types.tensor import PointerType, Size, TensorType
+
+
+class Kind(StrEnum):
+    """What an element type counts."""
+
+    FLOAT = "float"
+    SIGNED = "signed"
+    UNSIGNED = "unsigned"
+    BOOL = "bool"
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """An element type. `f32[m, n]` is a tensor of it, `~f32` a pointer to it."""
+
+    name: str
+    short: str
+    kind: Kind
+    bits: int
+    numpy: np.dtype[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes one element takes in memory."""
+        return self.bits // 8
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
+        return self.kind is Kind.FLOAT
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a signed or unsigned integer type; bool is not."""
+        return self.kind in (Kind.SIGNED, Kind.UNSIGNED)
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether it is the truth type."""
+        return self.kind is Kind.BOOL
+
+    @property
+    def limits(self) -> tuple[int, int] | tuple[float, float]:
+        """The smallest and the largest finite value."""
+        if self.is_bool:
+            return 0, 1
+        if self.is_float:
+            info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
+            return float(info.min), float(info.max)
+        whole = np.iinfo(self.numpy)
+        return int(whole.min), int(whole.max)
+
+    def __str__(self) -> str:
+        return self.short
+
+    def __repr__(self) -> str:
+        return self.short
+
+    def __getitem__(self, shape: Size | tuple[Size, ...]) -> TensorType:
+        return _tensor_type(self, shape if isinstance(shape, tuple) else (shape,))
+
+    def __invert__(self) -> PointerType:
+        return _pointer_type(self)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def _tensor_type(element: DType, shape: tuple[Size, ...]) -> TensorType:
+    return _hooks["tensor"](element, shape)  # type: ignore[no-any-return]
+
+
+def _pointer_type(element: DType) -> PointerType:
+    return _hooks["pointer"](element)  # type: ignore[no-any-return]
+
+
+# Filled by types/tensor.py, which imports this module: `f32[...]` and `~f32` are sugar over it.
+_hooks: dict[str, Any] = {}
+
+f64 = DType("float64", "f64", Kind.FLOAT, 64, np.dtype(np.float64))
+f32 = DType("float32", "f32", Kind.FLOAT, 32, np.dtype(np.float32))
+tf32 = DType("tfloat32", "tf32", Kind.FLOAT, 32, np.dtype(np.float32))
+f16 = DType("float16", "f16", Kind.FLOAT, 16, np.dtype(np.float16))
+bf16 = DType("bfloat16", "bf16", Kind.FLOAT, 16, np.dtype(ml_dtypes.bfloat16))
+f8e4m3 = DType("float8_e4m3", "f8e4m3", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e4m3fn))
+f8e5m2 = DType("float8_e5m2", "f8e5m2", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e5m2))
+i8 = DType("int8", "i8", Kind.SIGNED, 8, np.dtype(np.int8))
+i16 = DType("int16", "i16", Kind.SIGNED, 16, np.dtype(np.int16))
+i32 = DType("int32", "i32", Kind.SIGNED, 32, np.dtype(np.int32))
+i64 = DType("int64", "i64", Kind.SIGNED, 64, np.dtype(np.int64))
+u8 = DType("uint8", "u8", Kind.UNSIGNED, 8, np.dtype(np.uint8))
+u16 = DType("uint16", "u16", Kind.UNSIGNED, 16, np.dtype(np.uint16))
+u32 = DType("uint32", "u32", Kind.UNSIGNED, 32, np.dtype(np.uint32))
+u64 = DType("uint64", "u64", Kind.UNSIGNED, 64, np.dtype(np.uint64))
+boolean = DType("bool", "bool", Kind.BOOL, 8, np.dtype(np.bool_))
+
+DTYPES: tuple[DType, ...] = (
+    f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, boolean,
+)  # fmt: skip
+_BY_NAME = {name: each for each in DTYPES for name in (each.name, each.short)}
+_BY_NUMPY = {each.numpy: each for each in DTYPES if each is not tf32}
+
+
+def dtype(spelling: str | DType | type | np.dtype[Any]) -> DType:
+    """The element type of a name ("float32", "f32"), a numpy type, or a DType itself."""
+    if isinstance(spelling, DType):
+        return spelling
+    if isinstance(spelling, str) and spelling in _BY_NAME:
+        return _BY_NAME[spelling]
+    try:
+        return _BY_NUMPY[np.dtype(spelling)]
+    except (TypeError, KeyError):
+        known = ", ".join(each.name for each in DTYPES)
+        raise BadArgument(f"there is no element type {spelling!r}", help=f"use {known}") from None
