@@ -1,0 +1,1 @@
+"""What tests of hidet, of its plugins and of users' kernels share."""
