@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hidet.compute import ArgReduce, Reduce, identity
+from hidet.compute import ArgReduce, Reduce
+from hidet.compute.reduction import identity
 from hidet.ir.expr import (
     And,
     Const,

@@ -108,7 +108,7 @@ class Planner:
     def run(self) -> Plan:
         """All stages."""
         for position, grid in enumerate(self.outputs):
-            self.plan.outputs.append(Var(f"out{position}", grid.type))
+            self.plan.outputs.append(Var(f"out{position}", TensorType(grid.dtype, grid.shape)))
         for grid in self.order:
             if grid not in self.tensors and self.materialised(grid):
                 self.compute(grid, self.place(grid))
@@ -121,7 +121,7 @@ class Planner:
         """The tensor a materialised grid goes to: the output it is, or a new workspace."""
         if grid in self.outputs:
             return self.plan.outputs[self.outputs.index(grid)]
-        workspace = Var(grid.name or f"t{len(self.plan.workspaces)}", grid.type)
+        workspace = Var(grid.name or f"t{len(self.plan.workspaces)}", TensorType(grid.dtype, grid.shape))
         self.plan.workspaces.append(workspace)
         return workspace
 
@@ -152,7 +152,7 @@ class Planner:
             return True
         value = self.read.of(grid)
         reduces = list(reductions(value))
-        if not reduces and not any(find(value, Math)):
+        if not reduces and next(find(value, Math), None) is None:
             return False
         if any(use.reduced and use.repeats for use in places):
             return True
@@ -247,7 +247,8 @@ def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
             return
         seen.add((e, loops))
         if isinstance(e, Reduce | ArgReduce):
-            visit(e.value, loops + e.vars, reduced + e.vars)
+            turns = turning(e.vars, e.extents)
+            visit(e.value, loops + turns, reduced + turns)
             return
         if isinstance(e, At):
             use = Use(e.index, loops, reduced)
@@ -261,9 +262,14 @@ def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
 
     for grid in order:
         match grid:
-            case Computed(vars=names, value=value):
-                visit(value, names, ())
-            case Scatter(vars=names, index=index, value=value):
+            case Computed(vars=names, shape=shape, value=value):
+                visit(value, turning(names, shape), ())
+            case Scatter(vars=names, extents=extents, index=index, value=value):
                 for e in (*index, value):
-                    visit(e, names, ())
+                    visit(e, turning(names, extents), ())
     return found
+
+
+def turning(names: tuple[Var, ...], extents: tuple[Size, ...]) -> tuple[Var, ...]:
+    """The variables of loops that turn more than once."""
+    return tuple(var for var, size in zip(names, extents, strict=True) if size != 1)
