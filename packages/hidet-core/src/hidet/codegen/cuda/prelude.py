@@ -63,7 +63,7 @@ TESTS = {
 
 VECTORS = {
     "Vec": Part("""\
-constexpr int vector_alignment(int bytes, int element) {
+INLINE constexpr int vector_alignment(int bytes, int element) {
   return bytes % 16 == 0 ? 16 : bytes & (bytes - 1) ? element : bytes;
 }
 template <class T, int N> struct alignas(vector_alignment(sizeof(T) * N, sizeof(T))) Vec {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.codegen.common.arrays import elements
-from hidet.codegen.common.statements import StatementWriter
+from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
 from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
@@ -60,7 +60,7 @@ class CudaStatements(StatementWriter):
         self.line(f"store({place}, {self.spell(value)});")
 
     def fail(self, message: str) -> list[str]:
-        return [f"printf({message});", "__trap();"]
+        return [f"printf({quoted(message.replace('%', '%%'))});", "__trap();"]
 
     def invoke(self, s: Invoke) -> None:
         intrinsic = INTRINSICS.get(s.name)
