@@ -1,1 +1,1 @@
-"""What tests of hidet, of its plugins and of users' kernels share."""
+"""Contract tests that plugins and users of Hidet can subclass in their own suites."""
