@@ -20,13 +20,29 @@ def signs():
 @pytest.mark.parametrize(
     "e",
     [
-        Const(0, i32), INDEX, T, INDEX * 4 + T, INDEX // 3, A % 5, INDEX >> 2, INDEX << 3, A & 7, INDEX | T, INDEX ^ T,
-        Maximum(A, INDEX), Minimum(INDEX, T), Select(A < 0, INDEX, T), Cast(INDEX, i64), Cast(Var("u", u8), i32),
-        Cast(Var("u", u32), i64), Var("u", u64), Cast(Var("b", boolean), i32),
+        Const(0, i32),
+        INDEX,
+        T,
+        INDEX * 4 + T,
+        INDEX // 3,
+        A % 5,
+        INDEX >> 2,
+        INDEX << 3,
+        A & 7,
+        INDEX | T,
+        INDEX ^ T,
+        Maximum(A, INDEX),
+        Minimum(INDEX, T),
+        Select(A < 0, INDEX, T),
+        Cast(INDEX, i64),
+        Cast(Var("u", u8), i32),
+        Cast(Var("u", u32), i64),
+        Var("u", u64),
+        Cast(Var("b", boolean), i32),
         Load(Var("y", ~u32), (A,)),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_proven(signs, e):
     assert signs.nonnegative(e)
 
@@ -34,11 +50,22 @@ def test_proven(signs, e):
 @pytest.mark.parametrize(
     "e",
     [
-        Const(-1, i32), A, INDEX - T, -INDEX, INDEX + A, INDEX * A, Minimum(A, INDEX), Load(X, (INDEX,)), INDEX % A, ~INDEX,
-        Cast(Var("u", u32), i32), Cast(INDEX, i32).cast(u8).cast(i32) - 1, call("abs", A),
+        Const(-1, i32),
+        A,
+        INDEX - T,
+        -INDEX,
+        INDEX + A,
+        INDEX * A,
+        Minimum(A, INDEX),
+        Load(X, (INDEX,)),
+        INDEX % A,
+        ~INDEX,
+        Cast(Var("u", u32), i32),
+        Cast(INDEX, i32).cast(u8).cast(i32) - 1,
+        call("abs", A),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_not_proven(signs, e):
     assert not signs.nonnegative(e)
 

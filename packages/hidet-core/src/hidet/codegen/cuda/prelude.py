@@ -121,8 +121,8 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
 }
 
 REGISTERS = {
-    "laneId": "laneid",
-    "smId": "smid",
+    "laneid": "laneid",
+    "smid": "smid",
     "clusterRank": "cluster_ctarank",
     **{f"clusterIdx.{axis}": f"clusterid.{axis}" for axis in "xyz"},
     **{f"clusterDim.{axis}": f"cluster_nctaid.{axis}" for axis in "xyz"},
