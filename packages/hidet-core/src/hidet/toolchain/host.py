@@ -14,7 +14,7 @@ from pathlib import Path
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 
-COMMON = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-fno-math-errno", "-w")
+COMMON = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-w")
 ISA_FLAGS = {
     "generic": (),
     "avx2": ("-mavx2", "-mfma", "-mf16c"),
