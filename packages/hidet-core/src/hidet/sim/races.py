@@ -85,7 +85,8 @@ class Clocks:
         mine = block == who.slot + team.first
         warp = np.where(mine, (other % team.threads) // team.warp, 0)
         seen = self.seen[who.slot, who.warp, warp]
-        return (other == NOBODY) | (other == who.thread) | (mine & (stamp < seen))
+        found: Array = (other == NOBODY) | (other == who.thread) | (mine & (stamp < seen))
+        return found
 
 
 class Shadow:
@@ -133,7 +134,8 @@ class Shadow:
 
     def disagree(self, granules: Array, who: Who) -> Array:
         """Where, in the write just noted, another thread wrote the same granule."""
-        return self.writer[granules] != who.thread
+        found: Array = self.writer[granules] != who.thread
+        return found
 
     def launch(self, granules: Array) -> None:
         """Asynchronous copies into these granules are under way."""
