@@ -214,9 +214,7 @@ def loaded(context: Context, invoke: Invoke) -> None:
     tiles = tiles.swapaxes(2, 3) if transposed else tiles
     warps = len(tiles)
     held = EIGHT.held(tiles.reshape(-1, 8, 8)).reshape(warps, count, WARP, 2)
-    context.write(
-        invoke.args[0], held.transpose(0, 2, 1, 3).reshape(-1, 2 * count), align=4
-    )
+    context.write(invoke.args[0], held.transpose(0, 2, 1, 3).reshape(-1, 2 * count), align=4)
 
 
 def stored(context: Context, invoke: Invoke) -> None:

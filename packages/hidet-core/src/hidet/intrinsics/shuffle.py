@@ -74,9 +74,7 @@ def shuffled(context: Context, invoke: Invoke) -> None:
     named = participants(context, mask)
     width, count = width_of(invoke), len(value)
     lane = np.arange(count) % WARP
-    found = SOURCES[invoke.name](
-        lane, operand.astype(np.int64) & 31, lane - lane % width, width
-    )
+    found = SOURCES[invoke.name](lane, operand.astype(np.int64) & 31, lane - lane % width, width)
     there = np.broadcast_to(found[1], (count,))
     source = np.where(there, np.arange(count) - lane + found[0], np.arange(count))
     absent = context.mask & ~named[np.clip(source, 0, count - 1)]

@@ -18,9 +18,7 @@ WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
 
-def load(
-    gang: Gang, source: Pointer, of: DType, count: int, mask: Mask, align: int = 0
-) -> Value:
+def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask, align: int = 0) -> Value:
     """`count` elements of type `of` for each row in the mask; zeros elsewhere.
 
     One scalar (or one vector) for all if all rows read one address of memory nobody writes.
@@ -269,9 +267,22 @@ def update(
     note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)
-    for row, element in zip(np.arange(gang.count)[lanes], at // of.nbytes, strict=True):
+    rows_there = np.arange(gang.count)[lanes]
+    if buffer.scope is Scope.GLOBAL:
+        tell_blocks(gang, buffer, rows_there, at)
+    for row, element in zip(rows_there, at // of.nbytes, strict=True):
         old = view[element]
         out[row] = old
         view[element] = change(old, int(row))
     gang.run.progress += 1
     return out
+
+
+def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
+    """Through the elements they update, blocks learn what others made visible by fences."""
+    releases, clocks = gang.clocks.releases, gang.clocks
+    if not releases.fence_of_block.any():
+        return
+    for row, place in zip(updating, at, strict=True):
+        seen = clocks.seen[gang.slot[row], gang.warp[row]]
+        releases.update((id(buffer), int(place)), int(gang.number[row]), seen)

@@ -267,16 +267,17 @@ class Statements:
             limit = extent(gang, mask)
             vary = varies(limit)
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
-            turning: Going = mask
+            turning = mask
             for turn in range(last):
                 gang.step()
-                turning = narrowed(turning, turn < limit) if vary else turning
-                if turning is None:
+                live = narrowed(turning, turn < limit) if vary else turning
+                if live is None:
                     break
                 gang.env[s.var] = of(turn)
-                turning = yield from body(gang, turning)
-                if turning is None:
+                going = yield from body(gang, live)
+                if going is None:
                     break
+                turning = going
             return staying(gang, mask)
 
         return run
