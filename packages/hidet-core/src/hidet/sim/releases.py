@@ -1,4 +1,4 @@
-"""What blocks know of each other: fence and atomic on one side, an atomic on the same element after.
+"""What blocks know of each other: a fence and an atomic here, an atomic on the same element there.
 
 A block that updates an element atomically learns what those who updated it before had made visible
 by a fence. What one thread learns counts for its whole block at once.
