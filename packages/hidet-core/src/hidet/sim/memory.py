@@ -71,7 +71,12 @@ def padded(size: int) -> int:
 
 
 def fresh(
-    name: str, scope: Scope, element: int, shape: tuple[int, ...], size: int, instances: int
+    name: str,
+    scope: Scope,
+    element: int,
+    shape: tuple[int, ...] | None,
+    size: int,
+    instances: int,
 ) -> Buffer:
     """A buffer of undefined content."""
     stride = padded(size)
