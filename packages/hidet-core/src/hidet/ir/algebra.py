@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from hidet.errors import BadArgument
 from hidet.ir.bounds import Bounds, is_integer
@@ -275,7 +274,7 @@ class Algebra:
         if self.inside(rest, b):
             return express(quotient, of)
         if factors:
-            tail = FloorDiv(express(rest, of), b)
+            tail: Expr = FloorDiv(express(rest, of), b)
         else:
             tail = self.coarse(rest, count, of, FloorDiv)
         return express(add(self.terms.form(tail), quotient), of) if quotient else tail
@@ -416,7 +415,7 @@ def narrow(e: Expr) -> Expr:
     return e
 
 
-def floating(e: Any) -> Any:
+def floating(e: Expr) -> Expr:
     """An operation on floats: exact folding, and x*1, x/1, x-0, which change no bit."""
     match e:
         case Binary(Const(), Const()) if type(e) in FOLDABLE and e.dtype.is_float:
