@@ -53,9 +53,7 @@ intervals = st.tuples(st.integers(-6, 6), st.integers(0, 7)).map(lambda p: (p[0]
 
 
 def worlds(a, b):
-    return [
-        {i: x, j: y} for x, y in product(range(a[0], a[1] + 1), range(b[0], b[1] + 1))
-    ]
+    return [{i: x, j: y} for x, y in product(range(a[0], a[1] + 1), range(b[0], b[1] + 1))]
 
 
 @settings(max_examples=400, deadline=None, derandomize=True)

@@ -75,12 +75,22 @@ class Algebra:
 
     def simplify(self, e: Expr) -> Expr:
         """`e` in its simplest form, operands first."""
-        found = self.done.get(e)
-        if found is None:
-            found = self.values[e] if e in self.values else self.top(self.operands(e))
-            self.done[e] = found
-            self.done[found] = found
-        return found
+        pending = [e]
+        while pending:  # without recursion: sums may be long
+            current = pending[-1]
+            missing = [c for c in certain(current) if c not in self.done]
+            if missing and current not in self.done and current not in self.values:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if current not in self.done:
+                self.done[current] = found = self.once(current)
+                self.done[found] = found
+        return self.done[e]
+
+    def once(self, e: Expr) -> Expr:
+        """`e` in its simplest form, if its operands have been simplified."""
+        return self.values[e] if e in self.values else self.top(self.operands(e))
 
     def operands(self, e: Expr) -> Expr:
         """`e` with simple operands; what is evaluated under a condition may use it."""
@@ -365,6 +375,16 @@ class Algebra:
                     self.divided(inner, constant(count, of)), constant(int(by) // count, of)
                 )
         return kind(x, constant(count, of))
+
+
+def certain(e: Expr) -> list[Expr]:
+    """The operands of `e` that are evaluated whenever `e` is."""
+    match e:
+        case Select(condition):
+            return [condition]
+        case And(a) | Or(a):
+            return [a]
+    return [child for child in e.children() if isinstance(child, Expr)]
 
 
 def boundless(form: Form) -> DType:
