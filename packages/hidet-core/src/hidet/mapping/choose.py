@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import gcd, prod
 
 from hidet.errors import BadArgument
-from hidet.mapping.algebra import TaskMapping, predicated, repeat, spatial
+from hidet.mapping.algebra import TaskMapping, repeat, spatial
+from hidet.mapping.restrict import predicated
 
 
 def auto_map(
