@@ -52,9 +52,9 @@ def test_cheap_conditions_come_first(kernels):
 
 def test_conditions_around_a_hook_are_used(kernels):
     put = Put(y, (THREAD, wrap(0)), Get(x, (THREAD, wrap(1))))
-    assert lowered(kernels, If(THREAD < m, (put,))).count("if") == 1
-    assert lowered(kernels, If(THREAD >= m, (Return(),)), put).count("if") == 1
-    chosen = select(THREAD < m, Get(x, (THREAD, wrap(1))), 2.0)
+    assert lowered(kernels, If(m > THREAD, (put,))).count("if") == 1
+    assert lowered(kernels, If(m <= THREAD, (Return(),)), put).count("if") == 1
+    chosen = select(m > THREAD, Get(x, (THREAD, wrap(1))), 2.0)
     assert lowered(kernels, Declare(Var("s", f32), chosen)).count("if") == 1
 
 

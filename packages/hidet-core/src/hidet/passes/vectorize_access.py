@@ -149,9 +149,7 @@ class Vectorization(Scoped):
                     loaded[load] = found
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
 
-    def load(
-        self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]
-    ) -> list[Expr] | None:
+    def load(self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]) -> list[Expr] | None:
         """The value of a load in each lane, after statements added to `before`; None: as it is."""
         if lanes.count == 1 or not isinstance(load.tensor, Var) or not in_memory(load.tensor):
             return None
