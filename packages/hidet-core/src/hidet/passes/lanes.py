@@ -63,7 +63,8 @@ class Lanes:
                     done[old] = old.map_children(visit)
             return done[old]
 
-        return visit(e)
+        found: Expr = visit(e)
+        return found
 
 
 def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:
