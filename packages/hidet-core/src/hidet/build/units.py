@@ -61,7 +61,7 @@ class Units:
         """What, besides source and target, decides what the compiler makes."""
         if self.target.kind == "cuda":
             return {"version": cuda_version(), **options.code_key()}
-        return {"version": cpp_version(), "flags": flags_for(self.target), **options.code_key()}
+        return {"version": cpp_version(), "flags": self.flags(), **options.code_key()}
 
     def binary(self, unit: Unit) -> bytes:
         """A unit compiled, or found in the cache."""
@@ -82,4 +82,8 @@ class Units:
         """A unit compiled now."""
         if self.target.kind == "cuda":
             return compile_cuda(unit.source, arch=str(self.target), name=unit.name).cubin
-        return compile_cpp(unit.source, flags=flags_for(self.target))
+        return compile_cpp(unit.source, flags=self.flags())
+
+    def flags(self) -> tuple[str, ...]:
+        """What the C++ compiler is told: what generated code relies on, and instruction sets."""
+        return (*cpu.FLAGS, *flags_for(self.target))
