@@ -37,6 +37,11 @@ MODULES = (
 FRONTENDS = ("torch", "onnx", "tf")
 """Attributes that are the installed frontend packages."""
 
+SHORT_TYPES = (
+    *("DType", "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2"),
+    *("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"),
+)
+
 NAMES: dict[str, str] = {
     "script": "hidet.lang.script:script",
     "script_module": "hidet.lang.script:script_module",
@@ -61,12 +66,7 @@ NAMES: dict[str, str] = {
     "spatial": "hidet.mapping:spatial",
     "repeat": "hidet.mapping:repeat",
     "auto_map": "hidet.mapping:auto_map",
-    **{
-        name: f"hidet.types:{name}"
-        for name in (
-            "DType f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 boolean"
-        ).split()
-    },
+    **{name: f"hidet.types:{name}" for name in SHORT_TYPES},
     **{
         long: f"hidet.types:{short}"
         for long, short in {

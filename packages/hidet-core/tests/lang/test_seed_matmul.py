@@ -1,10 +1,13 @@
 """The kernel of the introduction, as it is written there."""
 
+# fmt: off
+# ruff: noqa: PLC0415, I001
+
 import hidet
 
 
 def matmul(m_size, n_size, k_size):
-    from hidet.lang import f32, attr  # noqa: I001
+    from hidet.lang import f32, attr
     from hidet.lang.cuda import threadIdx, blockIdx, blockDim
 
     with hidet.script_module() as script_module:

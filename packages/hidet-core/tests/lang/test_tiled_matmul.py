@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A block owns a tile of c; a thread keeps its part in registers."""
 
 from hidet.ir.expr import Var

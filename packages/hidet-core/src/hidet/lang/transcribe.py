@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import ChainMap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,13 @@ from hidet.errors import BadScript, DtypeMismatch, Place
 from hidet.ir.expr import Address, Const, Expr, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
+from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
 from hidet.lang.recorder import Recorder, TaskLoop, recording
-from hidet.lang.statements import PYTHON_TYPES, Statements
+from hidet.lang.statements import Statements
 from hidet.lang.values import converted, index, is_number, is_tensor, kind_of, spoken, truth
 from hidet.mapping import Tasks
 from hidet.types import DType, PointerType, TensorType, Type, VectorType, i32
@@ -98,7 +100,7 @@ class Transcriber(Statements):
         written = isinstance(node, ast.Constant) and isinstance(node.value, str)
         tree = ast.parse(text, mode="eval").body if written else node
         outside = self.scope.outside
-        self.scope.outside = {**outside, **self.source.enclosing}
+        self.scope.outside = ChainMap(dict(self.source.enclosing), dict(outside))
         try:
             return self.evaluate(tree)
         finally:

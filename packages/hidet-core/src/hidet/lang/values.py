@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from hidet.errors import BadScript, DtypeMismatch
-from hidet.ir.expr import Const, Expr, Splat, Var, convert, is_vector, wrap
+from hidet.ir.expr import Const, Expr, Splat, Var, constant, convert, is_vector, wrap
 from hidet.types import DType, PointerType, TensorType, Type, VectorType, boolean, i32
 
 
@@ -56,7 +56,8 @@ def expression(value: Any, like: DType | None = None) -> Expr:
         return value
     if not isinstance(value, bool | int | float):
         raise BadScript(f"expected a number, found {spoken(value)}")
-    return wrap(value, like)
+    found = wrap(value, like)
+    return constant(value, found.dtype)  # a whole number beside a float is a float
 
 
 def number(value: Any, what: str) -> Expr:
