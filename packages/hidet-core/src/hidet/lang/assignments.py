@@ -151,6 +151,9 @@ class Assignments(Expressions):
             return {key: self.settled(name, item) for key, item in value.items()}
         if not isinstance(value, Expr) or is_array_type(value):
             return value
+        if isinstance(value, Var) and value in self.recorder.results:
+            self.recorder.results.remove(value)
+            return value
         return self.recorder.declare(value.type, value, name)
 
     def assign_element(self, base: Any, index: Any, value: Any) -> None:

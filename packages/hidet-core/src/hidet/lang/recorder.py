@@ -40,6 +40,8 @@ class Recorder:
         """Mappings that have a distributed register tensor."""
         self.local: dict[Var, None] = {}
         """Variables that only the kernel has."""
+        self.results: set[Var] = set()
+        """Results of intrinsics that no name stands for yet."""
         self.known: dict[Var, Expr] = {}
         """What variables are that were given a value once, so far."""
 

@@ -28,6 +28,7 @@ def invoke(
         variables = tuple(recorder.declare(of) for of in results)
         call = Invoke(name, operands, variables, options, place)
         recorder.emit(call)
+    recorder.results.update(variables)
     if not variables:
         return None
     return variables if len(variables) != 1 else variables[0]
