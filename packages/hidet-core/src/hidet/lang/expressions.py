@@ -24,10 +24,11 @@ from hidet.lang.capture import Captured, Source
 from hidet.lang.functions import REPLACED, cast
 from hidet.lang.loops import known
 from hidet.lang.memory import address, get, is_array, lane, load, put
-from hidet.lang.operators import alike, as_tuple, binary, compare, construct, positions
+from hidet.lang.operators import as_tuple, binary, compare, construct, positions
 from hidet.lang.recorder import Recorder
 from hidet.lang.scope import Scope
 from hidet.lang.values import (
+    alike,
     constant_truth,
     expression,
     index,

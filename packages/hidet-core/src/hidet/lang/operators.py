@@ -22,7 +22,7 @@ from hidet.ir.expr import (
 )
 from hidet.lang.functions import power
 from hidet.lang.memory import Distributed, is_array
-from hidet.lang.values import expression, index, is_number, is_pointer, spoken
+from hidet.lang.values import alike, index, is_number, is_pointer, spoken
 
 ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -75,7 +75,7 @@ def binary(op: ast.operator, left: Any, right: Any) -> Any:
         if is_array(side) or not (isinstance(side, Expr) or is_number(side)):
             name = f"`{side.local.name}`" if isinstance(side, Distributed) else spoken(side)
             raise BadScript(f"{name} is not a number", help="index it first")
-    if unknown:
+    if unknown and not isinstance(op, ast.Pow):
         left, right = alike(left, right)
     if unknown and type(op) in SHIFTS:
         return combine(SHIFTS[type(op)], left, right)
@@ -93,15 +93,6 @@ def compare(op: ast.cmpop, left: Any, right: Any) -> Any:
         if not isinstance(side, Expr) and not is_number(side):
             raise BadScript(f"{spoken(left)} cannot be compared with {spoken(right)}")
     return UNKNOWN[type(op)](*alike(left, right))
-
-
-def alike(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two operands, a number beside an expression made a constant of the expression's type."""
-    if isinstance(left, Expr) and isinstance(right, int | float):
-        return left, expression(right, left.dtype)
-    if isinstance(right, Expr) and isinstance(left, int | float):
-        return expression(left, right.dtype), right
-    return left, right
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
+from hidet.lang.names import assigned
 from hidet.lang.recorder import Recorder, TaskLoop, recording
 from hidet.lang.statements import Statements
 from hidet.lang.values import converted, index, is_number, is_tensor, kind_of, spoken, truth
@@ -84,7 +85,7 @@ class Transcriber(Statements):
             return None
         with self.placed(arg.annotation):
             found = self.source.annotations.get(arg.arg)
-            if isinstance(found, str):
+            while isinstance(found, str):
                 found = self.postponed(arg.annotation, found)
             if isinstance(found, type):
                 found = PYTHON_TYPES.get(found, found)
@@ -317,7 +318,9 @@ class Transcriber(Statements):
         of = self.annotation(arg)
         what = f"`{arg.arg}`"
         if of is None:
-            return self.settled(arg.arg, value)
+            changes = arg.arg in assigned(self.source.tree.body)
+            same = not changes and self.recorder.stays(value)
+            return value if same else self.settled(arg.arg, value)
         if isinstance(of, TensorType):
             if not is_tensor(value) or value.dtype is not of.dtype or value.type.ndim != of.ndim:
                 raise DtypeMismatch(f"{what} is {of}, the argument is {described(value)}")

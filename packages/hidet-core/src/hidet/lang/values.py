@@ -136,3 +136,12 @@ def constant_truth(value: Any) -> bool | None:
     if isinstance(value, Const):
         return bool(value.value)
     return None if isinstance(value, Expr) else bool(value)
+
+
+def alike(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two operands, a number beside an expression made a constant of the expression's type."""
+    if isinstance(left, Expr) and isinstance(right, int | float):
+        return left, expression(right, left.dtype)
+    if isinstance(right, Expr) and isinstance(left, int | float):
+        return expression(left, right.dtype), right
+    return left, right
