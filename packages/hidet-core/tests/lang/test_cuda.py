@@ -2,17 +2,19 @@
 
 from textwrap import dedent
 
+import numpy as np
 import pytest
 
 import hidet.lang.cuda
-from hidet.errors import BadScript
+from hidet.errors import BadKernel, BadScript
 from hidet.intrinsics import INTRINSICS
-from hidet.lang import attr, f16, f32, i32, register_tensor, script, shared_tensor
+from hidet.lang import attr, f16, f32, i32, register_tensor, script, shared_tensor, static
 from hidet.lang.cuda import (
     atomic_add,
     atomic_cas,
     ballot_sync,
     barrier_sync,
+    blockIdx,
     clock,
     cp_async,
     cp_async_commit_group,
@@ -24,6 +26,7 @@ from hidet.lang.cuda import (
     syncthreads,
     threadIdx,
 )
+from hidet.sim import launch
 
 
 def body(function) -> str:
@@ -128,7 +131,7 @@ def test_fragments_are_addresses():
         mma_sync(&left[0], &right[1, 0], &sums[0]) ('m16n8k16',)
         barrier_sync() (1, 64)
         started: i64
-        started = clock()  # noqa: F841""")
+        started = clock()""")
 
 
 @there
@@ -152,3 +155,32 @@ def test_every_intrinsic_has_its_function():
     found = {name for name in dir(hidet.lang.cuda) if name in INTRINSICS}
     assert found == set(INTRINSICS)
     assert all(getattr(hidet.lang.cuda, name).__doc__ for name in found)
+
+
+@there
+def test_a_warp_sums_in_the_simulator():
+    @script
+    def kernel(a: f32[64], total: f32[1]):
+        attr.cuda_grid_dim = 2
+        attr.cuda_block_dim = 32
+        x = a[blockIdx.x * 32 + threadIdx.x]
+        for step in static((16, 8, 4, 2, 1)):
+            x += shfl_xor_sync(0xFFFFFFFF, x, step)
+        if laneid == 0:
+            atomic_add(~total[0], x)
+
+    a, total = np.arange(64, dtype=np.float32), np.zeros(1, np.float32)
+    launch(kernel.ir_module(), a, total)
+    assert total[0] == a.sum()
+
+
+def test_an_intrinsic_that_refuses_its_operands_says_where():
+    def kernel(a: f32[8]):
+        attr.cuda_block_dim = 32
+        barrier_sync(0, 64)
+
+    with pytest.raises(BadKernel, match="a named barrier has a number from 1 to 15") as caught:
+        script(kernel)
+    place = caught.value.place
+    assert place.line == kernel.__code__.co_firstlineno + 2
+    assert (place.column, place.end_column) == (8, 27)
