@@ -225,11 +225,20 @@ def float_stored_as_integer(a: f32[8], c: i32[8]):
     c[0] = a[0]
 
 
-@case("a[0] * f32(2)", "`x` is f16, the value {any} is wider", "`x: f32 = ...`", DtypeMismatch)
+@case(
+    "a[0] * f32(2)", "`x` is f16, the value {any} does not fit it", "`x: f32 = ...`", DtypeMismatch
+)
 def wider_value(a: f16[8], n: i32):
     x = a[0]
     for _ in range(n):
         x = a[0] * f32(2)
+
+
+@case("a[i]", "`x` is i32, the value {any} does not fit it", "`x: f32 = ...`", DtypeMismatch)
+def sum_that_begins_as_integer(a: f32[8]):
+    x = 0
+    for i in range(8):
+        x += a[i]
 
 
 @case("300", "300 does not fit i8", "-128 to 127", DtypeMismatch)

@@ -22,6 +22,7 @@ from hidet.lang.values import (
     converted,
     expression,
     is_number,
+    is_scalar,
     spoken,
 )
 from hidet.types import DType, PointerType, TensorType, VectorType, boolean, f32, i32, promote
@@ -133,13 +134,14 @@ class Assignments(Expressions):
 
     def assign_variable(self, name: str, var: Var, value: Any) -> None:
         """Write the assignment of a variable; precision is lost only where its type was written."""
+        if var not in self.typed and (is_number(value) or is_scalar(value)):
+            source = expression(value, var.dtype).dtype
+            if promote(source, var.dtype) is not var.dtype:
+                raise DtypeMismatch(
+                    f"`{name}` is {var.type}, the value {spoken(value)} does not fit it",
+                    help=f"write its type at its first assignment: `{name}: {source} = ...`",
+                )
         found = converted(value, var.type, f"`{name}`")
-        source = expression(value, var.dtype).dtype if is_number(value) else value.dtype
-        if var not in self.typed and promote(source, var.dtype) is not var.dtype:
-            raise DtypeMismatch(
-                f"`{name}` is {var.type}, the value {spoken(value)} is wider",
-                help=f"write its type at its first assignment: `{name}: {source} = ...`",
-            )
         self.recorder.assign(var, found)
 
     def settled(self, name: str, value: Any) -> Any:
