@@ -1,0 +1,158 @@
+"""Every job a person or CI can run. Plain `nox` is what CI runs on a machine without a GPU.
+
+Environments live in `.nox/`: starting from one costs a second, installing torch a minute, so the
+sessions that need the same packages share one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT))
+
+from ci.environment import FRONTENDS, PYTHONS, Environment, needs  # noqa: E402
+from ci.sessions import report_at_exit, timed  # noqa: E402
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "layers", "tests", "wheels", "docs", "examples"]
+
+PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
+PACKAGES = {p.parent.name: tomllib.loads(p.read_text())["project"] for p in PROJECTS}
+SOURCES = [str(p.parent.relative_to(ROOT) / "src") for p in PROJECTS]
+TESTED = [("hidet-core", v) for v in PYTHONS] + [(n, PYTHONS[0]) for n in FRONTENDS]
+TOY = "packages/hidet-core/tests/toy_frontend"
+report_at_exit()
+
+
+@nox.session(tags=["checks"])
+@timed
+def lint(session: nox.Session) -> None:
+    """Style, format, the sizes of files and functions, and the tests of ci/."""
+    python = checks(session)
+    python.run("-m", "ruff", "check", ".")
+    python.run("-m", "ruff", "format", "--check", ".")
+    python.run("-m", "ci.budget")
+    python.pytest("ci/tests")
+
+
+@nox.session(tags=["checks"])
+@timed
+def types(session: nox.Session) -> None:
+    """Strict types in core and the frontends."""
+    checks(session).run("-m", "mypy", *SOURCES)
+
+
+@nox.session(tags=["checks"])
+@timed
+def layers(session: nox.Session) -> None:
+    """Who may import whom."""
+    python = checks(session)
+    lint_imports = "from importlinter.cli import lint_imports_command as run; run()"
+    python.run("-c", lint_imports, env={"PYTHONPATH": ":".join(SOURCES)})
+
+
+@nox.session
+@nox.parametrize(
+    ("package", "version"),
+    [nox.param(n, v, id=n if v == PYTHONS[0] else f"{n}-{v}", tags=[n]) for n, v in TESTED],
+)
+@timed
+def tests(session: nox.Session, package: str, version: str) -> None:
+    """The tests of one package that need no GPU; core's on every Python present."""
+    python = environment(session, package, version)
+    python.pytest(f"packages/{package}/tests", "-m", "not gpu", *session.posargs)
+
+
+@nox.session(tags=list(PACKAGES))
+@timed
+def wheels(session: nox.Session) -> None:
+    """Build all wheels into dist/ and prove them in an environment that sees no sources."""
+    builder = Environment(session, "builder")
+    builder.install("build", "hatchling>=1.27")
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    for folder in [*(f"packages/{name}" for name in PACKAGES), TOY]:
+        out = "dist" if folder != TOY else ".nox/toy"
+        builder.run("-m", "build", "--wheel", "--no-isolation", "-o", out, folder, silent=True)
+    clean = Environment(session, "clean", fresh=True)
+    built = [*(ROOT / "dist").glob("*.whl"), *(ROOT / ".nox/toy").glob("*.whl")]
+    clean.install("pytest", *map(str, built))
+    clean.run("-m", "ci.entry_points", *FRONTENDS)
+    contracts = [f"packages/{name}/tests/test_contract.py" for name in FRONTENDS]
+    clean.pytest(*contracts, f"{TOY}/tests")
+
+
+@nox.session(tags=["docs", *PACKAGES])
+@timed
+def docs(session: nox.Session) -> None:
+    """Run every Python fence of the READMEs and docs/."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
+    torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
+
+
+@nox.session(tags=["docs", *PACKAGES])
+@timed
+def examples(session: nox.Session) -> None:
+    """Run the main() of every file in examples/."""
+    torch(session).run("-m", "ci.examples", "examples")
+
+
+@nox.session(default=False)
+@timed
+def gpu(session: nox.Session) -> None:
+    """The tests that need an NVIDIA GPU, of every package (CUDA build of torch by the machine)."""
+    session.run(sys.executable, "ci/gpu", *session.posargs, external=True)
+
+
+@nox.session(default=False)
+@timed
+def bench(session: nox.Session) -> None:
+    """The benchmarks; arguments after `--` go to benchmarks/run.py."""
+    script(session, "benchmarks/run.py")
+
+
+@nox.session(default=False)
+@timed
+def demo(session: nox.Session) -> None:
+    """The main job: compile networks and compare with eager and inductor."""
+    script(session, "benchmarks/demo.py")
+
+
+def script(session: nox.Session, path: str) -> None:
+    """Run a file of benchmarks/ with torch and the models' package, or say that it is absent."""
+    if not (ROOT / path).exists():
+        session.error(f"{path} does not exist: this stage of the project has no {session.name} yet")
+    python = torch(session)
+    python.install("-r", "benchmarks/requirements.txt")
+    python.run(path, *session.posargs)
+
+
+def checks(session: nox.Session) -> Environment:
+    """The environment of the tools that read sources; core's dependencies give mypy their types."""
+    python = Environment(session, "checks")
+    dependencies = PACKAGES["hidet-core"]["dependencies"]
+    python.install("ruff", "mypy", "import-linter", "pytest", *dependencies)
+    return python
+
+
+def environment(session: nox.Session, package: str, version: str) -> Environment:
+    """Where `package` is tested: hidet-torch with docs, examples and the demo, others alone."""
+    if package == "hidet-torch":
+        return torch(session)
+    python = Environment(session, f"{package}-{version}", version)
+    python.install("pytest", "hypothesis")
+    python.editable(*needs(package, PACKAGES))
+    return python
+
+
+def torch(session: nox.Session) -> Environment:
+    """The one environment with torch in it, and all four packages."""
+    python = Environment(session, "torch")
+    python.install("torch", "pytest", "hypothesis")
+    python.editable(*PACKAGES)
+    return python

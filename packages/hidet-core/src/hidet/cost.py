@@ -1,0 +1,94 @@
+"""How long work should take: a roofline with waves, ramps and launches, to rank candidates.
+
+The model knows nothing of cache reuse between kernels or of bank conflicts: it prunes a space
+before measuring and weighs fusions against each other; it does not predict.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+from hidet.errors import BadArgument
+from hidet.target import Target
+
+LAUNCH_SECONDS = 1.43e-6
+"""One dependent kernel in a CUDA graph with a full edge; measured on an H200."""
+PARALLEL_REGION_SECONDS = 3e-6
+"""Starting and joining a CPU thread team; an estimate."""
+WAVE_SECONDS = 0.7e-6
+"""Filling and draining a core with a wave of blocks, during which little moves; an estimate."""
+REACHED_BANDWIDTH = 0.88
+"""The part of the published bandwidth that a large copy reaches: 4.24 of 4.8 TB/s on an H200."""
+REACHED_RATE = 0.7
+"""The part of the published rate that a large matmul reaches: 674 of 989 TFLOP/s on an H200."""
+SATURATING_THREADS = 256
+"""Resident threads with which one multiprocessor keeps its arithmetic units busy; an estimate."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one operation moves and computes, and over how many blocks it is spread."""
+
+    bytes_read: float
+    bytes_written: float
+    flops: float
+    """Operations; a multiply-add counts as two."""
+    dtype: str = "float32"
+    """The full name of the type that is computed in."""
+    blocks: int = 1
+    block_threads: int = 256
+    tensor_core: bool = False
+    launches: int = 1
+    shared_bytes: int = 0
+    """Per block."""
+    registers: int = 0
+    """Per thread; 0 where unknown."""
+
+    def __post_init__(self) -> None:
+        amounts = (self.bytes_read, self.bytes_written, self.flops)
+        if min(amounts) < 0 or min(self.blocks, self.block_threads, self.launches) < 1:
+            raise BadArgument(f"work has amounts >= 0 and counts >= 1, not {self}")
+
+
+def seconds(work: Work, target: Target) -> float:
+    """The estimated time of `work` on `target`; infinite where not even one block fits.
+
+    launches + waves + the longer of memory and arithmetic. Never shorter for more bytes, more
+    operations or more launches, nor on a target with less bandwidth or a lower rate.
+    """
+    resident = target.resident_blocks(work.block_threads, work.shared_bytes, work.registers)
+    if resident == 0:
+        return inf
+    launch = LAUNCH_SECONDS if target.kind == "cuda" else PARALLEL_REGION_SECONDS
+    return (
+        work.launches * launch
+        + _waves(work, target, resident)
+        + max(_memory(work, target), _arithmetic(work, target, resident))
+    )
+
+
+def _waves(work: Work, target: Target, resident: int) -> float:
+    """Each set of blocks that the device holds at once ramps up and down; a CPU has no ramp."""
+    if target.kind == "cpu":
+        return 0.0
+    return -(-work.blocks // (resident * target.cores)) * WAVE_SECONDS
+
+
+def _memory(work: Work, target: Target) -> float:
+    """Half of a GPU's multiprocessors, or four CPU cores, saturate the memory."""
+    enough = target.cores / 2 if target.kind == "cuda" else min(target.cores, 4)
+    share = min(1.0, min(work.blocks, target.cores) / enough)
+    moved = work.bytes_read + work.bytes_written
+    return moved / (target.memory_bandwidth * REACHED_BANDWIDTH * share)
+
+
+def _arithmetic(work: Work, target: Target, resident: int) -> float:
+    """The core with the most blocks finishes last (the tail), and few threads hide no latency."""
+    if work.flops == 0:
+        return 0.0
+    most = -(-work.blocks // target.cores)
+    balance = work.blocks / (most * target.cores)
+    busy = 1.0
+    if target.kind == "cuda" and not work.tensor_core:
+        busy = min(1.0, min(most, resident) * work.block_threads / SATURATING_THREADS)
+    rate = target.peak_flops(work.dtype, work.tensor_core) * REACHED_RATE
+    return work.flops / (rate * balance * busy)

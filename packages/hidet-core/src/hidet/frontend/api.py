@@ -1,0 +1,26 @@
+"""What a frontend plugin tells core about itself.
+
+A plugin is a distribution with an entry point in the group `hidet.frontends`, whose name is the
+frontend's and whose value is a `Frontend` in a module that imports no framework.
+"""
+
+from dataclasses import dataclass
+
+API = 1
+"""The number of this contract; it moves only when a plugin written for it would break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frontend:
+    """The manifest of one plugin.
+
+    `name` is the entry point's and the attribute of `hidet`; `api` the contract it was written for;
+    `module` what `hidet.<name>` resolves to; `framework` the import name of what it speaks for;
+    `requires` the framework versions it was tested with ("torch>=2.11,<2.14"), empty for no demand.
+    """
+
+    name: str
+    api: int
+    module: str
+    framework: str
+    requires: str = ""

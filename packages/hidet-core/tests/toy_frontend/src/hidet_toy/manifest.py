@@ -1,0 +1,7 @@
+"""What core is told about this plugin; imports no framework."""
+
+from hidet.frontend import Frontend
+
+FRONTEND = Frontend(
+    name="toy", api=1, module="hidet_toy", framework="numpy", requires="numpy>=1.26"
+)

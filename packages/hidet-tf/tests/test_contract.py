@@ -1,0 +1,5 @@
+from hidet.testing.frontend_contract import FrontendContract
+
+
+class TestContract(FrontendContract):
+    name = "tf"

@@ -1,0 +1,26 @@
+"""PyTorch models on Hidet: a lazy table of public names.
+
+Lazy because core reads `hidet_torch.manifest`, and must not import PyTorch to do so.
+"""
+
+from importlib import import_module
+
+from hidet_torch.__about__ import __version__
+
+# Public name -> the module that defines it, imported on first use. A public name must differ
+# from every module's name in this package: importing the module would replace it.
+_PUBLIC: dict[str, str] = {}
+
+__all__ = ["__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'hidet_torch' has no attribute {name!r}")
+    value: object = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

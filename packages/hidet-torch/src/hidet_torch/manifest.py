@@ -1,0 +1,11 @@
+"""What core is told about this plugin; imports no framework."""
+
+from hidet.frontend import Frontend
+
+FRONTEND = Frontend(
+    name="torch",
+    api=1,
+    module="hidet_torch",
+    framework="torch",
+    requires="torch>=2.11,<2.14",
+)
