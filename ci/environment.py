@@ -27,7 +27,7 @@ def present(candidates: tuple[str, ...] = CANDIDATES) -> list[str]:
 
 
 def runs(executable: str) -> bool:
-    """Whether a command starts as the Python it is named after; a version manager's shim may not."""
+    """Whether a command is the Python it is named after; a version manager's shim may not."""
     code = "import sys; print('python%d.%d' % sys.version_info[:2])"
     try:
         result = subprocess.run([executable, "-c", code], capture_output=True, text=True)

@@ -100,7 +100,9 @@ def table(results: list[Result]) -> str:
     others = [r for r in results if not r.name.startswith(known)]
     lines += [f"{r.name:<44}{r.seconds:>9.1f}{'-':>9}" for r in others]
     lines.append(f"{'all':<44}{sum(r.seconds for r in results):>9.1f}")
-    lines.append(f"{sum(r.passed for r in results)} passed, {sum(r.failed for r in results)} failed")
+    lines.append(
+        f"{sum(r.passed for r in results)} passed, {sum(r.failed for r in results)} failed"
+    )
     return "\n".join(lines)
 
 
