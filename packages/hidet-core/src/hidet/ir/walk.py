@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from hidet.ir.expr import Expr, Var
 from hidet.ir.node import Node, nodes_in
-from hidet.ir.stmt import Body, Stmt
+from hidet.ir.stmt import Body, Declare, For, ForTasks, Stmt
 from hidet.types import TensorType
 
 N = TypeVar("N", bound=Node)
@@ -41,6 +41,18 @@ def variables(root: Node | Iterable[Node]) -> list[Var]:
         if isinstance(var.of, TensorType):
             found.update(dict.fromkeys(find(list(nodes_in(var.of.shape)), Var)))
     return list(found)
+
+
+def introduced(body: Body) -> list[Var]:
+    """The variables that statements introduce: by declaring them or by looping over them."""
+    found: list[Var] = []
+    for s in find(body, Stmt):
+        match s:
+            case Declare(var=var) | For(var=var):
+                found.append(var)
+            case ForTasks(vars=names):
+                found.extend(names)
+    return found
 
 
 def rebuild(root: N, change: Callable[[Node], Any]) -> N:

@@ -3,16 +3,12 @@
 from hidet.mapping.algebra import (
     Loops,
     Nested,
-    Predicated,
-    Projected,
     Repeat,
     Spatial,
     TaskMapping,
     Tasks,
     col_repeat,
     col_spatial,
-    predicated,
-    project,
     repeat,
     row_repeat,
     row_spatial,
@@ -32,6 +28,7 @@ from hidet.mapping.layout import (
     right_inverse,
     row_major,
 )
+from hidet.mapping.restrict import Predicated, Projected, predicated, project
 from hidet.mapping.swizzle import Swizzle, SwizzledLayout
 
 __all__ = [

@@ -6,14 +6,14 @@ The arithmetic needs only `+ * // %`: the same mapping runs on integers in a tes
 expressions in a kernel.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import NamedTuple, SupportsIndex
+from typing import NamedTuple
 
 from hidet.errors import BadArgument
-from hidet.mapping.digits import Scalar, added, both, digits, scaled
+from hidet.mapping.digits import Scalar, added, digits, scaled
 from hidet.mapping.draw import Cells, draw
 
 
@@ -59,6 +59,11 @@ class TaskMapping:
         """The index tuples of the tasks of `worker`, in order."""
         extents, index = self.loops(worker)
         return map(index, product(*map(range, extents)))
+
+    @property
+    def is_predicated(self) -> bool:
+        """Whether `active` or `inside` rules anything out."""
+        return False
 
     def active(self, worker: Scalar) -> Scalar | None:
         """The condition for `worker` to have any task; `None` where every worker has."""
@@ -128,7 +133,7 @@ def spatial(*shape: int, order: Sequence[int] | None = None) -> TaskMapping:
 
     `order` lists the dimensions from the slowest varying to the fastest.
     """
-    return Spatial(_checked(shape), _permutation(order, len(shape)))
+    return Spatial(checked_extents(shape), _permutation(order, len(shape)))
 
 
 def repeat(*shape: int, order: Sequence[int] | None = None) -> TaskMapping:
@@ -136,7 +141,7 @@ def repeat(*shape: int, order: Sequence[int] | None = None) -> TaskMapping:
 
     `order` lists the dimensions from the slowest varying to the fastest.
     """
-    return Repeat(_checked(shape), _permutation(order, len(shape)))
+    return Repeat(checked_extents(shape), _permutation(order, len(shape)))
 
 
 def row_spatial(*shape: int) -> TaskMapping:
@@ -157,50 +162,6 @@ def row_repeat(*shape: int) -> TaskMapping:
 def col_repeat(*shape: int) -> TaskMapping:
     """`repeat` with the first dimension fastest."""
     return repeat(*shape, order=range(len(shape))[::-1])
-
-
-def project(mapping: TaskMapping, fixed: Mapping[int, int]) -> TaskMapping:
-    """`mapping` with the dimensions in `fixed` held at zero, and so of extent one.
-
-    Workers that differed only there now share their tasks: what an operand needs that is
-    broadcast along those dimensions.
-    """
-    for dimension, value in fixed.items():
-        if not 0 <= dimension < mapping.rank:
-            raise BadArgument(f"{mapping} has no dimension {dimension} to project")
-        if value != 0:
-            raise BadArgument(
-                f"dimension {dimension} is projected to {value}; only 0 is possible",
-                help="add the offset to the index where it is used",
-            )
-    _refuse_predicated(mapping, "project")
-    return Projected(mapping, tuple(sorted(fixed)))
-
-
-def predicated(
-    mapping: TaskMapping, *, workers: int | None = None, shape: Sequence[int] | None = None
-) -> TaskMapping:
-    """`mapping` for more workers than it uses, or for fewer tasks than it covers.
-
-    Of `workers`, those from `mapping.workers` on are idle (`active`); of the tasks, those outside
-    `shape` are skipped (`inside`). Predication comes last: the result can neither be composed
-    nor projected.
-    """
-    workers = mapping.workers if workers is None else workers
-    extents = mapping.shape if shape is None else _checked(shape)
-    if workers < mapping.workers:
-        raise BadArgument(
-            f"{mapping} needs {mapping.workers} workers, there are {workers}",
-            help="use a smaller spatial part",
-        )
-    if len(extents) != mapping.rank or any(
-        a > b for a, b in zip(extents, mapping.shape, strict=True)
-    ):
-        raise BadArgument(f"{mapping} covers {mapping.shape}, which does not hold {extents}")
-    _refuse_predicated(mapping, "predicate")
-    if (workers, extents) == (mapping.workers, mapping.shape):
-        return mapping
-    return Predicated(mapping, extents, workers)
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,7 +240,7 @@ class Nested(TaskMapping):
                 help="give every part one extent for each dimension; use 1 where it has no share",
             )
         for part in self.parts:
-            _refuse_predicated(part, "compose")
+            refuse_predicated(part, "compose")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -315,89 +276,12 @@ class Nested(TaskMapping):
         return " * ".join(map(str, self.parts))
 
 
-@dataclass(frozen=True, repr=False)
-class Projected(TaskMapping):
-    """A mapping with some dimensions held at zero."""
-
-    mapping: TaskMapping
-    fixed: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The mapping's shape, with one in the fixed dimensions."""
-        return tuple(1 if d in self.fixed else n for d, n in enumerate(self.mapping.shape))
-
-    @property
-    def workers(self) -> int:
-        """As many as before."""
-        return self.mapping.workers
-
-    def loops(self, worker: Scalar) -> Loops:
-        """The mapping's own loops; those along a fixed dimension repeat the same tasks."""
-        extents, index = self.mapping.loops(worker)
-
-        def projected(variables: Sequence[Scalar]) -> tuple[Scalar, ...]:
-            return tuple(0 if d in self.fixed else i for d, i in enumerate(index(variables)))
-
-        return Loops(extents, projected)
-
-    def __str__(self) -> str:
-        return f"project({self.mapping}, {dict.fromkeys(self.fixed, 0)})"
-
-
-@dataclass(frozen=True, repr=False)
-class Predicated(TaskMapping):
-    """A mapping of which some workers are idle and some tasks are skipped."""
-
-    mapping: TaskMapping
-    extents: tuple[int, ...]
-    total: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents of the tasks that are not skipped."""
-        return self.extents
-
-    @property
-    def workers(self) -> int:
-        """All workers, the idle ones included."""
-        return self.total
-
-    def loops(self, worker: Scalar) -> Loops:
-        """The mapping's own loops: guard them by `active` and their body by `inside`."""
-        return self.mapping.loops(worker)
-
-    def active(self, worker: Scalar) -> Scalar | None:
-        """The worker's number is below the count of workers in use."""
-        return None if self.workers == self.mapping.workers else worker < self.mapping.workers
-
-    def inside(self, task: Sequence[Scalar]) -> Scalar | None:
-        """Every index is below the extent, where the mapping reaches beyond it."""
-        condition: Scalar | None = None
-        for index, extent, covered in zip(task, self.shape, self.mapping.shape, strict=True):
-            if extent < covered:
-                condition = both(condition, index < extent)
-        return condition
-
-    def tasks(self, worker: Scalar) -> Iterator[tuple[Scalar, ...]]:
-        """The tasks that `active` and `inside` allow; needs an integer, to decide them."""
-        if not isinstance(worker, SupportsIndex):
-            raise BadArgument(
-                f"the tasks of {self} depend on conditions that are unknown for {worker}",
-                help="use `loops(worker)`, guarded by `active(worker)` and `inside(task)`",
-            )
-        if self.active(worker) in (None, True):
-            yield from (t for t in super().tasks(worker) if self.inside(t) in (None, True))
-
-    def __str__(self) -> str:
-        return f"predicated({self.mapping}, workers={self.workers}, shape={self.shape})"
-
-
 def _parts(mapping: TaskMapping) -> tuple[TaskMapping, ...]:
     return mapping.parts if isinstance(mapping, Nested) else (mapping,)
 
 
-def _checked(shape: Sequence[int]) -> tuple[int, ...]:
+def checked_extents(shape: Sequence[int]) -> tuple[int, ...]:
+    """`shape` as a tuple; `BadArgument` where an extent is not a positive integer."""
     for extent in shape:
         if not isinstance(extent, int) or extent < 1:
             raise BadArgument(
@@ -414,8 +298,9 @@ def _permutation(order: Sequence[int] | None, rank: int) -> tuple[int, ...]:
     return found
 
 
-def _refuse_predicated(mapping: TaskMapping, verb: str) -> None:
-    if isinstance(mapping, Predicated):
+def refuse_predicated(mapping: TaskMapping, verb: str) -> None:
+    """Raise `BadArgument` where `mapping` is predicated: nothing may be done to it after that."""
+    if mapping.is_predicated:
         raise BadArgument(
             f"cannot {verb} the predicated mapping {mapping}",
             help="compose and project first, predicate last",

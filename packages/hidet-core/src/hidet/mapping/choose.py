@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from math import gcd, prod
 
 from hidet.errors import BadArgument
-from hidet.mapping.algebra import TaskMapping, predicated, repeat, spatial
+from hidet.mapping.algebra import TaskMapping, repeat, spatial
+from hidet.mapping.restrict import predicated
 
 
 def auto_map(
@@ -18,9 +19,9 @@ def auto_map(
 
     Each worker takes `vector` contiguous tasks along the fastest dimension (the last of `order`)
     and neighbouring workers take neighbouring groups. Where the groups do not divide evenly among
-    the workers, the mapping is predicated: some workers idle, or some tasks skipped, at no more
-    steps than a dense assignment of whole rows needs. With `predicate=False` that is a
-    `BadArgument` which names the nearest worker counts.
+    the workers, the mapping is predicated: some workers idle, or some tasks skipped (`active`
+    and `inside` say which). With `predicate=False` that is a `BadArgument` which names the nearest
+    worker counts.
     """
     if workers < 1 or vector < 1:
         raise BadArgument(f"auto_map needs workers and vector >= 1, not {workers} and {vector}")

@@ -1,0 +1,175 @@
+"""The compile cache on disk: binaries by the hash of everything that affects them.
+
+An entry is one file: a line of JSON (hash and length of what follows, notes for people), then the
+binary. Files appear whole or not at all, are checked when read, and only their owner can touch the
+folder. What is wrong with the cache never stops a compilation; it is said once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from platformdirs import user_cache_dir
+
+from hidet import options
+from hidet.__about__ import __version__
+
+SWEEP_EVERY = 64
+"""How many entries are written between looks at the size of the cache."""
+
+
+class CacheWarning(UserWarning):
+    """The cache could not be used; the result was computed all the same."""
+
+
+def key_of(**parts: object) -> str:
+    """The key of an entry: a hash of everything that affects its content, our version included."""
+    text = json.dumps({"hidet": __version__, **parts}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Cache:
+    """A folder of entries, shared by processes."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        given = options.cache_dir.get()
+        self.root = root or Path(given or user_cache_dir("hidet")) / "kernels"
+        self.written = 0
+
+    def path(self, key: str) -> Path:
+        """The file of an entry."""
+        return self.root / key[:2] / key
+
+    def get(self, key: str) -> bytes | None:
+        """The binary of an entry; None if there is none, or a damaged one, which is removed."""
+        path = self.path(key)
+        try:
+            whole = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            complain(f"{path} cannot be read: {error}")
+            return None
+        head, _, body = whole.partition(b"\n")
+        if not intact(head, body):
+            complain(f"{path} was damaged; it is compiled again")
+            with suppress(OSError):
+                path.unlink()
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return body
+
+    def put(self, key: str, body: bytes, note: str = "") -> None:
+        """Keep a binary."""
+        head = {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), "note": note}
+        path = self.path(key)
+        try:
+            self.prepare(path.parent)
+            write_whole(path, json.dumps(head).encode() + b"\n" + body)
+        except OSError as error:
+            complain(f"{path} cannot be written: {error}")
+            return
+        self.written += 1
+        if self.written % SWEEP_EVERY == 1:
+            self.sweep()
+
+    def prepare(self, folder: Path) -> None:
+        """Make a folder that only its owner can use; refuse one that others own or may write."""
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        state = self.root.stat()
+        if state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise PermissionError(f"others may write to {self.root}; it is not trusted")
+
+    @contextmanager
+    def lock(self, key: str) -> Iterator[None]:
+        """Hold an entry while it is compiled, so that two processes do not do the same work.
+
+        A lock that cannot be had (a read-only folder, another process at work for ten minutes)
+        costs only that protection.
+        """
+        path = self.path(key).with_suffix(".lock")
+        lock = FileLock(path, timeout=600)
+        try:
+            self.prepare(path.parent)
+            lock.acquire()
+        except (OSError, Timeout) as error:
+            complain(f"{path} cannot be locked: {error}")
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+            with suppress(OSError):
+                path.unlink()
+
+    def entries(self) -> list[tuple[float, int, Path]]:
+        """All entries as (time of last use, bytes, file), the longest unused first."""
+        found = []
+        for path in self.root.glob("??/*"):
+            with suppress(OSError):
+                state = path.stat()
+                found.append((state.st_mtime, state.st_size, path))
+        return sorted(found)
+
+    def sweep(self) -> None:
+        """Remove what was not used for longest until the cache is as small as it should be."""
+        entries = self.entries()
+        total = sum(size for _, size, _ in entries)
+        limit = options.cache_bytes.get()
+        stale = time.time() - 3600
+        for used, size, path in entries:
+            leftover = path.suffix in (".lock", ".part") and used < stale
+            if total <= limit and not leftover:
+                continue
+            with suppress(OSError):
+                path.unlink()
+                total -= size
+
+    def clear(self) -> int:
+        """Remove every entry; returns how many bytes that freed."""
+        freed = 0
+        for _, size, path in self.entries():
+            path.unlink(missing_ok=True)
+            freed += size
+        return freed
+
+
+def intact(head: bytes, body: bytes) -> bool:
+    """Whether an entry's content is what was written."""
+    try:
+        facts = json.loads(head)
+        return bool(
+            facts["bytes"] == len(body) and facts["sha256"] == hashlib.sha256(body).hexdigest()
+        )
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that others see whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def complain(message: str) -> None:
+    """Say once what is wrong with the cache."""
+    warnings.warn(f"compile cache: {message}", CacheWarning, stacklevel=3)

@@ -1,0 +1,38 @@
+"""Names and parameters of the functions that kernels become."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hidet.codegen.common.access import read_only
+from hidet.codegen.common.expressions import ExpressionWriter
+from hidet.codegen.common.names import KEYWORDS, legal
+from hidet.errors import InternalError
+from hidet.ir.expr import Var
+from hidet.ir.kernel import Kernel
+from hidet.types import PointerType, TensorType
+
+
+def check_names(kernels: Sequence[Kernel]) -> None:
+    """Raise unless the kernels' names are identifiers, each of one kernel."""
+    for name, count in Counter(kernel.name for kernel in kernels).items():
+        if legal(name) != name or name in KEYWORDS:
+            raise InternalError(f"`{name}` is no name for a function")
+        if count > 1:
+            raise InternalError(f"{count} kernels of one text are called `{name}`")
+
+
+def parameters(kernel: Kernel, expressions: ExpressionWriter) -> str:
+    """The parameters of a kernel: arrays as pointers; promised not to change if only loaded."""
+    constant = read_only(kernel)
+    return ", ".join(parameter(p, expressions, p in constant) for p in kernel.params)
+
+
+def parameter(var: Var, expressions: ExpressionWriter, constant: bool) -> str:
+    """One parameter."""
+    of, name = var.of, expressions.names[var]
+    if not isinstance(of, PointerType | TensorType):
+        return f"{expressions.type(of)} {name}"
+    element = expressions.type(of.to if isinstance(of, PointerType) else of.dtype)
+    return f"const {element} *__restrict__ {name}" if constant else f"{element} *{name}"

@@ -1,0 +1,41 @@
+"""Kernels as one translation unit for the host's compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hidet.codegen.common.heads import check_names, parameters
+from hidet.codegen.common.names import Names
+from hidet.codegen.common.signs import Signs
+from hidet.codegen.cpu.expressions import CpuExpressions
+from hidet.codegen.cpu.prelude import PARTS, prelude
+from hidet.codegen.cpu.statements import CpuStatements
+from hidet.errors import at
+from hidet.ir.kernel import Kernel
+
+RESERVED = (*PARTS, "INLINE", "all", "absolute", "with_sign", "Int", "SameBits", "dprintf")
+
+
+def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
+    """C++17 without headers for lowered kernels, with GCC's vector extensions and OpenMP.
+
+    Functions have C linkage and the kernels' names. `signs` makes what proves indices not negative.
+    """
+    check_names(kernels)
+    used: set[str] = set()
+    functions = []
+    for kernel in kernels:
+        with at(kernel.place):
+            functions.append(function(kernel, kernels, used, signs()))
+    return "\n".join([prelude(used), *functions])
+
+
+def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:
+    """One kernel; adds the prelude's names it relies on to `used`."""
+    expressions = CpuExpressions(Names((*RESERVED, *(k.name for k in kernels))), signs)
+    params = parameters(kernel, expressions)
+    writer = CpuStatements(kernel, expressions)
+    for s in kernel.body:
+        writer.stmt(s)
+    used |= expressions.used
+    return "\n".join([f'extern "C" void {kernel.name}({params}) {{', *writer.lines, "}", ""])

@@ -1,0 +1,148 @@
+"""Expressions as C++ with the vector extensions of GCC and Clang."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from hidet.codegen.common.casts import cast_text
+from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
+from hidet.codegen.common.functions import TESTS, function_text
+from hidet.codegen.common.numbers import decimal, pattern
+from hidet.codegen.cpu.prelude import LANES, NATIVE
+from hidet.codegen.cpu.vector_math import FAST
+from hidet.errors import InternalError
+from hidet.ir.expr import (
+    Add,
+    Address,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitXor,
+    Builtin,
+    Cast,
+    Comparison,
+    Div,
+    Expr,
+    Load,
+    Math,
+    Maximum,
+    Minimum,
+    Mul,
+    Negate,
+    Select,
+    ShiftLeft,
+    ShiftRight,
+    Splat,
+    Sub,
+    is_vector,
+)
+from hidet.types import DType, Type, VectorType, f32, f64, tf32
+
+LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
+            Minimum, Maximum)  # fmt: skip
+
+
+class CpuExpressions(ExpressionWriter):
+    """C++ has vectors of the usual element types; small floats are computed in float32."""
+
+    def number(self, value: float, of: DType) -> Text:
+        self.type(of)
+        if of.bits < 32:
+            self.used.add("bits")
+            word = "unsigned short" if of.bits == 16 else "unsigned char"
+            return f"bits<{self.type(of)}>(({word}){pattern(value, of)})", PRIMARY
+        plain = decimal(value, of)
+        if plain is not None:
+            return plain, UNARY if plain.startswith("-") else PRIMARY
+        suffix = "" if of is f64 else "f"
+        if value != value:
+            return f'__builtin_nan{suffix}("")', PRIMARY
+        return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()", UNARY
+
+    def builtin(self, e: Builtin) -> Text:
+        raise InternalError(f"a CPU kernel has no builtin {e.name!r}")
+
+    def cast(self, e: Cast) -> Text:
+        if is_vector(e):
+            return f"__builtin_convertvector({self.spell(e.value)}, {self.type(e.type)})", PRIMARY
+        return cast_text(self, e)
+
+    def math(self, e: Math) -> Text:
+        operand = e.args[0].dtype
+        if e.name in FAST and operand in (f32, tf32):
+            return self.call(f"{FAST[e.name]}<{self.type(e.type)}>", *e.args)
+        if e.name == "rsqrt" and operand in (f32, tf32, f64):
+            return self.call("rsqrt", *e.args)
+        text, level = function_text(self, e)
+        direct = operand in (f32, tf32, f64) and e.name not in TESTS
+        return (f"__builtin_{text}" if direct else text), level
+
+    def extreme(self, e: Minimum | Maximum) -> Text:
+        wide = self.computed_in(e.dtype)
+        if wide is not e.dtype:
+            return self.text(Cast(type(e)(Cast(e.a, wide), Cast(e.b, wide)), e.dtype))
+        return self.call(f"{e.symbol}imum<{self.type(e.type)}>", e.a, e.b)
+
+    def wide_load(self, e: Load) -> Text:
+        of = cast(VectorType, e.type)
+        place = self.spell(Address(e.tensor, e.index))
+        if is_native(of):
+            return f"*reinterpret_cast<const {self.type(of)}_at *>({place})", UNARY
+        self.used.add("load")
+        return f"load<{self.type(of.element)}, {of.lanes}>({place})", PRIMARY
+
+    def vector_type(self, of: VectorType) -> str:
+        if is_native(of):
+            name = f"{of.element.short}x{of.lanes}"
+            self.used.add(name)
+            return name
+        self.used.add("Vec")
+        return f"Vec<{self.type(of.element)}, {of.lanes}>"
+
+    def lane(self, vector: Expr, number: int) -> str:
+        return f"[{number}]" if is_native(vector.type) else super().lane(vector, number)
+
+    def pack(self, of: VectorType, lanes: tuple[Expr, ...]) -> Text:
+        if not is_native(of):
+            return super().pack(of, lanes)
+        return f"{self.type(of)}{{{', '.join(map(self.spell, lanes))}}}", PRIMARY
+
+    def splat(self, e: Splat) -> Text:
+        name = "splat" if is_native(e.type) else "splat_vec"
+        return self.call(f"{name}<{self.type(e.type)}>", e.value)
+
+    def narrowed(self, text: str, level: int, e: Expr) -> Text:
+        return (text, level) if is_vector(e) else super().narrowed(text, level, e)
+
+    def native(self, e: Expr) -> bool:
+        if not is_native(e.type):
+            return False
+        match e:
+            case Cast(value):
+                source = value.type
+                return is_native(source) and converts(source.element, e.dtype)  # type: ignore[union-attr]
+            case Math(name, args):
+                return name in FAST and args[0].dtype is f32
+            case Select(condition, then):
+                return not is_vector(condition) or selects(condition, then)
+        return isinstance(e, LANEWISE)
+
+    def computed_in(self, of: DType) -> DType:
+        return f32 if of.is_float and of.bits < 32 else of
+
+
+def is_native(of: Type) -> bool:
+    """Whether the compiler has vectors of this type."""
+    return isinstance(of, VectorType) and of.element in NATIVE and of.lanes in LANES
+
+
+def converts(source: DType, to: DType) -> bool:
+    """Whether vectors convert as single values do, also beyond the range of `to`."""
+    return not source.is_float or to.is_float or (to.bits >= 32 and to.short != "u32")
+
+
+def selects(condition: Expr, then: Expr) -> bool:
+    """Whether a vector condition chooses among lanes of its own width."""
+    if not isinstance(condition, Comparison) or not is_native(condition.a.type):
+        return False
+    return condition.a.dtype.bits == then.dtype.bits

@@ -1,0 +1,193 @@
+"""What generated C++ stands on; it includes no header, so that compiling stays fast."""
+
+from __future__ import annotations
+
+from hidet.codegen.common.prelude import (
+    BITS,
+    EXTREMES,
+    INTEGERS,
+    TYPES,
+    Part,
+    assemble,
+    float_division,
+)
+from hidet.codegen.cpu.vector_math import VECTOR_MATH
+from hidet.types import DType, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+
+NATIVE = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64)
+"""Element types of the vectors that compilers have as an extension."""
+
+LANES = (2, 4, 8, 16, 32, 64)
+
+SMALL_FLOATS = {
+    # Rounds to the nearest, ties to even, to a format of M fraction bits; codes beyond `top` become
+    # `over`. Subnormal results are multiples of the smallest one: adding 2^23 * 1.5 rounds to them.
+    "encode": Part("""\
+template <int M, int BIAS>
+INLINE unsigned encode(float x, unsigned top, unsigned over, unsigned nan) {
+  const unsigned raw = bits<unsigned>(x), size = raw & 0x7fffffff;
+  const unsigned normal = ((size + (1u << (22 - M)) - 1 + (size >> (23 - M) & 1)) >> (23 - M)) -
+                          ((127u - BIAS) << M);
+  const float scaled = bits<float>(size) * bits<float>((unsigned)(127 + BIAS - 1 + M) << 23);
+  const unsigned subnormal = bits<unsigned>(scaled + 12582912.0f) - 0x4b400000;
+  const unsigned finite = size < ((128u - BIAS) << 23) ? subnormal : normal;
+  return size > 0x7f800000 ? nan : size == 0x7f800000 || finite > top ? over : finite;
+}""", ("bits",)),
+    "decode": Part("""\
+template <int M, int BIAS> INLINE float decode(unsigned code) {
+  const float normal = bits<float>((code << (23 - M)) + ((127u - BIAS) << 23));
+  const float subnormal = (float)(int)code * bits<float>((unsigned)(128 - BIAS - M) << 23);
+  return code >> M ? normal : subnormal;
+}""", ("bits",)),
+    "f16": Part("""\
+#ifdef __FLT16_MAX__
+using f16 = _Float16;
+#else
+struct f16 {
+  unsigned short raw;
+  f16() = default;
+  explicit INLINE f16(float x)
+      : raw(encode<10, 15>(x, 0x7bff, 0x7c00, 0x7e00) | (bits<unsigned>(x) >> 16 & 0x8000)) {}
+  explicit INLINE operator float() const {
+    const unsigned code = raw & 0x7fff;
+    const float size = code < 0x7c00 ? decode<10, 15>(code)
+                                     : bits<float>(0x7f800000 | (code & 0x3ff) << 13);
+    return raw & 0x8000 ? -size : size;
+  }
+};
+#endif""", ("encode", "decode")),
+    "bf16": Part("""\
+struct bf16 {
+  unsigned short raw;
+  bf16() = default;
+  explicit INLINE bf16(float x) {
+    const unsigned all = bits<unsigned>(x);
+    raw = x != x ? 0x7fc0 | (all >> 16 & 0x8000) : (all + 0x7fff + (all >> 16 & 1)) >> 16;
+  }
+  explicit INLINE operator float() const { return bits<float>((unsigned)raw << 16); }
+};""", ("bits",)),
+    "f8e4m3": Part("""\
+struct f8e4m3 {
+  unsigned char raw;
+  f8e4m3() = default;
+  explicit INLINE operator float() const {
+    const unsigned code = raw & 0x7f;
+    const float size = code == 0x7f ? __builtin_nanf("") : decode<3, 7>(code);
+    return raw & 0x80 ? -size : size;
+  }
+};
+INLINE f8e4m3 to_f8e4m3(float x) {
+  f8e4m3 to;
+  to.raw = encode<3, 7>(x, 0x7e, 0x7f, 0x7f) | (bits<unsigned>(x) >> 24 & 0x80);
+  return to;
+}""", ("encode", "decode")),
+    "f8e5m2": Part("""\
+struct f8e5m2 {
+  unsigned char raw;
+  f8e5m2() = default;
+  explicit INLINE operator float() const {
+    const unsigned code = raw & 0x7f;
+    const float size = code < 0x7c ? decode<2, 15>(code)
+                                   : bits<float>(0x7f800000 | (code & 3) << 21);
+    return raw & 0x80 ? -size : size;
+  }
+};
+INLINE f8e5m2 to_f8e5m2(float x) {
+  f8e5m2 to;
+  to.raw = encode<2, 15>(x, 0x7b, 0x7c, 0x7e) | (bits<unsigned>(x) >> 24 & 0x80);
+  return to;
+}""", ("encode", "decode")),
+    "round_tf32": Part("""\
+INLINE float round_tf32(float x) {
+  return x != x ? x : bits<float>((bits<unsigned>(x) + 0x1000) & 0xffffe000);
+}""", ("bits",)),
+}  # fmt: skip
+
+CALLS = {
+    "real": Part("\n".join(
+        f"INLINE {of} real_{name}({', '.join(f'{of} {x}' for x in args)}) "
+        f"{{ return __builtin_{name}{suffix}({', '.join(args)}); }}"
+        for name, args in (("fmod", "ab"), ("trunc", "a"), ("floor", "a"), ("copysign", "ab"))
+        for of, suffix in (("float", "f"), ("double", ""))
+    )),
+    "is_nan": Part("template <class T> INLINE bool is_nan(T x) { return x != x; }"),
+    "is_inf": Part("template <class T> INLINE bool is_inf(T x) { return __builtin_isinf(x); }"),
+    "is_finite": Part(
+        "template <class T> INLINE bool is_finite(T x) { return __builtin_isfinite(x); }"
+    ),
+    "sign_bit": Part(
+        "template <class T> INLINE bool sign_bit(T x) { return __builtin_signbit(x) != 0; }"
+    ),
+    "rsqrt": Part("""\
+INLINE float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }"""),
+    "fail": Part("""\
+extern "C" int dprintf(int file, const char *format, ...);
+[[noreturn]] static void fail(const char *message) {
+  dprintf(2, "%s", message);
+  __builtin_trap();
+}"""),
+}  # fmt: skip
+
+VECTORS = {
+    "Vec": Part("template <class T, int N> struct Vec { T v[N]; };"),
+    "splat": Part("""\
+template <class T, class E> INLINE T splat(E x) { return x - T{}; }"""),
+    "splat_vec": Part("""\
+template <class V, class E> INLINE V splat_vec(E x) {
+  V all;
+  for (auto &each : all.v) each = x;
+  return all;
+}""", ("Vec",)),
+    "load": Part("""\
+template <class T, int N> INLINE Vec<T, N> load(const T *from) {
+  Vec<T, N> value;
+  __builtin_memcpy(&value, from, sizeof(value));
+  return value;
+}""", ("Vec",)),
+    "store": Part("""\
+template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
+  __builtin_memcpy(to, &value, sizeof(value));
+}""", ("Vec",)),
+}  # fmt: skip
+
+CNAMES = {f32: "float", f64: "double", i32: "int"}
+
+
+def _vector(of: DType, lanes: int) -> Part:
+    name, element = f"{of.short}x{lanes}", CNAMES.get(of, of.short)
+    size = f"vector_size({of.nbytes * lanes})"
+    return Part(
+        f"typedef {element} {name} __attribute__(({size}));\n"
+        f"typedef {element} {name}_at __attribute__(({size}, aligned({of.nbytes}), may_alias));",
+        (of.short,),
+    )
+
+
+PARTS: dict[str, Part] = {
+    **TYPES,
+    **BITS,
+    **SMALL_FLOATS,
+    **INTEGERS,
+    **CALLS,
+    **{
+        name: Part(part.text, ("real",))
+        for name, part in float_division(
+            "real_fmod", "real_trunc", "real_floor", "real_copysign"
+        ).items()
+    },
+    **EXTREMES,
+    **{f"{of.short}x{lanes}": _vector(of, lanes) for of in NATIVE for lanes in LANES},
+    **VECTORS,
+    **VECTOR_MATH,
+}
+ALSO = {"to_f8e4m3": "f8e4m3", "to_f8e5m2": "f8e5m2"}
+"""Functions that are defined together with a type."""
+
+
+def prelude(used: set[str]) -> str:
+    """The definitions that a text with these names needs."""
+    parts = assemble(PARTS, {ALSO.get(name, name) for name in used})
+    if "INLINE" not in parts:
+        return parts
+    return "#define INLINE inline __attribute__((always_inline))\n" + parts

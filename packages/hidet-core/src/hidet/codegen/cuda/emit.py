@@ -1,0 +1,61 @@
+"""Kernels as one translation unit for NVRTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hidet.codegen.common.heads import check_names, parameters
+from hidet.codegen.common.names import Names
+from hidet.codegen.common.signs import Signs
+from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
+from hidet.codegen.cuda.prelude import PARTS, prelude
+from hidet.codegen.cuda.statements import CudaStatements
+from hidet.errors import at
+from hidet.ir.expr import Const
+from hidet.ir.kernel import Kernel, Launch
+
+RESERVED = (*PARTS, DYNAMIC_SHARED, "INLINE", "float2", "printf", "memcpy", "load", "store")
+
+
+def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
+    """CUDA C++17 for lowered kernels: no headers but those of the small float types.
+
+    Functions have C linkage and the kernels' names. `signs` makes what proves indices not negative.
+    """
+    check_names(kernels)
+    used: set[str] = set()
+    functions = []
+    for kernel in kernels:
+        with at(kernel.place):
+            functions.append(function(kernel, kernels, used, signs()))
+    return "\n".join([prelude(used), *functions])
+
+
+def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:
+    """One kernel; adds the prelude's names it relies on to `used`."""
+    names = Names((*RESERVED, *(k.name for k in kernels)))
+    expressions = CudaExpressions(names, signs)
+    params = parameters(kernel, expressions)
+    writer = CudaStatements(kernel, expressions)
+    for s in kernel.body:
+        writer.stmt(s)
+    if DYNAMIC_SHARED in expressions.used:
+        writer.lines.insert(
+            0, f"  extern __shared__ __align__(1024) unsigned char {DYNAMIC_SHARED}[];"
+        )
+    used |= expressions.used
+    head = f'extern "C" __global__ void {attributes(kernel.launch)}{kernel.name}({params}) {{'
+    return "\n".join([head, *writer.lines, "}", ""])
+
+
+def attributes(launch: Launch) -> str:
+    """How many threads a block has, how many blocks should fit, and the cluster."""
+    text = ""
+    sizes = [size.value for size in launch.block if isinstance(size, Const)]
+    if len(sizes) == 3:
+        threads = int(sizes[0] * sizes[1] * sizes[2])
+        fit = f", {launch.min_blocks}" if launch.min_blocks else ""
+        text += f"__launch_bounds__({threads}{fit}) "
+    if launch.cluster != (1, 1, 1):
+        text += f"__cluster_dims__({', '.join(map(str, launch.cluster))}) "
+    return text

@@ -1,0 +1,86 @@
+"""Expressions as CUDA C++."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from hidet.codegen.common.casts import cast_text
+from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
+from hidet.codegen.common.functions import function_text
+from hidet.codegen.common.numbers import decimal, pattern
+from hidet.codegen.cuda.prelude import REGISTERS, reader
+from hidet.errors import InternalError
+from hidet.ir.expr import Address, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
+
+HALVES = (f16, bf16)
+DYNAMIC_SHARED = "dynamic_shared"
+
+
+class CudaExpressions(ExpressionWriter):
+    """CUDA has half-precision arithmetic, but no vectors to compute with."""
+
+    def number(self, value: float, of: DType) -> Text:
+        self.type(of)
+        if of is f16:
+            return f"__ushort_as_half({pattern(value, of)})", PRIMARY
+        if of is bf16:
+            return f"__ushort_as_bfloat16({pattern(value, of)})", PRIMARY
+        if of.bits == 8:
+            self.used.update(("bits", "u8"))
+            return f"bits<{self.type(of)}>((u8){pattern(value, of)})", PRIMARY
+        plain = decimal(value, of)
+        if plain is not None:
+            return plain, UNARY if plain.startswith("-") else PRIMARY
+        convert = "__longlong_as_double" if of is f64 else "__int_as_float"
+        return f"{convert}({pattern(value, of)}{'LL' if of is f64 else ''})", PRIMARY
+
+    def builtin(self, e: Builtin) -> Text:
+        base, _, axis = e.name.partition(".")
+        if base in ("threadIdx", "blockIdx", "blockDim", "gridDim") and axis in ("x", "y", "z"):
+            return f"(int){e.name}", UNARY
+        if e.name in REGISTERS:
+            return self.call(reader(REGISTERS[e.name]))
+        if e.name == DYNAMIC_SHARED:
+            self.used.add(DYNAMIC_SHARED)
+            return self._dynamic(e)
+        raise InternalError(f"CUDA has no builtin {e.name!r}")
+
+    def _dynamic(self, e: Builtin) -> Text:
+        of = cast(DType | PointerType, e.of)
+        to = of.to if isinstance(of, PointerType) else of
+        return f"reinterpret_cast<{self.type(to)} *>({DYNAMIC_SHARED})", PRIMARY
+
+    def cast(self, e: Cast) -> Text:
+        return cast_text(self, e)
+
+    def math(self, e: Math) -> Text:
+        if e.name == "fma" and e.of in HALVES:
+            return self.call("__hfma", *e.args)
+        return function_text(self, e)
+
+    def extreme(self, e: Minimum | Maximum) -> Text:
+        of = e.dtype
+        if of in HALVES:
+            return self.call(f"__h{e.symbol}_nan", e.a, e.b)
+        if of in (f32, tf32):
+            return self.call(f"{e.symbol}_nan", e.a, e.b)
+        if of.is_float and of is not f64:
+            kind = type(e)
+            return self.text(Cast(kind(Cast(e.a, f32), Cast(e.b, f32)), of))
+        return self.call(f"{e.symbol}imum<{self.type(of)}>", e.a, e.b)
+
+    def wide_load(self, e: Load) -> Text:
+        self.used.add("load")
+        place = self.spell(Address(e.tensor, e.index))
+        return f"load<{self.type(e.dtype)}, {e.lanes}>({place})", PRIMARY
+
+    def vector_type(self, of: VectorType) -> str:
+        self.used.add("Vec")
+        return f"Vec<{self.type(of.element)}, {of.lanes}>"
+
+    def native(self, e: Expr) -> bool:
+        return False
+
+    def computed_in(self, of: DType) -> DType:
+        return f32 if of.is_float and of.bits == 8 else of

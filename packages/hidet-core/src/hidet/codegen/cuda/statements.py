@@ -1,0 +1,72 @@
+"""Statements as CUDA C++."""
+
+from __future__ import annotations
+
+from hidet.codegen.common.arrays import elements
+from hidet.codegen.common.statements import StatementWriter
+from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
+from hidet.errors import InternalError
+from hidet.intrinsics import INTRINSICS
+from hidet.ir.expr import Address, Expr, Var
+from hidet.ir.stmt import For, Invoke, LoopKind, Store
+from hidet.types import Scope, TensorType
+
+STATIC_LIMIT = 48 * 1024
+"""Static shared memory of a block, in bytes; more has to be dynamic."""
+
+
+class CudaStatements(StatementWriter):
+    """Shared arrays, unrolling, traps and intrinsics of CUDA."""
+
+    expressions: CudaExpressions
+
+    def declare_array(self, var: Var, of: TensorType, init: Expr | None) -> None:
+        count = elements(var, of)
+        name, kind = self.expressions.names[var], self.expressions.type(of.dtype)
+        if of.scope is Scope.SHARED:
+            self._declare_shared(var, of, count)
+            if init is not None:
+                raise InternalError(f"the shared array `{name}` cannot have a first value")
+            return
+        self.line(f"alignas(16) {kind} {name}[{count}];")
+        if init is not None:
+            (value,) = self.ready([init])
+            self.line("#pragma unroll")
+            self.line(f"for ({kind} &each : {name}) each = {self.spell(value)};")
+
+    def _declare_shared(self, var: Var, of: TensorType, count: int) -> None:
+        name, kind = self.expressions.names[var], self.expressions.type(of.dtype)
+        size = count * of.dtype.nbytes
+        if size == self.kernel.launch.shared_bytes:
+            self.expressions.used.add(DYNAMIC_SHARED)
+            self.line(f"{kind} *{name} = reinterpret_cast<{kind} *>({DYNAMIC_SHARED});")
+        elif size > STATIC_LIMIT:
+            raise InternalError(
+                f"the shared array `{name}` takes {size} bytes, more than a static one may",
+                help="run passes.place_shared before code generation",
+            )
+        else:
+            self.line(f"__shared__ __align__(128) {kind} {name}[{count}];")
+
+    def loop_hint(self, loop: For) -> None:
+        if loop.kind is LoopKind.PARALLEL:
+            raise InternalError("a parallel loop has no meaning in a CUDA kernel")
+        if loop.kind is not LoopKind.SERIAL:
+            self.line("#pragma unroll")
+
+    def store_wide(self, store: Store, value: Expr) -> None:
+        self.expressions.used.add("store")
+        place = self.spell(Address(store.tensor, store.index))
+        self.line(f"store({place}, {self.spell(value)});")
+
+    def fail(self, message: str) -> list[str]:
+        return [f"printf({message});", "__trap();"]
+
+    def invoke(self, s: Invoke) -> None:
+        intrinsic = INTRINSICS.get(s.name)
+        if intrinsic is None:
+            raise InternalError(f"there is no intrinsic {s.name!r}")
+        args = tuple(self.ready(list(s.args)))
+        ready = Invoke(s.name, args, s.results, s.options, s.place)
+        for text in intrinsic.cuda(ready, self.spell).splitlines():
+            self.line(text)

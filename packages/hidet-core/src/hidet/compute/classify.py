@@ -1,0 +1,77 @@
+"""What kind of map a definition is: how far fusion and the automatic schedule may take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from hidet.compute.grid import At, Computed, Grid, Input, Scan, Scatter
+from hidet.compute.reduction import ArgReduce, Reduce
+from hidet.compute.sizes import same
+from hidet.ir.expr import Const, Expr
+from hidet.ir.node import Node
+from hidet.ir.walk import find, postorder
+
+
+class Kind(StrEnum):
+    """From the most to the least that can be done with a definition."""
+
+    ELEMENTWISE = "elementwise"
+    """Each element depends on the operands' elements at the same, broadcast, index."""
+    INJECTIVE = "injective"
+    """Each element depends on a fixed number of operand elements, wherever they are."""
+    REDUCTION = "reduction"
+    """Some element combines a whole range of elements."""
+    OPAQUE = "opaque"
+    """A scan or a scatter: elements cannot be computed one by one."""
+
+
+def classify(*grids: Grid) -> Kind:
+    """The kind of a definition, judged over everything that it mentions."""
+    nodes = list(postorder(grids))
+    if any(isinstance(each, Scan | Scatter) for each in nodes):
+        return Kind.OPAQUE
+    if any(isinstance(each, Reduce | ArgReduce) for each in nodes):
+        return Kind.REDUCTION
+    made = [each for each in nodes if isinstance(each, Computed)]
+    straight = all(is_straight(at, each) for each in made for at in accesses(each))
+    return Kind.ELEMENTWISE if straight else Kind.INJECTIVE
+
+
+def accesses(grid: Computed, of: Grid | None = None) -> Iterator[At]:
+    """The element accesses in a grid's own value; only those of grid `of` if given."""
+    return (at for at in within(grid.value) if isinstance(at, At) and of in (None, at.grid))
+
+
+def within(root: Expr) -> Iterator[Node]:
+    """The nodes of an expression, each once, without entering the grids that it reads."""
+    seen: set[Node] = set()
+    pending: list[Node] = [root]
+    while pending:
+        current = pending.pop()
+        if current not in seen:
+            seen.add(current)
+            yield current
+            pending.extend(each for each in current.children() if not isinstance(each, Grid))
+
+
+def is_straight(at: At, grid: Computed) -> bool:
+    """Whether `at` reads at the grid's own index, as broadcasting aligns the trailing axes."""
+    skipped = len(grid.vars) - len(at.index)
+    if skipped < 0:
+        return False
+    for axis, e in enumerate(at.index):
+        spread = isinstance(e, Const) and e.value == 0 and same(at.grid.shape[axis], 1)
+        if e is not grid.vars[skipped + axis] and not spread:
+            return False
+    return True
+
+
+def has_reduction(value: Expr) -> bool:
+    """Whether an expression itself (not the grids it reads) reduces or searches."""
+    return any(isinstance(each, Reduce | ArgReduce) for each in within(value))
+
+
+def inputs(*grids: Grid) -> list[Input]:
+    """The operands that a definition reads, in order of appearance."""
+    return list(find(grids, Input))

@@ -1,0 +1,180 @@
+"""Sizes of shapes: integers, or polynomials over symbols, compared and simplified exactly.
+
+A size is brought to a sum of products of atoms (symbols, quotients, remainders); two sizes with the
+same sum are the same size, whatever the symbols turn out to be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from hidet.errors import ShapeMismatch
+from hidet.ir.expr import Add, Const, Expr, FloorDiv, FloorMod, Mul, Negate, Sub
+from hidet.types import Size
+
+Terms: TypeAlias = dict[tuple[Expr, ...], int]
+"""A sum: for each product of atoms its integer factor; the empty product is the constant."""
+
+Shape: TypeAlias = tuple[Size, ...]
+
+
+def tidy(size: Size) -> Size:
+    """The size in its simplest form: an `int` if it is a known number."""
+    return size if isinstance(size, int) else built(terms(size))
+
+
+def same(a: Size, b: Size) -> bool | None:
+    """Whether two sizes are equal for all, for no, or for some values (None) of their symbols."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a == b
+    difference = total(terms(a), scaled(terms(b), -1))
+    if not difference:
+        return True
+    return False if set(difference) == {()} else None
+
+
+def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether two shapes are equal for certain."""
+    return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product, simplified; 1 of no sizes."""
+    return built(reduce(multiplied, map(terms, sizes), {(): 1}))
+
+
+def quotient(a: Size, b: Size) -> Size | None:
+    """a / b where b is a single product that divides each term of a, else None."""
+    divisor = terms(b)
+    if len(divisor) != 1:
+        return 1 if same(a, b) else None
+    (atoms, factor), *_ = divisor.items()
+    out: Terms = {}
+    for key, count in terms(a).items():
+        rest = list(key)
+        for atom in atoms:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if count % factor:
+            return None
+        out[tuple(rest)] = count // factor
+    return built(out)
+
+
+def broadcast(*shapes: Sequence[Size]) -> Shape:
+    """The common shape by numpy's rules; raises ShapeMismatch where sizes may differ."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    out: list[Size] = []
+    for sizes in zip(*padded, strict=True):
+        wide = [size for size in sizes if same(size, 1) is not True]
+        if any(not same(wide[0], size) for size in wide[1:]):
+            raise ShapeMismatch(
+                f"shapes {' and '.join(map(spelled, shapes))} do not broadcast",
+                help=f"sizes {' and '.join(map(str, wide))} must be equal, or one of them 1",
+            )
+        out.append(wide[0] if wide else 1)
+    return tuple(out)
+
+
+def spelled(shape: Sequence[Size]) -> str:
+    """A shape as people write it."""
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+# ---- sums of products ----------------------------------------------------------------------------
+
+
+def terms(size: Size) -> Terms:
+    """The size as a sum of products."""
+    match size:
+        case int():
+            return {(): size} if size else {}
+        case Const(value):
+            return terms(int(value))
+        case Add(a, b):
+            return total(terms(a), terms(b))
+        case Sub(a, b):
+            return total(terms(a), scaled(terms(b), -1))
+        case Negate(a):
+            return scaled(terms(a), -1)
+        case Mul(a, b):
+            return multiplied(terms(a), terms(b))
+        case FloorDiv(a, Const(int(value))) if value > 0:
+            return divided(terms(a), value)
+        case FloorMod(a, Const(int(value))) if value > 0:
+            return remainder(terms(a), value)
+        case FloorDiv(a, b):
+            exact = quotient(a, b)
+            return {(size,): 1} if exact is None else terms(exact)
+    return {(size,): 1}
+
+
+def total(a: Terms, b: Terms) -> Terms:
+    """a + b, without terms that vanish."""
+    out = dict(a)
+    for key, count in b.items():
+        out[key] = out.get(key, 0) + count
+    return {key: count for key, count in out.items() if count}
+
+
+def scaled(a: Terms, factor: int) -> Terms:
+    """a * factor."""
+    return {key: count * factor for key, count in a.items() if factor}
+
+
+def multiplied(a: Terms, b: Terms) -> Terms:
+    """a * b."""
+    out: Terms = {}
+    for left, m in a.items():
+        for right, n in b.items():
+            out = total(out, {tuple(sorted(left + right, key=str)): m * n})
+    return out
+
+
+def divided(a: Terms, by: int) -> Terms:
+    """a // by: what `by` divides comes out, the rest stays a quotient."""
+    whole = {key: count // by for key, count in a.items() if count >= by or count < 0}
+    rest = total(a, scaled(whole, -by))
+    if not rest or set(rest) == {()}:
+        return {key: count for key, count in whole.items() if count}
+    common = math.gcd(by, *rest.values())
+    inner = built({key: count // common for key, count in rest.items()})
+    atom = inner if by == common else as_expr(inner) // (by // common)
+    return total(whole, terms(atom) if by == common else {(as_expr(atom),): 1})
+
+
+def remainder(a: Terms, by: int) -> Terms:
+    """a % by: multiples of `by` vanish."""
+    rest = {key: count % by for key, count in a.items() if count % by}
+    if not rest or set(rest) == {()}:
+        return rest
+    return {(as_expr(built(rest)) % by,): 1}
+
+
+def as_expr(size: Size) -> Expr:
+    """A size as an expression; only for sums known to hold a symbol."""
+    if isinstance(size, int):
+        raise TypeError(f"{size} has no symbol")
+    return size
+
+
+def built(sum_: Terms) -> Size:
+    """The sum as a size, its terms in a fixed order."""
+    out: Size = 0
+    for key in sorted(sum_, key=lambda atoms: (-len(atoms), str(atoms))):
+        factor = sum_[key]
+        if not key:
+            out = out + factor
+            continue
+        term: Expr = reduce(lambda x, y: x * y, key)
+        term = term if abs(factor) == 1 else term * abs(factor)
+        if isinstance(out, int) and out == 0:
+            out = term if factor > 0 else -term
+        else:
+            out = out + term if factor > 0 else out - term
+    return out

@@ -1,0 +1,166 @@
+"""Post-scheduling fusion: the kernels of an anchor take in what comes before and after it."""
+
+from __future__ import annotations
+
+from hidet.compute import Computed, Grid, Input
+from hidet.errors import InternalError
+from hidet.fusion.compose import compose, operands
+from hidet.fusion.moves import landing
+from hidet.fusion.partition import Group
+from hidet.compute.definition import Definition
+from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import And, Const, Expr, Get, Less, LessEqual, Select, Var, constant, convert, wrap
+from hidet.ir.kernel import Call, Kernel, Module
+from hidet.ir.node import Node as IrNode
+from hidet.ir.stmt import Put
+from hidet.ir.walk import rebuild_body, substitute, variables
+from hidet.schedules.automatic.expand import Expansion
+from hidet.types import TensorType, i32
+
+
+def fuse(group: Group, module: Module) -> Module:
+    """The anchor's scheduled `module` with the group's other operators put into its reads and
+    writes: parameters are the group's inputs, then its results."""
+    surgery = Surgery(group, module)
+    return surgery.run()
+
+
+class Surgery:
+    """One group's kernels being rewritten."""
+
+    def __init__(self, group: Group, module: Module) -> None:
+        if group.anchor is None:
+            raise InternalError(f"group {group.name} has no anchor")
+        self.group, self.module, self.anchor = group, module, group.anchor
+        count = len(self.anchor.inputs)
+        self.anchor_inputs = module.params[:count]
+        self.anchor_results = module.params[count:]
+        self.vars: dict[Tensor, Var] = {}
+        for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
+            self.vars.setdefault(tensor, var)
+        for position, tensor in enumerate(group.inputs):
+            self.vars.setdefault(tensor, Var(f"x{position}", tensor.type))
+
+    def run(self) -> Module:
+        """The fused module."""
+        reads = self.prologues()
+        results = self.results()
+        writes = self.epilogue(results)
+
+        def change(node: IrNode) -> IrNode:
+            if isinstance(node, Get) and node.tensor in reads:
+                return reads[node.tensor].at(node.index)
+            if isinstance(node, Put) and node.tensor in writes:
+                return writes[node.tensor].put(node)
+            return node
+
+        params = (*(self.vars[each] for each in self.group.inputs), *results)
+        local = (*params, *self.module.workspaces)
+        kernels = tuple(self.rewritten(kernel, change, local) for kernel in self.module.kernels)
+        calls = tuple(
+            Call(call.kernel, next(k for k in kernels if k.name == call.kernel).params)
+            for call in self.module.calls
+        )
+        return Module(self.module.name, params, kernels, calls, self.module.workspaces)
+
+    def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
+        """One kernel with its hooks replaced, taking the tensors that it now touches."""
+        body = rebuild_body(kernel.body, change)
+        touched = set(variables(body))
+        scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
+        params = (*(each for each in local if each in touched), *scalars)
+        return Kernel(kernel.name, params, body, kernel.kind, kernel.launch, kernel.place)
+
+    def prologues(self) -> dict[Var, Prologue]:
+        """For each of the anchor's operands that the group computes: how its reads are replaced.
+
+        One tensor that is read through two operands is one parameter.
+        """
+        before = self.group.nodes[: self.group.nodes.index(self.anchor)]
+        inputs = operands(self.group.inputs)
+        grids = compose(before, inputs)
+        expansion = Expansion({inputs[each]: self.vars[each] for each in self.group.inputs})
+        found: dict[Var, Prologue] = {}
+        for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
+            if tensor not in inputs or self.vars[tensor] is not var:
+                found[var] = Prologue(grids[tensor], expansion)
+        return found
+
+    def results(self) -> tuple[Var, ...]:
+        """The variables of what the group writes: the anchor's own where nothing follows it."""
+        if self.group.last is self.anchor:
+            return self.anchor_results
+        return tuple(Var(f"y{i}", each.type) for i, each in enumerate(self.group.results))
+
+    def epilogue(self, results: tuple[Var, ...]) -> dict[Var, Epilogue]:
+        """How writes of the anchor's result become writes of the group's result."""
+        if self.group.last is self.anchor:
+            return {}
+        (result,), (out,) = self.anchor_results, results
+        after = self.group.nodes[self.group.nodes.index(self.anchor) + 1 :]
+        value = Input("value", self.anchor.outputs[0].type)
+        inputs = operands(self.group.inputs)
+        grids = compose(after, {**inputs, self.anchor.outputs[0]: value})
+        tensors: dict[Grid, Var] = {inputs[each]: self.vars[each] for each in self.group.inputs}
+        tensors[value] = result
+        grid = grids[self.group.results[0]]
+        axes = landing(Definition((value, *inputs.values()), (grid,)), value)
+        if axes is None or not isinstance(grid, Computed):
+            raise InternalError(f"the epilogue of {self.group.name} moves elements out of sight")
+        return {result: Epilogue(result, out, grid, axes, Expansion(tensors))}
+
+
+class Prologue:
+    """An operand computed where it is read; zero outside of its shape, as a read gives."""
+
+    def __init__(self, grid: Grid, expansion: Expansion) -> None:
+        self.grid, self.expansion = grid, expansion
+
+    def at(self, index: tuple[Expr, ...]) -> Expr:
+        """What `get(index)` becomes."""
+        value = self.expansion.element(self.grid, index)
+        if isinstance(value, Get):
+            return value if value.index == index else self.guarded(value, index)
+        return self.guarded(value, index)
+
+    def guarded(self, value: Expr, index: tuple[Expr, ...]) -> Expr:
+        """`value` inside of the shape, zero outside."""
+        zero = constant(0, value.dtype)
+        condition: Expr | None = None
+        for e, size in zip(index, self.grid.shape, strict=True):
+            inside = And(LessEqual(Const(0, i32), convert(e, i32)), Less(convert(e, i32), wrap(size)))
+            condition = inside if condition is None else And(condition, inside)
+        return value if condition is None else Select(condition, value, zero)
+
+
+class Epilogue:
+    """A write that computes what follows and writes that instead."""
+
+    def __init__(
+        self, result: Var, out: Var, grid: Computed, axes: tuple[int | None, ...], read: Expansion
+    ) -> None:
+        self.result, self.out, self.grid, self.axes, self.read = result, out, grid, axes, read
+
+    def put(self, write: Put) -> Put:
+        """What `put(index, value)` becomes."""
+        zero = Const(0, i32)
+        index = tuple(zero if axis is None else write.index[axis] for axis in self.axes)
+        value = substitute(self.read.of(self.grid), dict(zip(self.grid.vars, index, strict=True)))
+        whole = substitute_reads(value, self.result, write.value)
+        return Put(self.out, index, convert(whole, self.out.dtype), write.place)
+
+
+def substitute_reads(value: Expr, tensor: Var, by: Expr) -> Expr:
+    """`value` with every read of `tensor` replaced: it reads the element that is being written."""
+    done: dict[Expr, Expr] = {}
+
+    def visit(e: Expr) -> Expr:
+        if e not in done:
+            own = isinstance(e, Get) and e.tensor is tensor
+            done[e] = convert(by, tensor.dtype) if own else e.map_children(visit)
+        return done[e]
+
+    return visit(value)
+
+
+__all__ = ["Surgery", "fuse"]

@@ -1,0 +1,46 @@
+"""Models as graphs of operators on tensors."""
+
+from hidet.graph import show as show
+from hidet.graph.apply import apply, apply_all, make_node, placed, tracing
+from hidet.graph.evaluate import evaluate, refer
+from hidet.graph.flow import FlowGraph, trace_from
+from hidet.graph.foreign import Foreign
+from hidet.graph.operator import OPERATORS, Op, family, operator
+from hidet.graph.rewrite import replace, rewrite
+from hidet.graph.tensor import (
+    Node,
+    Tensor,
+    asarray,
+    filled,
+    from_numpy,
+    randn,
+    symbol,
+    symbol_like,
+)
+
+__all__ = [
+    "OPERATORS",
+    "FlowGraph",
+    "Foreign",
+    "Node",
+    "Op",
+    "Tensor",
+    "apply",
+    "apply_all",
+    "asarray",
+    "evaluate",
+    "family",
+    "filled",
+    "from_numpy",
+    "make_node",
+    "operator",
+    "placed",
+    "randn",
+    "refer",
+    "replace",
+    "rewrite",
+    "symbol",
+    "symbol_like",
+    "trace_from",
+    "tracing",
+]

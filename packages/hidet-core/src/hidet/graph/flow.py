@@ -1,0 +1,110 @@
+"""Flow graphs: inputs, outputs, and the nodes between them in an order in which they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hidet import seams
+from hidet.errors import BadArgument, InternalError
+from hidet.graph.tensor import Node, Tensor
+
+
+class FlowGraph:
+    """What a model computes; `nodes` holds what the outputs need, producers first.
+
+    Tensors with storage that nodes or outputs use are its `constants`.
+    """
+
+    def __init__(
+        self, inputs: Iterable[Tensor], outputs: Iterable[Tensor], name: str = "graph"
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.name = name
+        self.nodes = sorted_nodes(self.outputs, self.inputs)
+        self.validate()
+
+    @property
+    def constants(self) -> tuple[Tensor, ...]:
+        """The tensors with values that the graph reads, in order of use."""
+        given = set(self.inputs)
+        used = [each for node in self.nodes for each in node.inputs] + list(self.outputs)
+        return tuple(dict.fromkeys(t for t in used if t.storage is not None and t not in given))
+
+    def users(self) -> dict[Tensor, list[Node]]:
+        """For each tensor the nodes that read it, in order."""
+        found: dict[Tensor, list[Node]] = {}
+        for node in self.nodes:
+            for tensor in dict.fromkeys(node.inputs):
+                found.setdefault(tensor, []).append(node)
+        return found
+
+    def validate(self) -> None:
+        """Raise InternalError if a tensor has neither a value nor a way to it, or comes twice."""
+        if len(set(self.inputs)) != len(self.inputs):
+            raise BadArgument("a tensor is an input of the graph twice")
+        known = set(self.inputs)
+        for node in self.nodes:
+            for tensor in node.inputs:
+                self.check(tensor, known, repr(node))
+            if tuple(each.type for each in node.inputs) != node.op.types():
+                raise InternalError(f"{node} is applied to tensors of other types")
+            known.update(node.outputs)
+        for tensor in self.outputs:
+            self.check(tensor, known, "the result")
+
+    def check(self, tensor: Tensor, known: set[Tensor], reader: str) -> None:
+        """One tensor that `reader` needs."""
+        if tensor not in known and tensor.storage is None:
+            raise BadArgument(
+                f"{reader} needs {tensor!r}, which is no input of the graph",
+                help="name it among the inputs",
+            )
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """Run the graph; one tensor, or a tuple if it has several outputs."""
+        results = seams.call("run_graph", self, tensors)
+        return results[0] if len(results) == 1 else results
+
+    def __str__(self) -> str:
+        return FlowGraph.printer(self)
+
+    def show(self) -> str:
+        """The graph as text."""
+        return FlowGraph.printer(self)
+
+    # Set by graph/show.py.
+    printer: Any = staticmethod(object.__repr__)
+
+
+def trace_from(
+    outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor] | None = None
+) -> FlowGraph:
+    """The graph that computes `outputs`; inputs not named are found, in order of use."""
+    results = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    if inputs is not None:
+        return FlowGraph((inputs,) if isinstance(inputs, Tensor) else inputs, results)
+    leaves = [t for node in sorted_nodes(results, ()) for t in node.inputs] + list(results)
+    found = dict.fromkeys(t for t in leaves if t.trace is None and t.storage is None)
+    return FlowGraph(found, results)
+
+
+def sorted_nodes(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Node]:
+    """What `outputs` need and `inputs` do not give, producers first, in a fixed order."""
+    stop = set(inputs)
+
+    def producer(tensor: Tensor) -> list[Node]:
+        known = tensor in stop or tensor.storage is not None or tensor.trace is None
+        return [] if known or tensor.trace is None else [tensor.trace[0]]
+
+    done: dict[Node, None] = {}
+    pending = [(node, False) for t in reversed(outputs) for node in producer(t)]
+    while pending:
+        node, ready = pending.pop()
+        if ready:
+            done[node] = None
+        elif node not in done:
+            pending.append((node, True))
+            pending.extend((each, False) for t in reversed(node.inputs) for each in producer(t))
+    return list(done)

@@ -1,0 +1,203 @@
+"""Operators as data: what an operator takes, what it gives, what it means, and how to test it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_type_hints
+
+import numpy as np
+
+from hidet.compute import Definition, Grid, Input
+from hidet.errors import BadArgument
+from hidet.ir.expr import Expr
+from hidet.types import Size, TensorType
+
+Types = TensorType | tuple[TensorType, ...]
+
+OPERATORS: dict[str, type[Op]] = {}
+"""Every operator by name; complete after `hidet.seams.call("load_operators")`."""
+
+
+@dataclass(frozen=True, repr=False)
+class Op:
+    """One use of an operator: fields of type TensorType are operands, the others attributes.
+
+    An operand field may also be `TensorType | None` or `tuple[TensorType, ...]`.
+    """
+
+    name: ClassVar[str] = ""
+    defined: ClassVar[bool] = True
+    """Whether it has a definition and a reference; only what stays in a framework has none."""
+    within: ClassVar[tuple[float, float]] = (-2.0, 2.0)
+    """The range of test values for floating-point operands."""
+    factor: ClassVar[float] = 4.0
+    """How many units in the last place of the result's type the definition may be off."""
+
+    def infer(self) -> Types:
+        """The type of the result, or of each result; raises in the user's words."""
+        raise NotImplementedError(type(self).__name__)
+
+    def define(self, *operands: Any) -> Grid | tuple[Grid, ...]:
+        """Each element of the results; gets a Grid for each operand, None, or a tuple of Grids."""
+        raise NotImplementedError(type(self).__name__)
+
+    def reference(self, *operands: Any) -> Any:
+        """The results in numpy, floats in float64; written apart from `define`."""
+        raise NotImplementedError(type(self).__name__)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        """Small instances for the tests that every operator has to pass."""
+        raise NotImplementedError(cls.__name__)
+
+    def examples(self, seed: int) -> list[Any]:
+        """Test values for each operand, in the order of `types`."""
+        random = np.random.default_rng(seed)
+        return [example(each, random, self.within) for each in self.types()]
+
+    def operands(self) -> tuple[Any, ...]:
+        """The operand fields' values, in order: a type, None, or a tuple of types."""
+        return tuple(getattr(self, name) for name in operand_names(type(self)))
+
+    def attributes(self) -> dict[str, Any]:
+        """The other fields by name."""
+        operands = operand_names(type(self))
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in operands}
+
+    def types(self) -> tuple[TensorType, ...]:
+        """The types of the operands that are there."""
+        return tuple(flattened(self.operands()))
+
+    def results(self) -> tuple[TensorType, ...]:
+        """The types of the results, always as a tuple."""
+        found = self.infer()
+        return found if isinstance(found, tuple) else (found,)
+
+    def arrange(self, values: Iterator[Any] | tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
+        """One value for each operand that is there, arranged like the operand fields."""
+        supply = iter(values)
+        return tuple(
+            tuple(next(supply) for _ in each)
+            if isinstance(each, tuple)
+            else None
+            if each is None
+            else next(supply)
+            for each in self.operands()
+        )
+
+    def definition(self) -> Definition:
+        """The operator's meaning as grids over its operands."""
+        names = self.operand_labels()
+        inputs = tuple(map(Input, names, self.types()))
+        defined = self.define(*self.arrange(inputs))
+        return Definition(inputs, defined if isinstance(defined, tuple) else (defined,))
+
+    def operand_labels(self) -> list[str]:
+        """A name for each operand that is there."""
+        labels: list[str] = []
+        for name, value in zip(operand_names(type(self)), self.operands(), strict=True):
+            if isinstance(value, tuple):
+                labels += [f"{name}{position}" for position in range(len(value))]
+            elif value is not None:
+                labels.append(name)
+        return labels
+
+    def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
+        """The same operator with each symbolic size, in types and attributes, changed."""
+        return replace(
+            self, **{f.name: resized(getattr(self, f.name), change) for f in fields(self)}
+        )
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{f.name}={spelled(getattr(self, f.name))}" for f in fields(self))
+        return f"{type(self).__name__}({given})"
+
+
+K = TypeVar("K", bound=type[Op])
+
+
+@dataclass_transform(frozen_default=True)
+def operator(name: str) -> Callable[[K], K]:
+    """Declare an operator: a frozen dataclass, entered into OPERATORS under `name`."""
+
+    def register(cls: K) -> K:
+        made: K = dataclass(frozen=True, repr=False)(cls)
+        if name in OPERATORS:
+            raise BadArgument(f"operator {name!r} is declared by {OPERATORS[name]} and by {cls}")
+        if not inspect.cleandoc(cls.__dict__.get("__doc__") or ""):
+            raise BadArgument(f"operator {name!r} has no docstring", help="say what it computes")
+        if cls.samples.__func__ is Op.samples.__func__:  # type: ignore[attr-defined]
+            raise BadArgument(f"operator {name!r} has no samples", help="they are its tests")
+        made.name = name
+        OPERATORS[name] = made
+        return made
+
+    return register
+
+
+@dataclass_transform(frozen_default=True)
+def family(cls: K) -> K:
+    """Declare what several operators share: their fields, and whatever they do alike."""
+    made: K = dataclass(frozen=True, repr=False)(cls)
+    return made
+
+
+@cache
+def operand_names(kind: type[Op]) -> tuple[str, ...]:
+    """The names of the operand fields."""
+    hints = get_type_hints(kind)
+    return tuple(
+        f.name
+        for f in fields(kind)
+        if hints[f.name] is TensorType or TensorType in get_args(hints[f.name])
+    )
+
+
+def flattened(values: tuple[Any, ...]) -> Iterator[Any]:
+    """The values, those in tuples too, without None."""
+    for each in values:
+        if isinstance(each, tuple):
+            yield from each
+        elif each is not None:
+            yield each
+
+
+def resized(value: Any, change: Callable[[Expr], Size]) -> Any:
+    """A field's value with its symbolic sizes changed."""
+    match value:
+        case TensorType():
+            return value.with_(shape=resized(value.shape, change))
+        case tuple():
+            return tuple(resized(each, change) for each in value)
+        case Expr():
+            return change(value)
+    return value
+
+
+def spelled(value: Any) -> str:
+    """A field's value so that Python reads it back."""
+    match value:
+        case TensorType(dtype=dtype, shape=()):
+            return f"{dtype}[()]"
+        case TensorType():
+            return str(value)
+        case tuple():
+            return f"({', '.join(map(spelled, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def example(
+    type_: TensorType, random: np.random.Generator, within: tuple[float, float]
+) -> np.ndarray[Any, Any]:
+    """Random values of a type with known sizes; integers are small, unsigned ones positive."""
+    shape = tuple(int(size) for size in type_.shape)  # type: ignore[arg-type]
+    of = type_.dtype
+    if of.is_bool:
+        return random.random(shape) < 0.5
+    if of.is_float:
+        return random.uniform(*within, shape).astype(of.numpy)
+    low = 0 if of.limits[0] == 0 else -9
+    return random.integers(low, 10, shape).astype(of.numpy)

@@ -1,0 +1,171 @@
+"""What an intrinsic is: its type rule, its effects, its CUDA text and its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidet.errors import BadKernel, DtypeMismatch
+from hidet.ir.expr import Expr, Var
+from hidet.ir.stmt import Invoke
+from hidet.types import DType, PointerType
+
+Array: TypeAlias = NDArray[Any]
+Spell: TypeAlias = Callable[[Expr], str]
+"""Gives the C text of an expression; a pointer is a typed C pointer, a variable its name."""
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What passes must know to move, keep or remove a call."""
+
+    reads: tuple[Expr, ...] = ()
+    """Pointers among the operands that are read through."""
+    writes: tuple[Expr, ...] = ()
+    """Pointers among the operands that are written through."""
+    barrier: bool = False
+    """Whether it orders the memory accesses of several threads."""
+    convergent: bool = False
+    """Whether all lanes of a warp must execute it together."""
+    lasting: bool = False
+    """Whether it must be kept and not moved even if nothing uses its results."""
+
+
+class Context(Protocol):
+    """A call as the simulator shows it to an intrinsic: a gang of threads in whole warps.
+
+    Arrays have one row for each thread of the gang; rows outside of `mask` mean nothing.
+    """
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Which threads execute the call."""
+
+    def value(self, e: Expr) -> Array:
+        """An operand, one row for each thread."""
+
+    def uniform(self, e: Expr) -> int:
+        """An operand that all threads agree on."""
+
+    def assign(self, var: Var, value: Array) -> None:
+        """Set a result."""
+
+    def read(
+        self, pointer: Expr, count: int, of: DType | None = None, where: Array | None = None
+    ) -> Array:
+        """`count` consecutive elements behind a pointer for each thread, as one access."""
+
+    def write(
+        self, pointer: Expr, values: Array, of: DType | None = None, where: Array | None = None
+    ) -> None:
+        """Consecutive elements behind a pointer for each thread, as one access."""
+
+    def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
+        """Atomically replace `old` by `change(old, thread)`, one after the other; the old values."""
+
+    def whole_warps(self) -> None:
+        """Fault unless each warp takes part with all lanes or with none."""
+
+    def block_barrier(self) -> None:
+        """All threads of a block meet; fault if some do not take part."""
+
+    def warp_barrier(self) -> None:
+        """The lanes of a warp that take part meet."""
+
+    def named_barrier(self, number: int, threads: int, wait: bool) -> Iterator[None]:
+        """`threads` threads meet at barrier `number`; those that only arrive do not wait."""
+
+    def fence(self, scope: str) -> None:
+        """Earlier accesses are visible to the block or the device before later ones."""
+
+    def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
+        """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
+
+    def commit_copies(self) -> None:
+        """The copies each thread started since the last commit are one group."""
+
+    def wait_copies(self, pending: int | None) -> None:
+        """Wait until at most `pending` groups of a thread are left; None: all copies."""
+
+    def fault(self, message: str, thread: int | None = None) -> NoReturn:
+        """Stop the simulation."""
+
+    def inactive(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: a lane is needed that does not take part."""
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A device function. `doc` is one sentence with the section of the PTX ISA."""
+
+    name: str
+    doc: str
+    check: Callable[[Invoke], None]
+    effects: Callable[[Invoke], Effects]
+    cuda: Callable[[Invoke, Spell], str]
+    simulate: Callable[[Context, Invoke], Iterator[None] | None]
+
+
+def fixed(effects: Effects) -> Callable[[Invoke], Effects]:
+    """Effects that do not depend on the operands."""
+    return lambda invoke: effects
+
+
+def expect(invoke: Invoke, args: int, results: int = 0, options: int = 0) -> None:
+    """`BadKernel` unless the call has this many operands, results and options."""
+    found = (len(invoke.args), len(invoke.results), len(invoke.options))
+    if found != (args, results, options):
+        raise BadKernel(
+            f"{invoke.name} takes {args} operands, {results} results and {options} options, "
+            f"not {found[0]}, {found[1]} and {found[2]}",
+            place=invoke.place,
+        )
+
+
+def expect_pointer(invoke: Invoke, index: int, *allowed: DType) -> DType:
+    """The element type behind operand `index`; `DtypeMismatch` if it is not one of `allowed`."""
+    arg = invoke.args[index]
+    if not isinstance(arg.type, PointerType):
+        raise DtypeMismatch(
+            f"operand {index} of {invoke.name} is {arg.type}, not a pointer",
+            place=invoke.place,
+            help="take the address of an element",
+        )
+    return expect_dtype(invoke, arg, *allowed)
+
+
+def expect_dtype(invoke: Invoke, e: Expr, *allowed: DType) -> DType:
+    """The element type of `e`; `DtypeMismatch` if it is not one of `allowed` (none: any)."""
+    if allowed and e.dtype not in allowed:
+        names = ", ".join(map(str, allowed))
+        raise DtypeMismatch(f"{invoke.name} takes {names}, not {e.dtype}", place=invoke.place)
+    return e.dtype
+
+
+def expect_scalar(invoke: Invoke, index: int, *allowed: DType) -> DType:
+    """The type of scalar operand `index`; `DtypeMismatch` if it is not one of `allowed`."""
+    arg = invoke.args[index]
+    if not isinstance(arg.type, DType):
+        raise DtypeMismatch(
+            f"operand {index} of {invoke.name} is {arg.type}, not a number", place=invoke.place
+        )
+    return expect_dtype(invoke, arg, *allowed)
+
+
+def expect_option(invoke: Invoke, index: int, *allowed: Any) -> Any:
+    """Option `index`; `BadKernel` if it is not one of `allowed`."""
+    found = invoke.options[index]
+    if found not in allowed:
+        names = ", ".join(map(repr, allowed))
+        raise BadKernel(f"{invoke.name} has options {names}, not {found!r}", place=invoke.place)
+    return found
+
+
+def nothing(context: Context, invoke: Invoke) -> None:
+    """The simulated meaning of what only concerns speed."""

@@ -1,0 +1,135 @@
+"""A kernel's attributes: `attr.cuda_grid_dim = ...`, also spelled `attrs.cuda.grid_dim = ...`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hidet.errors import BadScript
+from hidet.ir.expr import Builtin, Const, Expr, Get, Load, Var
+from hidet.ir.kernel import ONE, KernelKind, Launch
+from hidet.ir.walk import find
+from hidet.lang.values import index, plain, spoken
+from hidet.types import i32
+
+ATTRIBUTES = (
+    "func_kind",
+    "func_name",
+    "cuda_grid_dim",
+    "cuda_block_dim",
+    "cuda_cluster_dim",
+    "cuda_dynamic_smem_bytes",
+    "cuda_min_blocks",
+)
+KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU}
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What a script assigns its launch configuration to."""
+
+    prefix: str = ""
+
+    def named(self, name: str) -> str:
+        """The attribute's one name; BadScript with the nearest one if there is none."""
+        full = self.prefix + name
+        if full in ATTRIBUTES:
+            return full
+        near = difflib.get_close_matches(full, ATTRIBUTES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(ATTRIBUTES)}"
+        raise BadScript(f"there is no kernel attribute {full}", help=hint)
+
+    @property
+    def cuda(self) -> Attributes:
+        """The attributes of CUDA kernels: `attrs.cuda.grid_dim` is `attr.cuda_grid_dim`."""
+        return Attributes("cuda_")
+
+
+attr = attrs = Attributes()
+
+
+def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:
+    """The value of an attribute in its one form; `declared` are variables only the kernel has."""
+    value = plain(value)
+    if name == "func_kind":
+        if value not in KINDS:
+            raise BadScript(f"there is no func_kind {value!r}", help=f"use {' or '.join(KINDS)}")
+        return KINDS[value]
+    if name == "func_name":
+        if not isinstance(value, str) or not value.isidentifier():
+            raise BadScript(f"func_name is an identifier, not {spoken(value)}")
+        return value
+    if name in ("cuda_grid_dim", "cuda_block_dim"):
+        return dimensions(name, value, declared)
+    if name == "cuda_cluster_dim":
+        return tuple(constants(name, value))
+    if not isinstance(value, int) or value < 0:
+        raise BadScript(f"{name} is a number known beforehand, not {spoken(value)}")
+    return value
+
+
+def dimensions(name: str, value: Any, declared: frozenset[Var]) -> tuple[Expr, Expr, Expr]:
+    """One to three sizes as three, each computable before the launch."""
+    sizes = [index(size) for size in up_to_three(name, value)]
+    for size in sizes:
+        inside = [*find(size, Load), *find(size, Get), *find(size, Builtin)]
+        if inside or declared.intersection(find(size, Var)):
+            raise BadScript(
+                f"{name} is `{size}`, which is known only inside of the kernel",
+                help="compute it from sizes and parameters",
+            )
+        if isinstance(size, Const) and size.value < 1:
+            raise BadScript(f"{name} has the size {size.value}; sizes are at least 1")
+    x, y, z = (*sizes, ONE, ONE)[:3]
+    return x, y, z
+
+
+def constants(name: str, value: Any) -> list[int]:
+    """One to three positive numbers as three."""
+    sizes = [plain(size) for size in up_to_three(name, value)]
+    for size in sizes:
+        if not isinstance(size, int) or size < 1:
+            raise BadScript(f"{name} is positive numbers known beforehand, not {spoken(size)}")
+    return [*sizes, 1, 1][:3]
+
+
+def up_to_three(name: str, value: Any) -> Sequence[Any]:
+    """A size, or a sequence of up to three, as a sequence."""
+    sizes = value if isinstance(value, tuple | list) else (value,)
+    if not 1 <= len(sizes) <= 3:
+        raise BadScript(f"{name} has one to three sizes, not {len(sizes)}")
+    return sizes
+
+
+def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
+    """Where the kernel runs: on a CUDA device unless `func_kind` says otherwise."""
+    kind = attributes.get("func_kind", KernelKind.CUDA)
+    cuda = [name for name in attributes if name.startswith("cuda_")]
+    if kind is KernelKind.CPU and cuda:
+        raise BadScript(f"a cpu_kernel has no {cuda[0]}", help="remove it")
+    if kind is KernelKind.CUDA and "cuda_block_dim" not in attributes:
+        raise BadScript(
+            "the kernel does not say how many threads run it",
+            help='set attr.cuda_grid_dim and attr.cuda_block_dim, or attr.func_kind = "cpu_kernel"',
+        )
+    return kind  # type: ignore[no-any-return]
+
+
+def launch(attributes: Mapping[str, Any]) -> Launch:
+    """The launch configuration that the attributes say."""
+    one = (ONE, ONE, ONE)
+    block = attributes.get("cuda_block_dim", one)
+    threads = 1
+    for size in block:
+        threads *= int(size.value) if isinstance(size, Const) and size.of is i32 else 1
+    if threads > 1024:
+        raise BadScript(f"a block has at most 1024 threads, not {threads}")
+    return Launch(
+        grid=attributes.get("cuda_grid_dim", one),
+        block=block,
+        cluster=attributes.get("cuda_cluster_dim", (1, 1, 1)),
+        shared_bytes=attributes.get("cuda_dynamic_smem_bytes", 0),
+        min_blocks=attributes.get("cuda_min_blocks", 0),
+    )

@@ -1,0 +1,109 @@
+"""A Python function as its syntax tree, with the true place of everything in it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from hidet.errors import BadScript, Place
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's tree and the values its free names have where it was defined."""
+
+    tree: ast.FunctionDef
+    file: str
+    first: int
+    """The line of the file at which the captured text starts."""
+    lines: tuple[str, ...]
+    names: Mapping[str, Any]
+    """What the body sees: closure, then globals, then builtins."""
+    enclosing: Mapping[str, Any]
+    """Local names of the defining function, which postponed annotations may use."""
+    annotations: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.tree.name
+
+    def place(self, node: ast.AST, called_from: Place | None = None) -> Place:
+        """Where `node` is; a node of several lines is shown by its first."""
+        line = getattr(node, "lineno", self.tree.lineno)
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        column = characters(text, getattr(node, "col_offset", 0))
+        end = column + 1
+        if getattr(node, "end_lineno", None) == line:
+            end = characters(text, getattr(node, "end_col_offset", 0))
+        elif text:
+            end = len(text.rstrip())
+        return Place(self.file, self.first + line - 1, column, end, self.name, called_from)
+
+
+def capture(function: Callable[..., Any], depth: int = 1) -> Source:
+    """The source of `function`, which is being defined `depth` frames above the caller."""
+    plain = inspect.unwrap(function)
+    if not isinstance(plain, FunctionType):
+        raise BadScript(f"a script is a Python function, not {plain!r}")
+    file, first = plain.__code__.co_filename, plain.__code__.co_firstlineno
+    lines = linecache.getlines(file, plain.__globals__)[first - 1 :]
+    if not lines:
+        raise BadScript(
+            f"the source of `{plain.__name__}` cannot be read",
+            place=Place(file, first),
+            help="define it in a file or a notebook cell; text given to exec() has no source",
+        )
+    block = tuple(inspect.getblock(lines))
+    return Source(
+        tree=parsed(block, Place(file, first)),
+        file=file,
+        first=first,
+        lines=block,
+        names=names_of(plain),
+        enclosing=dict(sys._getframe(depth + 1).f_locals),
+        annotations=plain.__annotations__,
+    )
+
+
+def parsed(block: tuple[str, ...], place: Place) -> ast.FunctionDef:
+    """The tree of an indented definition, its columns as in the file."""
+    text = "".join(block)
+    indented = block[0][:1].isspace()
+    tree = ast.parse("if True:\n" + text if indented else text)
+    if indented:
+        ast.increment_lineno(tree, -1)
+        [tree] = tree.body  # type: ignore[assignment]
+    found = tree.body[0]
+    if not isinstance(found, ast.FunctionDef):
+        raise BadScript("a script is written as `def`", place=place)
+    return found
+
+
+def names_of(function: FunctionType) -> dict[str, Any]:
+    """The values of the names a function can see from outside of itself."""
+    found: dict[str, Any] = {**vars(builtins), **function.__globals__}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet, as the function's own name while it is decorated
+            found.pop(name, None)
+    return found
+
+
+def characters(text: str, offset: int) -> int:
+    """A column counted in UTF-8 bytes, as `ast` counts, in characters."""
+    return len(text.encode()[:offset].decode(errors="ignore"))
+
+
+class Captured:
+    """A function of which the source is kept, so that another one can take it in."""
+
+    source: Source

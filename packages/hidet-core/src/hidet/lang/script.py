@@ -1,0 +1,183 @@
+"""`@script` and `script_module`: Python functions made kernels, and kernels made a module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from hidet import seams
+from hidet.errors import BadScript
+from hidet.ir.expr import Expr, Value, Var
+from hidet.ir.kernel import Call, Kernel, Module, single
+from hidet.lang.attributes import Attributes
+from hidet.lang.capture import Captured, Source, capture
+from hidet.lang.transcribe import transcribe
+from hidet.lang.values import expression, is_tensor, spoken
+from hidet.types import TensorType
+
+
+class ScriptFunction(Captured):
+    """A function written in the language: a kernel if it sets kernel attributes.
+
+    One that sets none is a part of kernels: it is taken into each that calls it.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._kernel = transcribe(source) if is_kernel(source) else None
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, or the function's."""
+        return self.source.name if self._kernel is None else self._kernel.name
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel; BadScript if the function is only a part of kernels."""
+        if self._kernel is None:
+            raise BadScript(
+                f"`{self.name}` is no kernel: it does not say how many threads run it",
+                place=self.source.place(self.source.tree),
+                help="set attr.cuda_grid_dim and attr.cuda_block_dim in it, or "
+                'attr.func_kind = "cpu_kernel"',
+            )
+        return self._kernel
+
+    def ir_module(self) -> Module:
+        """A module that launches this kernel on its own parameters."""
+        return single(self.kernel)
+
+    def __call__(self, *args: Any) -> Any:
+        raise BadScript(
+            f"the script function `{self.name}` is called outside of a script",
+            help="build it: hidet.driver.build_ir_module(function.ir_module())",
+        )
+
+    def __repr__(self) -> str:
+        return f"<script {self.name}>" if self._kernel is None else str(self._kernel)
+
+
+class ScriptModule:
+    """Script functions that are built together, and the order in which they are launched."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name
+        self.functions: list[ScriptFunction] = []
+        self.calls: list[Call] = []
+        self.workspaces: list[Var] = []
+        self.parameters: tuple[Var, ...] | None = None
+
+    def params(self, *given: Var, **types: TensorType | Any) -> Any:
+        """Declare what the module is called with, inputs first, then results.
+
+        As `x, y = module.params(x=f32[m], y=f32[m])`. Variables that exist may be given as they
+        are. One parameter is returned as itself.
+        """
+        if self.parameters is not None:
+            raise BadScript("the parameters of the module are declared twice")
+        self.parameters = (*given, *(Var(name, of) for name, of in types.items()))
+        return self.parameters if len(self.parameters) != 1 else self.parameters[0]
+
+    def workspace(self, of: TensorType, name: str = "workspace") -> Var:
+        """A global tensor that lives during the launches."""
+        if not isinstance(of, TensorType):
+            raise BadScript(f"a workspace is a tensor, not {spoken(of)}", help="as f32[m, n]")
+        self.workspaces.append(Var(name, of))
+        return self.workspaces[-1]
+
+    def launch(self, function: ScriptFunction, *args: Value) -> None:
+        """Launch a kernel of this module on parameters, workspaces and sizes, after the others."""
+        kernel = function.kernel
+        if function not in self.functions:
+            raise BadScript(f"`{kernel.name}` is not a function of this module")
+        if len(args) != len(kernel.params):
+            names = ", ".join(param.name for param in kernel.params)
+            raise BadScript(f"`{kernel.name}` takes ({names}), {len(args)} arguments were given")
+        for param, arg in zip(kernel.params, args, strict=True):
+            if is_tensor(param) and isinstance(arg, Expr) and arg.dtype is not param.dtype:
+                raise BadScript(f"`{param.name}` is {param.type}, the argument is {spoken(arg)}")
+        typed = (
+            expression(arg, None if is_tensor(param) else param.dtype)
+            for param, arg in zip(kernel.params, args, strict=True)
+        )
+        self.calls.append(Call(kernel.name, tuple(typed)))
+
+    def ir_module(self) -> Module:
+        """The module: what is launched, on what, in which order."""
+        kernels = [f.kernel for f in self.functions if f._kernel is not None]
+        names = [kernel.name for kernel in kernels]
+        for name in names:
+            if names.count(name) > 1:
+                raise BadScript(f"two kernels of the module are called `{name}`")
+        if not kernels:
+            raise BadScript("the module has no kernel", help="define one inside of its `with`")
+        if self.calls:
+            return self.launched(kernels)
+        if len(kernels) > 1:
+            raise BadScript(
+                f"the module has {len(kernels)} kernels and does not say how they are launched",
+                help="call module.launch(kernel, *arguments) for each, in order",
+            )
+        alone = single(kernels[0])
+        return Module(
+            self.name or alone.name, alone.params, alone.kernels, alone.calls,
+            tuple(self.workspaces),
+        )  # fmt: skip
+
+    def launched(self, kernels: list[Kernel]) -> Module:
+        """The module of recorded launches."""
+        params = self.parameters
+        if params is None and len(kernels) == 1:
+            params = kernels[0].params
+        if params is None:
+            raise BadScript(
+                "the module does not say what it is called with",
+                help="declare it: x, y = module.params(x=f32[m], y=f32[m])",
+            )
+        name = self.name or kernels[0].name
+        return Module(name, params, tuple(kernels), tuple(self.calls), tuple(self.workspaces))
+
+    def build(self) -> Any:
+        """The module compiled for this machine, to be called on tensors."""
+        return seams.call("build_module", self.ir_module())
+
+
+_open: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
+
+
+def script(function: Callable[..., Any]) -> ScriptFunction:
+    """Make a Python function a script function; inside of `script_module()` it joins the module."""
+    made = ScriptFunction(capture(function))
+    module = _open.get()
+    if module is not None:
+        module.functions.append(made)
+    return made
+
+
+@contextmanager
+def script_module(name: str | None = None) -> Iterator[ScriptModule]:
+    """Collect the script functions defined in the block in a module."""
+    module = ScriptModule(name)
+    token = _open.set(module)
+    try:
+        yield module
+    finally:
+        _open.reset(token)
+
+
+def is_kernel(source: Source) -> bool:
+    """Whether the function sets kernel attributes."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and isinstance(source.names.get(root.id), Attributes):
+                return True
+            dotted = ast.unparse(node).split(".")
+            if "attr" in dotted or "attrs" in dotted:
+                return True
+    return False

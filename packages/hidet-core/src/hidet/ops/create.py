@@ -1,0 +1,135 @@
+"""Tensors out of nothing: constants, counting, and Python numbers beside tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from hidet.compute import Grid, grid
+from hidet.errors import BadArgument
+from hidet.graph import Op, Tensor, apply, make_node, operator
+from hidet.ir.expr import Expr, constant
+from hidet.types import DType, Size, TensorType, boolean, dtype, f16, f32, f64, i32, i64
+
+Number = int | float | bool
+
+
+def full(shape: Sequence[Size], value: Number, dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+    """`value` everywhere."""
+    return apply(Full, shape=tuple(shape), value=value, dtype=element_type(dtype), device=device)
+
+
+def zeros(shape: Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+    """Zero everywhere."""
+    return full(shape, 0, dtype, device=device)
+
+
+def ones(shape: Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+    """One everywhere."""
+    return full(shape, 1, dtype, device=device)
+
+
+def arange(
+    start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None,
+    *, device: str = "cpu",
+) -> Tensor:  # fmt: skip
+    """start, start + step, ... below (for a negative step above) `stop`; one argument is `stop`."""
+    first, last = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise BadArgument("the step of arange is 0")
+    count = max(0, int(np.ceil((last - first) / step)))
+    whole = all(isinstance(each, int) for each in (first, last, step))
+    of = element_type(dtype) if dtype is not None else (i64 if whole else f32)
+    return apply(Arange, start=first, step=step, count=count, dtype=of, device=device)
+
+
+def iota(
+    count: Size, *, start: Number = 0, step: Number = 1, dtype: Any = i64, device: str = "cpu"
+) -> Tensor:
+    """`count` numbers from `start` on, `step` apart; `count` may be symbolic."""
+    of = element_type(dtype)
+    return apply(Arange, start=start, step=step, count=count, dtype=of, device=device)
+
+
+def scalar(value: Number, like: Tensor) -> Tensor:
+    """A Python number as a 0-d tensor to be used beside `like`: a node, never computed alone.
+
+    Beside narrow floats it is float32, so that it is not rounded before the computation.
+    """
+    of = scalar_type(value, like.dtype)
+    wide = f32 if of.is_float and of is not f64 else of
+    node = make_node(Full, shape=(), value=value, dtype=wide, device=like.device)
+    return node.outputs[0]
+
+
+def scalar_type(value: Number, like: DType) -> DType:
+    """The type of a tensor of type `like` combined with a Python number, as PyTorch has it."""
+    if isinstance(value, bool):
+        return like
+    if isinstance(value, int):
+        return i64 if like.is_bool else like
+    return like if like.is_float else f32
+
+
+def element_type(spelling: Any) -> DType:
+    """`hidet.types.dtype`, under a name that no argument hides."""
+    return dtype(spelling)
+
+
+@operator("full")
+class Full(Op):
+    """One value everywhere."""
+
+    shape: tuple[Size, ...]
+    value: Number
+    dtype: DType
+
+    def infer(self) -> TensorType:
+        return self.dtype[self.shape]
+
+    def define(self) -> Grid:
+        return grid(self.shape, lambda *index: constant(self.value, self.dtype))
+
+    def reference(self) -> Any:
+        return np.full(self.shape, self.value)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls((3, 5), 1.5, f16)
+        yield cls((), 7, i32)
+        yield cls((2, 0), True, boolean)
+        yield cls((4,), float("-inf"), f32)
+
+
+@operator("arange")
+class Arange(Op):
+    """Numbers from `start` on, `step` apart."""
+
+    start: Number
+    step: Number
+    count: Size
+    dtype: DType
+
+    def infer(self) -> TensorType:
+        return self.dtype[self.count]
+
+    def define(self) -> Grid:
+        wide = i64 if self.dtype.is_integer else f64 if self.dtype is f64 else f32
+
+        def element(i: Expr) -> Expr:
+            steps = i.cast(wide) * constant(self.step, wide)
+            return (steps + constant(self.start, wide)).cast(self.dtype)
+
+        return grid((self.count,), element)
+
+    def reference(self) -> Any:
+        return self.start + self.step * np.arange(self.count)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(0, 1, 13, i64)
+        yield cls(3, -2, 7, i32)
+        yield cls(0.5, 0.25, 9, f32)
+        yield cls(1, 1, 0, f16)

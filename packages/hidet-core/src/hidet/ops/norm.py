@@ -1,0 +1,317 @@
+"""Normalisations: elements brought to zero mean and unit variance over some axes, then scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hidet.compute import Grid, accumulator, elementwise, grid, reduce
+from hidet.compute.functions import rsqrt
+from hidet.compute.sizes import product, same, same_shape, spelled
+from hidet.errors import DtypeMismatch, ShapeMismatch
+from hidet.graph import Op, Tensor, apply, apply_all, operator
+from hidet.graph.dims import axes_of
+from hidet.ir.expr import Expr, wrap
+from hidet.types import Size, TensorType, bf16, f16, f32, f64
+
+
+def layer_norm(
+    x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
+    *, axes: tuple[int, ...] = (-1,), eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """`x` with zero mean and unit variance over `axes`, times `weight`, plus `bias`.
+
+    `weight` and `bias` have the shape of those trailing axes; narrow floats are summed in float32.
+    Source: Ba et al. 2016, arXiv 1607.06450.
+    """
+    return apply(LayerNorm, x, weight, bias, axes=axes_of(axes, x.ndim), eps=eps)
+
+
+def moments(x: Tensor, axes: tuple[int, ...], eps: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The mean over `axes` and one over the square root of variance + `eps`; axes stay, size 1.
+
+    Both have the type in which they are summed: float32 for narrow floats.
+    """
+    mean, scale = apply_all(Moments, x, axes=axes_of(axes, x.ndim), eps=eps)
+    return mean, scale
+
+
+def rms_norm(
+    x: Tensor, weight: Tensor | None = None, *, axes: tuple[int, ...] = (-1,), eps: float = 1e-6
+) -> Tensor:
+    """`x` over the root of its mean square over `axes`, times `weight`.
+
+    Source: Zhang and Sennrich 2019, arXiv 1910.07467.
+    """
+    return apply(RmsNorm, x, weight, axes=axes_of(axes, x.ndim), eps=eps)
+
+
+def batch_norm(
+    x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
+    *, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Each channel (axis 1) less its running `mean`, over the root of its running `var` + `eps`.
+
+    Source: Ioffe and Szegedy 2015, arXiv 1502.03167 (inference).
+    """
+    return apply(BatchNorm, x, mean, var, weight, bias, eps=eps)
+
+
+def group_norm(
+    x: Tensor, groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    *, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """Zero mean and unit variance within each sample and each of `groups` runs of channels.
+
+    `weight` and `bias` have one element for each channel. Source: Wu and He 2018, arXiv 1803.08494.
+    """
+    return apply(GroupNorm, x, weight, bias, groups=groups, eps=eps)
+
+
+def instance_norm(
+    x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, eps: float = 1e-5
+) -> Tensor:
+    """Zero mean and unit variance within each sample and channel."""
+    channels = x.shape[1]
+    if not isinstance(channels, int):
+        raise ShapeMismatch("instance_norm needs a known number of channels")
+    return group_norm(x, channels, weight, bias, eps=eps)
+
+
+def require_float(name: str, x: TensorType) -> None:
+    """Raise unless the elements are floating-point."""
+    if not x.dtype.is_float:
+        raise DtypeMismatch(f"{name} does not take {x.dtype.name}")
+
+
+def require_shape(name: str, operand: TensorType | None, shape: tuple[Size, ...]) -> None:
+    """Raise unless an operand that is there has this shape."""
+    if operand is not None and not same_shape(operand.shape, shape):
+        raise ShapeMismatch(
+            f"{name} is {spelled(operand.shape)}, the normalised axes are {spelled(shape)}"
+        )
+
+
+@operator("layer_norm")
+class LayerNorm(Op):
+    """Mean and variance over the trailing `axes`, then scale and shift."""
+
+    x: TensorType
+    weight: TensorType | None
+    bias: TensorType | None
+    axes: tuple[int, ...]
+    eps: float
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> TensorType:
+        require_float(self.name, self.x)
+        inner = tuple(self.x.shape[a] for a in self.axes)
+        require_shape("weight", self.weight, inner)
+        require_shape("bias", self.bias, inner)
+        return self.x
+
+    def define(self, x: Grid, weight: Grid | None, bias: Grid | None) -> Grid:
+        wide = x.cast(accumulator(x.dtype))
+        centred = wide - wide.mean(self.axes)
+        y: Grid = centred * rsqrt((centred * centred).mean(self.axes) + self.eps)
+        y = y if weight is None else y * weight
+        return (y if bias is None else y + bias).cast(x.dtype)
+
+    def reference(self, x: Any, weight: Any, bias: Any) -> Any:
+        centre = x.mean(self.axes, keepdims=True)
+        y = (x - centre) / np.sqrt(x.var(self.axes, keepdims=True) + self.eps)
+        return y * (1 if weight is None else weight) + (0 if bias is None else bias)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[7, 129], f32[129], f32[129], (1,), 1e-5)
+        yield cls(f16[2, 3, 64], None, None, (1, 2), 1e-3)
+        yield cls(bf16[3, 33], bf16[33], None, (1,), 1e-5)
+        yield cls(f64[4, 5], f64[5], f64[5], (1,), 1e-12)
+        yield cls(f32[0, 5], f32[5], None, (1,), 1e-5)
+
+
+@operator("moments")
+class Moments(Op):
+    """The mean, and one over the root of the variance, over `axes`."""
+
+    x: TensorType
+    axes: tuple[int, ...]
+    eps: float
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> tuple[TensorType, TensorType]:
+        require_float(self.name, self.x)
+        shape = tuple(1 if a in self.axes else size for a, size in enumerate(self.x.shape))
+        each = accumulator(self.x.dtype)[shape]
+        return each, each
+
+    def define(self, x: Grid) -> tuple[Grid, Grid]:
+        wide = x.cast(accumulator(x.dtype))
+        mean = wide.mean(self.axes)
+        centred = wide - mean
+        return mean, rsqrt((centred * centred).mean(self.axes) + self.eps)
+
+    def reference(self, x: Any) -> Any:
+        mean = x.mean(self.axes, keepdims=True)
+        return mean, (x.var(self.axes, keepdims=True) + self.eps) ** -0.5
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[7, 129], (1,), 1e-5)
+        yield cls(f16[2, 3, 64], (1, 2), 1e-3)
+
+
+@operator("rms_norm")
+class RmsNorm(Op):
+    """Each element over the root of the mean square over `axes`, then scaled."""
+
+    x: TensorType
+    weight: TensorType | None
+    axes: tuple[int, ...]
+    eps: float
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> TensorType:
+        require_float(self.name, self.x)
+        require_shape("weight", self.weight, tuple(self.x.shape[a] for a in self.axes))
+        return self.x
+
+    def define(self, x: Grid, weight: Grid | None) -> Grid:
+        wide = x.cast(accumulator(x.dtype))
+        y: Grid = wide * rsqrt((wide * wide).mean(self.axes) + self.eps)
+        return (y if weight is None else y * weight).cast(x.dtype)
+
+    def reference(self, x: Any, weight: Any) -> Any:
+        y = x / np.sqrt(np.square(x).mean(self.axes, keepdims=True) + self.eps)
+        return y if weight is None else y * weight
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[7, 129], f32[129], (1,), 1e-6)
+        yield cls(f16[2, 3, 64], None, (2,), 1e-5)
+        yield cls(bf16[5, 16], bf16[16], (1,), 1e-5)
+
+
+@operator("batch_norm")
+class BatchNorm(Op):
+    """Channels (axis 1) shifted and scaled by given moments, then by weight and bias."""
+
+    x: TensorType
+    mean: TensorType
+    var: TensorType
+    weight: TensorType | None
+    bias: TensorType | None
+    eps: float
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> TensorType:
+        require_float(self.name, self.x)
+        if self.x.ndim < 2:
+            raise ShapeMismatch(f"batch_norm takes at least 2 dimensions, not {self.x.ndim}")
+        for name in ("mean", "var", "weight", "bias"):
+            require_shape(name, getattr(self, name), (self.x.shape[1],))
+        return self.x
+
+    def define(
+        self, x: Grid, mean: Grid, var: Grid, weight: Grid | None, bias: Grid | None
+    ) -> Grid:
+        wide = accumulator(x.dtype)
+
+        def element(*index: Expr) -> Expr:
+            c = index[1]
+            scale: Expr = rsqrt(var[c].cast(wide) + self.eps)
+            y = (x[index].cast(wide) - mean[c].cast(wide)) * scale
+            y = y if weight is None else y * weight[c].cast(wide)
+            return (y if bias is None else y + bias[c].cast(wide)).cast(x.dtype)
+
+        return grid(x.shape, element)
+
+    def reference(self, x: Any, mean: Any, var: Any, weight: Any, bias: Any) -> Any:
+        y = np.moveaxis(x, 1, -1) - mean
+        y = y / np.sqrt(var + self.eps) * (1 if weight is None else weight)
+        return np.moveaxis(y + (0 if bias is None else bias), -1, 1)
+
+    def examples(self, seed: int) -> list[Any]:
+        x, mean, var, *rest = super().examples(seed)
+        return [x, mean, np.abs(var) + np.asarray(0.5, var.dtype), *rest]
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[2, 5, 7, 3], f32[5], f32[5], f32[5], f32[5], 1e-5)
+        yield cls(f16[3, 6], f16[6], f16[6], None, None, 1e-3)
+        yield cls(f16[2, 3, 4], f32[3], f32[3], f32[3], None, 1e-3)
+
+
+@operator("group_norm")
+class GroupNorm(Op):
+    """Mean and variance within each sample and run of channels, then scale and shift by channel."""
+
+    x: TensorType
+    weight: TensorType | None
+    bias: TensorType | None
+    groups: int
+    eps: float
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> TensorType:
+        require_float(self.name, self.x)
+        if self.x.ndim < 2:
+            raise ShapeMismatch(f"group_norm takes at least 2 dimensions, not {self.x.ndim}")
+        channels = self.x.shape[1]
+        if not same(wrap(channels) % self.groups, 0):
+            raise ShapeMismatch(f"{channels} channels do not make {self.groups} equal groups")
+        require_shape("weight", self.weight, (channels,))
+        require_shape("bias", self.bias, (channels,))
+        return self.x
+
+    def define(self, x: Grid, weight: Grid | None, bias: Grid | None) -> Grid:
+        wide = accumulator(x.dtype)
+        each = x.shape[1] // self.groups
+        inner = (each, *x.shape[2:])
+        count = wrap(product(inner)).cast(wide)
+
+        def summed(value: Any) -> Grid:
+            """Means of `value(n, group, index)` for each sample and group."""
+            return grid(
+                (x.shape[0], self.groups),
+                lambda n, g: (
+                    reduce(
+                        inner, lambda r, *s: value(n, g, x[n, g * each + r, *s].cast(wide)), "sum"
+                    )
+                    / count
+                ),
+            )
+
+        mean = summed(lambda n, g, v: v)
+        var = summed(lambda n, g, v: (v - mean[n, g]) * (v - mean[n, g]))
+        scale = elementwise(lambda v: rsqrt(v + self.eps), var)
+
+        def element(*index: Expr) -> Expr:
+            n, c = index[:2]
+            y = (x[index].cast(wide) - mean[n, c // each]) * scale[n, c // each]
+            y = y if weight is None else y * weight[c].cast(wide)
+            return (y if bias is None else y + bias[c].cast(wide)).cast(x.dtype)
+
+        return grid(x.shape, element)
+
+    def reference(self, x: Any, weight: Any, bias: Any) -> Any:
+        flat = x.reshape(x.shape[0], self.groups, -1)
+        centred = flat - flat.mean(2, keepdims=True)
+        y = (centred / np.sqrt(flat.var(2, keepdims=True) + self.eps)).reshape(x.shape)
+        column = (-1,) + (1,) * (x.ndim - 2)
+        y = y if weight is None else y * weight.reshape(column)
+        return y if bias is None else y + bias.reshape(column)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[2, 6, 5, 3], f32[6], f32[6], 2, 1e-5)
+        yield cls(f16[2, 4, 9], None, None, 4, 1e-5)
+        yield cls(f32[3, 6], f32[6], None, 3, 1e-5)

@@ -1,0 +1,1 @@
+"""Kernel to kernel, one pass per file; pipeline.py lists them."""

@@ -1,0 +1,97 @@
+"""The turns of a vector loop as lanes: values of one statement in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+
+from hidet.ir.bounds import Bounds
+from hidet.ir.expr import And, Expr, Load, Not, Or, Select, Var, constant
+from hidet.ir.node import Node
+from hidet.ir.stmt import Assign, Declare, If, Stmt
+from hidet.ir.walk import postorder
+
+Path = tuple[tuple[Expr, bool], ...]
+"""Conditions that hold (or do not) where an expression is evaluated."""
+
+
+class Lanes:
+    """`count` lanes, which differ in the value of `var` and of the variables declared in them."""
+
+    def __init__(self, var: Var, count: int) -> None:
+        self.var = var
+        self.count = count
+        self.own: dict[Var, tuple[Expr, ...]] = {
+            var: tuple(constant(lane, var.dtype) for lane in range(count))
+        }
+        self.depending: dict[Expr, bool] = {}
+
+    def declare(self, var: Var) -> tuple[Var, ...]:
+        """A variable of its own for each lane, in place of `var`."""
+        made = tuple(Var(var.name, var.of) for _ in range(self.count))
+        self.own[var] = made
+        self.depending = {}
+        return made
+
+    def of(self, var: Var) -> tuple[Expr, ...]:
+        """What `var` is in each lane."""
+        return self.own.get(var, (var,) * self.count)
+
+    def at(self, lane: int) -> dict[Var, Expr]:
+        """The values of one lane's variables."""
+        return {var: values[lane] for var, values in self.own.items()}
+
+    def depends(self, e: Expr) -> bool:
+        """Whether `e` may differ between lanes."""
+        if e not in self.depending:
+            self.depending[e] = any(node in self.own for node in postorder(e))
+        return self.depending[e]
+
+    def turn(self, e: Expr, lane: int, loaded: Mapping[Expr, Sequence[Expr]] | None = None) -> Expr:
+        """`e` in one lane, where what is `loaded` has its value already."""
+        done: dict[Node, Expr] = {}
+        known = loaded or {}
+
+        def visit(old: Node) -> Expr:
+            if old not in done:
+                if old in known:
+                    done[old] = known[old][lane]  # type: ignore[index]
+                elif old in self.own:
+                    done[old] = self.own[old][lane]  # type: ignore[index]
+                else:
+                    done[old] = old.map_children(visit)  # type: ignore[assignment]
+            return done[old]
+
+        return visit(e)
+
+
+def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:
+    """The loads in `e`, inner ones first, each with the conditions under which it is evaluated."""
+    match e:
+        case Select(condition, then, otherwise):
+            yield from reads(condition, path)
+            yield from reads(then, (*path, (condition, True)))
+            yield from reads(otherwise, (*path, (condition, False)))
+        case And(a, b) | Or(a, b):
+            yield from reads(a, path)
+            yield from reads(b, (*path, (a, isinstance(e, And))))
+        case _:
+            for child in e.children():
+                if isinstance(child, Expr):
+                    yield from reads(child, path)
+            if isinstance(e, Load):
+                yield e, path
+
+
+def condition_of(path: Path, lanes: Lanes, bounds: Bounds) -> Expr | None:
+    """The condition of a path in the first lane; None if it certainly holds."""
+    turned = [(lanes.turn(c, 0), holds) for c, holds in path]
+    asked = [(c if holds else Not(c)) for c, holds in turned if bounds.known(c) is not holds]
+    return reduce(And, asked) if asked else None
+
+
+def guarded(var: Var, value: Expr, zero: Expr, condition: Expr | None) -> list[Stmt]:
+    """Statements that give `var` the value where `condition` holds, zero elsewhere."""
+    if condition is None:
+        return [Declare(var, value)]
+    return [Declare(var, zero), If(condition, (Assign(var, value),))]

@@ -1,0 +1,50 @@
+"""Which passes lower a kernel, in order, each with the reason for its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.passes.base import Observer, Pass, run
+from hidet.passes.flatten_indices import flatten_indices
+from hidet.passes.guard_bounds import guard_bounds
+from hidet.passes.launch_configuration import launch_configuration
+from hidet.passes.order_barriers import order_barriers
+from hidet.passes.place_shared import place_shared
+from hidet.passes.simplify import simplify
+from hidet.passes.unfold_tasks import unfold_tasks
+from hidet.passes.unroll import unroll
+from hidet.passes.vectorize_access import vectorize_access
+
+CUDA: tuple[Pass, ...] = (
+    unfold_tasks,  # first: everything below sees plain loops only
+    guard_bounds,  # while tensors have shapes; the loops just made say what indices can be
+    simplify,  # guards that are certain vanish before they are copied into lanes and turns
+    flatten_indices,  # after guards, which speak in tensor coordinates
+    vectorize_access,  # wants flat addresses, and its loops not yet unrolled
+    unroll,  # after vector loops: they may be inside of unrolled ones
+    simplify,  # constant turns and lanes make constant indices; the only pass that comes twice
+    place_shared,  # once it is certain which shared arrays are still used
+    order_barriers,  # last that looks at memory accesses
+    launch_configuration,  # at the end: only symbols that are still used become parameters
+)
+
+CPU: tuple[Pass, ...] = (
+    unfold_tasks,  # first: everything below sees plain loops only
+    guard_bounds,  # while tensors have shapes
+    simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
+    flatten_indices,  # after guards, which speak in tensor coordinates
+    unroll,  # small task loops; vector loops stay for the C++ compiler
+    simplify,  # constant turns make constant indices
+    launch_configuration,  # at the end: only symbols that are still used become parameters
+)
+
+
+def passes_for(kind: KernelKind) -> tuple[Pass, ...]:
+    """The passes of a kind of kernel."""
+    return CUDA if kind is KernelKind.CUDA else CPU
+
+
+def lower(kernel: Kernel, observers: Iterable[Observer] = ()) -> Kernel:
+    """The kernel as code generation takes it."""
+    return run(kernel, passes_for(kernel.kind), observers)

@@ -1,0 +1,247 @@
+"""Loops whose turns are vector lanes move their data in vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from hidet.ir.algebra import Algebra
+from hidet.ir.bounds import Bounds
+from hidet.ir.expr import (
+    And,
+    Const,
+    Expr,
+    Lane,
+    Load,
+    Or,
+    Pack,
+    Splat,
+    Var,
+    constant,
+)
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.linear import add
+from hidet.ir.stmt import (
+    Assign,
+    Body,
+    Declare,
+    For,
+    If,
+    LoopKind,
+    Stmt,
+    Store,
+)
+from hidet.ir.walk import find
+from hidet.passes.base import kernel_pass
+from hidet.passes.fresh import copied
+from hidet.passes.lanes import Lanes, condition_of, guarded, reads
+from hidet.passes.scopes import Scoped
+from hidet.passes.simplify import jumps
+from hidet.types import PointerType, Scope, TensorType, VectorType
+
+WIDEST = 16  # bytes of the widest access
+MOST_LANES = 16  # turns written out at once
+
+
+@kernel_pass()
+def vectorize_access(kernel: Kernel) -> Kernel:
+    """Turn loops marked VECTOR into vector loads, scalar arithmetic on lanes and vector stores.
+
+    before   for v in 4:  y[i * 4 + v] = x[i * 4 + v] + b[i]   # vector
+    after    w = x[i * 4:4];  s = b[i];  y[i * 4:4] = <w.0 + s, w.1 + s, w.2 + s, w.3 + s>
+
+    An access is widened where its flat indices are certainly consecutive and the first one a
+    multiple of the lanes; pointers and shared arrays are taken to start at a multiple of 16 bytes.
+    What is not is written out turn by turn. On the CPU vector loops stay for the C++ compiler.
+    """
+    return kernel if kernel.kind is KernelKind.CPU else Vectorization(kernel).run()
+
+
+class Vectorization(Scoped):
+    """The rewriting. The turns of a vector loop are independent: statements may go lane by lane."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.order: dict[Expr, int] = {}
+
+    def loop(self, s: For) -> Iterable[Stmt]:
+        """A vector loop, in chunks of at most 16 turns; other loops as they are."""
+        if s.kind is not LoopKind.VECTOR:
+            return super().loop(s)
+        count = int(s.extent.value) if isinstance(s.extent, Const) else 0
+        if jumps(s.body) or count == 0:
+            return super().loop(replace(s, kind=LoopKind.SERIAL))
+        if count <= MOST_LANES:
+            return self.lanes(s, count)
+        chunk = next(n for n in (16, 8, 4, 2, 1) if count % n == 0)
+        if chunk == 1:
+            return super().loop(replace(s, kind=LoopKind.SERIAL))
+        return super().loop(chunked(s, count, chunk))
+
+    def lanes(self, s: For, count: int) -> Body:
+        """The statements of a vector loop, each for all lanes before the next."""
+        lanes = Lanes(s.var, count)
+        return self.spread(s.body, lanes)
+
+    def spread(self, body: Body, lanes: Lanes) -> Body:
+        """Each statement of `body` for all lanes."""
+        outside = self.bounds
+        out: list[Stmt] = []
+        for s in body:
+            for new in self.each_lane(s, lanes):
+                out.append(new)
+                self.after(new)
+        self.bounds = outside
+        return tuple(out)
+
+    def each_lane(self, s: Stmt, lanes: Lanes) -> Body:
+        """One statement for all lanes."""
+        match s:
+            case Declare(var, Expr() as init, place) if not isinstance(var.of, TensorType):
+                before, values = self.values(init, lanes)
+                own = lanes.declare(var)
+                made = zip(own, values, strict=True)
+                return (*before, *(Declare(v, value, place) for v, value in made))
+            case Assign(var, value, place):
+                before, values = self.values(value, lanes)
+                if any(turn is not var for turn in lanes.of(var)):
+                    made = zip(lanes.of(var), values, strict=True)
+                    return (*before, *(Assign(v, new, place) for v, new in made))  # type: ignore[arg-type]
+                return (*before, *(Assign(var, new, place) for new in values))
+            case Store():
+                return self.stores(s, lanes)
+            case If(condition):
+                if self.uniform(condition, lanes):
+                    return self.branches(s, lanes)
+            case For(var, extent, inner, kind, place) if not lanes.depends(extent):
+                if kind is not LoopKind.VECTOR and not jumps(inner):
+                    outside = self.bounds
+                    self.bounds = outside.count(var, extent)
+                    new = self.spread(inner, lanes)
+                    self.bounds = outside
+                    return (For(var, extent, new, kind, place),)
+        return tuple(new for at in range(lanes.count) for new in copied((s,), lanes.at(at)))
+
+    def branches(self, s: If, lanes: Lanes) -> Body:
+        """An if that all lanes take alike."""
+        condition = lanes.turn(s.condition, 0)
+        before, (first, *_) = self.values(s.condition, lanes)
+        outside = self.bounds
+        self.bounds = outside.assume(condition)
+        then = self.spread(s.then, lanes)
+        self.bounds = outside.assume(condition, False)
+        otherwise = self.spread(s.otherwise, lanes)
+        self.bounds = outside
+        return (*before, If(first, then, otherwise, s.place))
+
+    # ---- values -----------------------------------------------------------------------------------
+
+    def values(self, e: Expr, lanes: Lanes) -> tuple[list[Stmt], list[Expr]]:
+        """Statements that load what `e` reads, and the value of `e` in each lane after them."""
+        before: list[Stmt] = []
+        loaded: dict[Expr, list[Expr]] = {}
+        for load, path in reads(e):
+            if load in loaded or any(not self.uniform(c, lanes) for c, _ in path):
+                continue
+            if load.lanes == 1 and not any(find(load.index, Load)):
+                found = self.load(load, path, lanes, before)
+                if found:
+                    loaded[load] = found
+        return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
+
+    def load(
+        self, load: Load, path: Sequence[tuple[Expr, bool]], lanes: Lanes, before: list[Stmt]
+    ) -> list[Expr] | None:
+        """The value of a load in each lane, after statements added to `before`; None: as it is."""
+        if lanes.count == 1 or not isinstance(load.tensor, Var) or not in_memory(load.tensor):
+            return None
+        guard = condition_of(path, lanes, self.bounds)
+        inside = self.bounds if guard is None else self.bounds.assume(guard)
+        if not lanes.depends(load):
+            value = Var(f"{load.tensor.name}_value", load.dtype)
+            before += guarded(value, load, constant(0, load.dtype), guard)
+            return [value] * lanes.count
+        indices = self.indices(load.index[0], lanes, inside)
+        width = self.width(indices, load.dtype.nbytes, inside)
+        if width == 1 or lanes.depends(load.tensor):
+            return None
+        out: list[Expr] = []
+        for start in range(0, lanes.count, width):
+            value = Var(f"{load.tensor.name}_lanes", VectorType(load.dtype, width))
+            wide = Load(load.tensor, (indices[start],), width)
+            before += guarded(value, wide, Splat(constant(0, load.dtype), width), guard)
+            out += [Lane(value, lane) for lane in range(width)]
+        return out
+
+    def stores(self, s: Store, lanes: Lanes) -> Body:
+        """A store in each lane, or in as few vectors as the index allows."""
+        before, values = self.values(s.value, lanes)
+        more, first = self.values(s.index[0], lanes)
+        before += more
+        indices = self.indices(s.index[0], lanes, self.bounds)
+        width = 1
+        movable = isinstance(s.tensor, Var) and in_memory(s.tensor) and not lanes.depends(s.tensor)
+        if movable and not isinstance(s.value.type, VectorType) and not any(find(s.index, Load)):
+            width = self.width(indices, s.tensor.dtype.nbytes, self.bounds)
+        if width == 1:
+            made = enumerate(zip(first, values, strict=True))
+            return (
+                *before,
+                *(Store(lanes.turn(s.tensor, n), (i,), v, s.place) for n, (i, v) in made),
+            )
+        packed = (
+            Store(s.tensor, (indices[at],), Pack(tuple(values[at : at + width])), s.place)
+            for at in range(0, lanes.count, width)
+        )
+        return (*before, *packed)
+
+    def indices(self, index: Expr, lanes: Lanes, bounds: Bounds) -> list[Expr]:
+        """The simplified index in each lane."""
+        algebra = Algebra(bounds, self.order)
+        return [algebra.simplify(lanes.turn(index, at)) for at in range(lanes.count)]
+
+    def width(self, indices: Sequence[Expr], nbytes: int, bounds: Bounds) -> int:
+        """The most lanes that one access of consecutive, aligned elements can have."""
+        steps = [add(bounds.form(b), bounds.form(a), -1) for a, b in pairwise(indices)]
+        width = WIDEST // nbytes
+        while width > 1:
+            groups = range(0, len(indices), width)
+            if (
+                len(indices) % width == 0
+                and all(bounds.range(indices[g]).divisible(width) for g in groups)
+                and all(steps[g + k] == {(): 1} for g in groups for k in range(width - 1))
+            ):
+                return width
+            width //= 2
+        return 1
+
+    def uniform(self, condition: Expr, lanes: Lanes) -> bool:
+        """Whether `condition` is certainly the same in all lanes."""
+        if not lanes.depends(condition):
+            return True
+        if isinstance(condition, And | Or):
+            return self.uniform(condition.a, lanes) and self.uniform(condition.b, lanes)
+        if any(find(condition, Load)):
+            return False
+        first, *others = (lanes.turn(condition, at) for at in range(lanes.count))
+        holds, fails = self.bounds.assume(first), self.bounds.assume(first, False)
+        return all(holds.known(c) is True and fails.known(c) is False for c in others)
+
+
+def chunked(s: For, count: int, chunk: int) -> For:
+    """A vector loop as a serial loop over vector loops of `chunk` turns."""
+    outer, inner = Var(s.var.name, s.var.of), Var(s.var.name, s.var.of)
+    body = copied(s.body, {s.var: outer * chunk + inner})
+    size = constant(chunk, s.var.dtype)
+    vector = For(inner, size, body, LoopKind.VECTOR, s.place)
+    return For(outer, constant(count // chunk, s.var.dtype), (vector,), LoopKind.SERIAL, s.place)
+
+
+def in_memory(tensor: Var) -> bool:
+    """Whether accesses of a tensor can be widened: not in registers, not of truth values."""
+    if tensor.dtype.is_bool:
+        return False
+    return isinstance(tensor.of, PointerType) or (
+        isinstance(tensor.of, TensorType) and tensor.of.scope is not Scope.REGISTER
+    )

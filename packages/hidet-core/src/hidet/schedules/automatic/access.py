@@ -1,0 +1,67 @@
+"""How a value walks through memory: which loop variable moves along consecutive elements.
+
+Found by probing: the flat offset of a read is evaluated at a point and one step further. It only
+guides the choice of a kernel's shape, never its correctness.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from hidet.errors import HidetError
+from hidet.ir.evaluate import evaluate
+from hidet.ir.expr import Const, Expr, Get, Var
+from hidet.ir.walk import find, variables
+from hidet.schedules.automatic.plan import shape_of
+
+ASSUMED = 61
+"""What a size known only at run time is taken to be."""
+
+
+def stride(read: Get, var: Var) -> int | None:
+    """How far the offset of `read` moves when `var` grows by one; None if it is not constant."""
+    steps = set()
+    generator = random.Random(0)
+    symbols = [v for size in shape_of(read.tensor) if isinstance(size, Expr) for v in variables(size)]
+    names = [v for v in variables(read.index) if v is not read.tensor]
+    for _ in range(4):
+        point: dict[Var, int] = {name: generator.randrange(1, 40) for name in names}
+        point |= dict.fromkeys(symbols, ASSUMED)
+        try:
+            steps.add(offset(read, point | {var: point.get(var, 1) + 1}) - offset(read, point))
+        except (HidetError, KeyError):
+            return None
+    return steps.pop() if len(steps) == 1 else None
+
+
+def offset(read: Get, point: dict[Var, int]) -> int:
+    """The flat row-major offset of `read` at a point."""
+    total = 0
+    for index, size in zip(read.index, shape_of(read.tensor), strict=True):
+        extent = size if isinstance(size, int) else int(evaluate(size, point))
+        total = total * extent + int(evaluate(index, point))
+    return total
+
+
+def reads(value: Expr) -> Iterator[Get]:
+    """The reads of memory in a value."""
+    return find(value, Get)
+
+
+def contiguous(value: Expr, var: Var) -> bool:
+    """Whether some read walks along consecutive elements with `var`, and none jumps."""
+    steps = [stride(read, var) for read in reads(value) if shape_of(read.tensor)]
+    return 1 in steps and all(step in (0, 1) for step in steps)
+
+
+def mostly_contiguous(value: Expr, var: Var) -> bool:
+    """Whether at least one read walks along consecutive elements with `var`."""
+    return any(stride(read, var) == 1 for read in reads(value) if shape_of(read.tensor))
+
+
+def constant_size(size: int | Expr) -> int | None:
+    """The size as a number, if it is one."""
+    if isinstance(size, Const):
+        return int(size.value)
+    return size if isinstance(size, int) else None

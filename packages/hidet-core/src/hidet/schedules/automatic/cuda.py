@@ -1,0 +1,28 @@
+"""The automatic schedule on CUDA: each stage of a definition becomes one kernel."""
+
+from __future__ import annotations
+
+from hidet.ir.expr import Var
+from hidet.ir.kernel import Kernel
+from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
+from hidet.schedules.automatic.cuda_rows import choose_shape, rows_kernel
+from hidet.schedules.automatic.emit import ceil_div, row_level
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.lines import line, line_count
+from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.target import Target
+
+THREADS = 128
+
+
+def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
+    """The kernel of one stage."""
+    if isinstance(stage, MapStage):
+        reduces = row_level(stage)
+        if not reduces:
+            return elementwise_kernel(stage, name, params, target)
+        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces)
+    number = BLOCK * THREADS + THREAD
+    count = line_count(stage)
+    body = guarded(number, count, THREADS, line(stage, number))
+    return kernel(name, params, body, ceil_div(count, THREADS), THREADS)

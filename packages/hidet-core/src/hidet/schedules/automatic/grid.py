@@ -1,0 +1,29 @@
+"""Blocks and threads of automatic CUDA kernels."""
+
+from __future__ import annotations
+
+from hidet.ir.expr import Builtin, Expr, Value, Var, constant, wrap
+from hidet.ir.kernel import Kernel, KernelKind, Launch
+from hidet.ir.stmt import Body, If
+from hidet.types import i32
+
+THREAD = Builtin("threadIdx.x")
+BLOCK = Builtin("blockIdx.x")
+WARP = 32
+ACCESS_BYTES = 16
+
+
+def guarded(index: Expr, count: Value, per_block: int, body: Body) -> Body:
+    """`body` where `index` is below `count`, unless whole blocks always are."""
+    if isinstance(count, int) and count % per_block == 0:
+        return body
+    return (If(index < count, body),)
+
+
+def kernel(
+    name: str, params: tuple[Var, ...], body: Body, blocks: Value, threads: int
+) -> Kernel:
+    """A kernel of `blocks` blocks in one row."""
+    one = constant(1, i32)
+    launch = Launch((wrap(blocks), one, one), (constant(threads, i32), one, one))
+    return Kernel(name, params, body, KernelKind.CUDA, launch)

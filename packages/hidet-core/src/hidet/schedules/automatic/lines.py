@@ -1,0 +1,72 @@
+"""Running combinations and scattered updates: what has to happen in order happens in one thread."""
+
+from __future__ import annotations
+
+from hidet.compute import Reduce
+from hidet.ir.expr import Expr, Get, Value, Var, convert, wrap
+from hidet.ir.stmt import Body, For, Put
+from hidet.ir.walk import substitute
+from hidet.schedules.automatic.emit import (
+    Accumulator,
+    joined,
+    product,
+    unflatten,
+    with_serial_reductions,
+)
+from hidet.schedules.automatic.plan import ScanStage, ScatterStage, shape_of
+from hidet.types import i32
+
+JOIN = {"add": "sum", "mul": "prod", "min": "min", "max": "max"}
+
+
+def line_count(stage: ScanStage | ScatterStage) -> Value:
+    """How many lines a stage has; lines are independent of each other."""
+    if isinstance(stage, ScanStage):
+        sizes = shape_of(stage.out)
+        return product([size for axis, size in enumerate(sizes) if axis != stage.scan.axis])
+    return product([extent for var, extent in ranges(stage) if var in apart(stage)])
+
+
+def line(stage: ScanStage | ScatterStage, number: Expr) -> Body:
+    """The statements that do line `number`."""
+    return scan_line(stage, number) if isinstance(stage, ScanStage) else scatter_line(stage, number)
+
+
+def scan_line(stage: ScanStage, number: Expr) -> Body:
+    """Combine along the scanned axis."""
+    shape, axis = shape_of(stage.out), stage.scan.axis
+    others = [size for place, size in enumerate(shape) if place != axis]
+    outer = list(unflatten(number, others))
+    step = Var("step", i32)
+    where = (*outer[:axis], step, *outer[axis:])
+    read = Get(stage.source, where)
+    total = Accumulator(Reduce((step,), (shape[axis],), read, stage.scan.how))
+    body = total.take(read, step)
+    body += (Put(stage.out, where, convert(total.value, stage.out.dtype)),)
+    return (*total.start(), For(step, wrap(shape[axis]), body))
+
+
+def scatter_line(stage: ScatterStage, number: Expr) -> Body:
+    """The updates that may meet, in order: all those that agree on the axes updates keep apart."""
+    separate = [(var, extent) for var, extent in ranges(stage) if var in apart(stage)]
+    together = [(var, extent) for var, extent in ranges(stage) if var not in apart(stage)]
+    fixed = unflatten(number, [extent for _, extent in separate])
+    known = dict(zip((var for var, _ in separate), fixed, strict=True))
+    before, value = with_serial_reductions(stage.value, {})
+    rule = stage.scatter.rule
+    if rule != "set_last":
+        value = joined(JOIN[rule], Get(stage.out, stage.index), value)
+    body: Body = (*before, Put(stage.out, stage.index, convert(value, stage.out.dtype)))
+    for var, extent in reversed(together):
+        body = (For(var, wrap(extent), body),)
+    return tuple(substitute(each, known) for each in body)
+
+
+def ranges(stage: ScatterStage) -> list[tuple[Var, int | Expr]]:
+    """The variables of the updates with their extents."""
+    return list(zip(stage.scatter.vars, stage.scatter.extents, strict=True))
+
+
+def apart(stage: ScatterStage) -> set[Expr]:
+    """The variables that are an index of the target themselves: updates that differ never meet."""
+    return {e for e in stage.index if isinstance(e, Var)}

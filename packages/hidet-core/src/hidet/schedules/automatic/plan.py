@@ -1,0 +1,275 @@
+"""A definition as stages: which grids are computed into memory, and which only where they are used.
+
+A stage is one kernel. Its value is an expression over elements of operands and workspaces and over
+reductions; every grid that is not materialised has been substituted into it. Because expressions
+are interned, a reduction that several places share (the maximum in a softmax) is one object, which
+the kernel computes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
+from hidet.ir.expr import Expr, Math, Var
+from hidet.ir.node import Node
+from hidet.ir.walk import find, variables
+from hidet.schedules.automatic.expand import Expansion
+from hidet.types import Size, TensorType, i32
+
+LONE_ROW = 1 << 16
+"""Elements one block may work on alone, in a row that shares a reduction."""
+
+
+@dataclass(frozen=True)
+class MapStage:
+    """`out` at `vars` is `value`: operands appear as Get, reductions as Reduce or ArgReduce."""
+
+    out: Var
+    vars: tuple[Var, ...]
+    value: Expr
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The shape of what is written."""
+        return shape_of(self.out)
+
+
+@dataclass(frozen=True)
+class ScanStage:
+    """`out` is the running combination of `source` along `axis`."""
+
+    out: Var
+    source: Var
+    scan: Scan
+
+
+@dataclass(frozen=True)
+class ScatterStage:
+    """`out`, already holding the base, is updated at `index` with `value` for each of `vars`."""
+
+    out: Var
+    scatter: Scatter
+    index: tuple[Expr, ...]
+    value: Expr
+
+
+Stage = MapStage | ScanStage | ScatterStage
+
+
+def shape_of(tensor: Var) -> tuple[Size, ...]:
+    """The shape of a tensor variable."""
+    assert isinstance(tensor.of, TensorType)
+    return tensor.of.shape
+
+
+@dataclass(frozen=True)
+class Use:
+    """A place where a grid's element is read: its index, and the loops around it."""
+
+    index: tuple[Expr, ...]
+    loops: tuple[Var, ...]
+    reduced: tuple[Var, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the same element is read again in another turn of the loops around."""
+        return bool(set(self.loops) - set(variables(self.index)))
+
+
+@dataclass
+class Plan:
+    """The stages of a definition, and the tensors between them."""
+
+    inputs: list[Var]
+    outputs: list[Var]
+    workspaces: list[Var] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+
+
+def plan(inputs: list[Input], outputs: list[Grid]) -> Plan:
+    """The stages that compute `outputs` from `inputs`."""
+    return Planner(inputs, outputs).run()
+
+
+class Planner:
+    """Decides what is materialised and writes the stages, producers first."""
+
+    def __init__(self, inputs: list[Input], outputs: list[Grid]) -> None:
+        self.outputs = outputs
+        self.tensors: dict[Grid, Var] = {each: Var(each.name, each.type) for each in inputs}
+        self.read = Expansion(self.tensors)
+        self.plan = Plan([self.tensors[each] for each in inputs], [])
+        self.order = topological(outputs)
+        self.uses = uses(self.order)
+
+    def run(self) -> Plan:
+        """All stages."""
+        for position, grid in enumerate(self.outputs):
+            self.plan.outputs.append(Var(f"out{position}", TensorType(grid.dtype, grid.shape)))
+        for grid in self.order:
+            if grid not in self.tensors and self.materialised(grid):
+                self.compute(grid, self.place(grid))
+        for out, grid in zip(self.plan.outputs, self.outputs, strict=True):
+            if self.tensors.get(grid) is not out:
+                self.compute(grid, out)
+        return self.plan
+
+    def place(self, grid: Grid) -> Var:
+        """The tensor a materialised grid goes to: the output it is, or a new workspace."""
+        if grid in self.outputs:
+            return self.plan.outputs[self.outputs.index(grid)]
+        workspace = Var(grid.name or f"t{len(self.plan.workspaces)}", TensorType(grid.dtype, grid.shape))
+        self.plan.workspaces.append(workspace)
+        return workspace
+
+    def compute(self, grid: Grid, out: Var) -> None:
+        """Append the stages that fill `out` with `grid`."""
+        stages = self.plan.stages
+        match grid:
+            case Computed(vars=names):
+                stages.append(MapStage(out, names, self.read.of(grid)))
+            case Scan(source=source):
+                stages.append(ScanStage(out, self.tensors[source], grid))
+            case Scatter(base=base, index=index, value=value):
+                names = tuple(Var(f"i{axis}", i32) for axis in range(base.ndim))
+                stages.append(MapStage(out, names, self.read.element(base, names)))
+                spots = tuple(self.read.value(each) for each in index)
+                stages.append(ScatterStage(out, grid, spots, self.read.value(value)))
+            case Input():
+                names = tuple(Var(f"i{axis}", i32) for axis in range(grid.ndim))
+                stages.append(MapStage(out, names, self.read.element(grid, names)))
+        self.tensors.setdefault(grid, out)
+
+    def materialised(self, grid: Grid) -> bool:
+        """Whether `grid` is computed into memory, rather than wherever it is used."""
+        if not isinstance(grid, Computed):
+            return True
+        places = self.uses.get(grid, [])
+        if any(isinstance(user, Scan) for user in self.order if grid in producers(user)):
+            return True
+        value = self.read.of(grid)
+        reduces = list(reductions(value))
+        if not reduces and next(find(value, Math), None) is None:
+            return False
+        if any(use.reduced and use.repeats for use in places):
+            return True
+        again = len(places) > 1 or any(use.repeats for use in places)
+        return bool(reduces) and again and not all(self.hoistable(grid, use) for use in places)
+
+    def hoistable(self, grid: Computed, use: Use) -> bool:
+        """Whether a use's reductions depend on whole rows of the user only, so that each row of
+        the user computes them once."""
+        heavy = {var for each in reductions(self.read.of(grid)) for var in variables(each)}
+        index = [e for var, e in zip(grid.vars, use.index, strict=True) if var in heavy]
+        depends = set(variables(index))
+        if depends & set(use.reduced):
+            return False
+        inner = set(use.loops) - depends - set(use.reduced)
+        if not inner:
+            return True
+        sizes = [size for axis, size in enumerate(grid.shape) if grid.vars[axis] in heavy]
+        rows = prod(size for size in sizes if isinstance(size, int))
+        return rows >= 64 or elements(self.read.of(grid)) <= LONE_ROW
+
+
+def elements(value: Expr) -> int:
+    """How many values the largest reduction in `value` combines; unknown sizes count as 1."""
+    counts = [
+        prod(size for size in each.extents if isinstance(size, int)) for each in reductions(value)
+    ]
+    return max(counts, default=1)
+
+
+def reductions(value: Expr) -> Iterator[Reduce | ArgReduce]:
+    """The reductions in a value, inner ones first."""
+    return (each for each in find(value, Expr) if isinstance(each, Reduce | ArgReduce))
+
+
+def producers(grid: Grid) -> list[Grid]:
+    """The grids that `grid` reads."""
+    match grid:
+        case Computed(value=value):
+            return list(dict.fromkeys(at.grid for at in elements_read(value)))
+        case Scan(source=source):
+            return [source]
+        case Scatter(base=base, index=index, value=value):
+            read = [at.grid for e in (*index, value) for at in elements_read(e)]
+            return list(dict.fromkeys([base, *read]))
+    return []
+
+
+def elements_read(e: Expr) -> list[At]:
+    """The elements of grids read in `e`, not looking into the grids."""
+    found: dict[At, None] = {}
+    seen: set[Node] = set()
+
+    def visit(node: Expr) -> Expr:
+        if node in seen:
+            return node
+        seen.add(node)
+        if isinstance(node, At):
+            found[node] = None
+            for each in node.index:
+                visit(each)
+        else:
+            node.map_children(visit)
+        return node
+
+    visit(e)
+    return list(found)
+
+
+def topological(outputs: list[Grid]) -> list[Grid]:
+    """All grids of a definition, producers first."""
+    order: dict[Grid, None] = {}
+    pending = [(grid, False) for grid in reversed(outputs)]
+    while pending:
+        grid, ready = pending.pop()
+        if ready:
+            order[grid] = None
+        elif grid not in order:
+            pending.append((grid, True))
+            pending.extend((each, False) for each in reversed(producers(grid)))
+    return list(order)
+
+
+def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
+    """Where each grid's elements are read."""
+    found: dict[Grid, list[Use]] = {}
+
+    seen: set[tuple[Expr, tuple[Var, ...]]] = set()
+
+    def visit(e: Expr, loops: tuple[Var, ...], reduced: tuple[Var, ...]) -> None:
+        if (e, loops) in seen:
+            return
+        seen.add((e, loops))
+        if isinstance(e, Reduce | ArgReduce):
+            turns = turning(e.vars, e.extents)
+            visit(e.value, loops + turns, reduced + turns)
+            return
+        if isinstance(e, At):
+            use = Use(e.index, loops, reduced)
+            if use not in found.setdefault(e.grid, []):
+                found[e.grid].append(use)
+            children: list[Expr] = list(e.index)
+        else:
+            children = [each for each in e.children() if isinstance(each, Expr)]
+        for child in children:
+            visit(child, loops, reduced)
+
+    for grid in order:
+        match grid:
+            case Computed(vars=names, shape=shape, value=value):
+                visit(value, turning(names, shape), ())
+            case Scatter(vars=names, extents=extents, index=index, value=value):
+                for e in (*index, value):
+                    visit(e, turning(names, extents), ())
+    return found
+
+
+def turning(names: tuple[Var, ...], extents: tuple[Size, ...]) -> tuple[Var, ...]:
+    """The variables of loops that turn more than once."""
+    return tuple(var for var, size in zip(names, extents, strict=True) if size != 1)

@@ -1,0 +1,43 @@
+"""Any operator that has only a definition, as kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet.compute import Grid, Input
+from hidet.ir.expr import Var
+from hidet.ir.kernel import Call, Module
+from hidet.ir.walk import find, variables
+from hidet.schedules.automatic import cpu, cuda
+from hidet.schedules.automatic.plan import MapStage, ScanStage, Stage, plan
+from hidet.target import Target
+
+
+def automatic(
+    name: str, inputs: Sequence[Input], outputs: Sequence[Grid], target: Target
+) -> Module:
+    """Kernels that compute `outputs` from `inputs`, one for each stage."""
+    planned = plan(list(inputs), list(outputs))
+    emit = cuda.stage_kernel if target.kind == "cuda" else cpu.stage_kernel
+    tensors = [*planned.inputs, *planned.outputs, *planned.workspaces]
+    kernels = []
+    calls = []
+    for number, stage in enumerate(planned.stages):
+        params = used(stage, tensors)
+        label = name if len(planned.stages) == 1 else f"{name}_{number}"
+        kernels.append(emit(stage, label, params, target))
+        calls.append(Call(label, params))
+    params = (*planned.inputs, *planned.outputs)
+    return Module(name, params, tuple(kernels), tuple(calls), tuple(planned.workspaces))
+
+
+def used(stage: Stage, tensors: Sequence[Var]) -> tuple[Var, ...]:
+    """The tensors a stage touches, in the order of the module."""
+    match stage:
+        case MapStage(out=out, value=value):
+            touched = {out, *find(value, Var)}
+        case ScanStage(out=out, source=source):
+            touched = {out, source}
+        case _:
+            touched = {stage.out, *variables([*stage.index, stage.value])}
+    return tuple(each for each in tensors if each in touched)

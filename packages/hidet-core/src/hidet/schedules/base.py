@@ -1,0 +1,88 @@
+"""How operators are computed: schedules, filed by operator and target, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hidet.cost import Work, seconds
+from hidet.graph.operator import Op
+from hidet.ir.kernel import Module
+from hidet.schedules.space import points
+from hidet.target import Target
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """An operator as kernels: the module's parameters are its operands in order, then results."""
+
+    module: Module
+    point: Any = None
+    schedule: str = "automatic"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A way to compute operators of `ops` on targets of kind `target`, for each point of `space`."""
+
+    name: str
+    ops: tuple[type[Op], ...]
+    target: str
+    space: type
+    when: Callable[[Any, Target], bool]
+    build: Callable[[Any, Target, Any], Scheduled]
+
+    def candidates(self, op: Op, target: Target) -> list[Any]:
+        """The points that fit operator and target, the cheapest by the cost model first."""
+        if not isinstance(op, self.ops) or target.kind != self.target or not self.when(op, target):
+            return []
+        fitting = [point for point in points(self.space) if point.fits(op, target)]
+        return sorted(fitting, key=lambda point: seconds(point.work(op, target), target))
+
+    def apply(self, op: Op, target: Target, point: Any) -> Scheduled:
+        """The operator as kernels at `point`."""
+        built = self.build(op, target, point)
+        return Scheduled(built.module, point, self.name)
+
+
+SCHEDULES: list[Schedule] = []
+
+
+def schedule_for(
+    *ops: type[Op],
+    target: str,
+    space: type,
+    when: Callable[[Any, Target], bool] = lambda op, target: True,
+) -> Callable[[F], F]:
+    """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
+
+    def file(build: F) -> F:
+        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build))
+        return build
+
+    return file
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A schedule at a point, with what the cost model expects of it."""
+
+    schedule: Schedule
+    point: Any
+    seconds: float
+
+
+def candidates(op: Op, target: Target) -> list[Candidate]:
+    """Every schedule at every point that fits, the cheapest by the cost model first."""
+    found = [
+        Candidate(schedule, point, seconds(point.work(op, target), target))
+        for schedule in SCHEDULES
+        for point in schedule.candidates(op, target)
+    ]
+    return sorted(found, key=lambda candidate: candidate.seconds)
+
+
+__all__ = ["SCHEDULES", "Candidate", "Schedule", "Scheduled", "Work", "candidates", "schedule_for"]

@@ -1,0 +1,50 @@
+"""Tuning spaces as data: a frozen dataclass whose fields list their choices.
+
+@dataclass(frozen=True)
+class Tile:
+    depth: int = choice(8, 16, 32)
+
+A point of a space is one instance; points are JSON both ways, so that records of measurements keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, field, fields
+from itertools import product
+from typing import Any, Protocol, TypeVar
+
+from hidet.errors import BadArgument
+
+S = TypeVar("S")
+
+
+class Point(Protocol):
+    """A point of a space: a frozen dataclass instance."""
+
+    __dataclass_fields__: dict[str, Any]
+
+
+def choice(*values: Any) -> Any:
+    """A field of a space; the first value is its default."""
+    return field(default=values[0], metadata={"choices": values})
+
+
+def points(space: type[S]) -> Iterator[S]:
+    """Every point of `space`, the default one first."""
+    listed = fields(space)  # type: ignore[arg-type]
+    for values in product(*(each.metadata["choices"] for each in listed)):
+        yield space(**dict(zip((each.name for each in listed), values, strict=True)))
+
+
+def to_json(point: Point) -> dict[str, Any]:
+    """A point as JSON-able data."""
+    return asdict(point)
+
+
+def from_json(space: type[S], data: dict[str, Any]) -> S:
+    """The point of `space` that `data` describes; BadArgument if it is none."""
+    for point in points(space):
+        if asdict(point) == {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}:  # type: ignore[call-overload]
+            return point
+    raise BadArgument(f"{data} is no point of {space.__name__}")

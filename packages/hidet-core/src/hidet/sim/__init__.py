@@ -1,0 +1,29 @@
+"""Kernels without a GPU: `launch` runs kernel IR on numpy arrays and checks every step."""
+
+from hidet.sim.faults import (
+    AssertionFailed,
+    Deadlock,
+    DivergentBarrier,
+    InactiveLane,
+    Misaligned,
+    OutOfBounds,
+    Race,
+    StepLimit,
+    Uninitialised,
+)
+from hidet.sim.launch import launch
+from hidet.sim.report import Report
+
+__all__ = [
+    "AssertionFailed",
+    "Deadlock",
+    "DivergentBarrier",
+    "InactiveLane",
+    "Misaligned",
+    "OutOfBounds",
+    "Race",
+    "Report",
+    "StepLimit",
+    "Uninitialised",
+    "launch",
+]

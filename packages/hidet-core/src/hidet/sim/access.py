@@ -1,0 +1,262 @@
+"""Loads and stores of a gang: every address checked, every access entered in the shadows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hidet.sim.faults import Misaligned, OutOfBounds, Race, Uninitialised
+from hidet.sim.gang import Gang, thread_name
+from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.races import Conflict, Who
+from hidet.sim.values import Array, Mask, Value, rows, varies
+from hidet.types import DType, Scope
+
+WIDEST = 16
+"""Bytes that one instruction moves at most; wider vectors are several accesses."""
+
+
+def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Value:
+    """`count` elements of type `of` for each row in the mask; zeros elsewhere.
+
+    One scalar (or one vector) for all if all rows read one address of memory nobody writes.
+    """
+    buffer = source.buffer
+    gang.run.report.executed[f"load {buffer.scope}"] += int(np.count_nonzero(mask))
+    lanes = gang.lanes(mask)
+    tracked = buffer.shadow is not None or buffer.scope is not Scope.GLOBAL
+    at = addresses(gang, source, of.nbytes * count, lanes, spread=tracked)
+    check_read(gang, buffer, at, of.nbytes * count, lanes)
+    elements = at // of.nbytes
+    if count > 1:
+        elements = elements[..., None] + np.arange(count)
+    found = buffer.view(of.numpy)[elements]
+    if isinstance(lanes, slice) or not varies(at):
+        return found
+    shape = (gang.count, count) if count > 1 else (gang.count,)
+    out = np.zeros(shape, of.numpy)
+    out[lanes] = found
+    return out
+
+
+def store(gang: Gang, target: Pointer, of: DType, count: int, value: Value, mask: Mask) -> None:
+    """Write `count` elements of type `of` for each row in the mask."""
+    buffer = target.buffer
+    gang.run.report.executed[f"store {buffer.scope}"] += int(np.count_nonzero(mask))
+    lanes = gang.lanes(mask)
+    at = addresses(gang, target, of.nbytes * count, lanes)
+    given = rows(value, lanes, count > 1)
+    elements = at // of.nbytes
+    if count > 1:
+        elements = elements[:, None] + np.arange(count)
+    view = buffer.view(of.numpy)
+    clash = note_write(gang, buffer, at, of.nbytes * count, lanes)
+    view[elements] = given
+    if clash is not None:
+        check_agreement(gang, buffer, view, elements, given, at, lanes, clash)
+
+
+def addresses(gang: Gang, pointer: Pointer, width: int, lanes: Any, spread: bool = True) -> Array:
+    """Byte positions in the buffer's data, one for each row in `lanes`, checked.
+
+    With `spread` False, a position that is the same for all rows stays one number.
+    """
+    buffer = pointer.buffer
+    offset = rows(pointer.offset, lanes)
+    check_bounds(gang, buffer, offset, width, lanes)
+    align = min(width & -width, WIDEST)
+    wrong = offset % align != 0
+    if np.any(wrong):
+        row = bad_row(gang, wrong, lanes)
+        gang.fault(
+            Misaligned,
+            f"{width} bytes at {buffer.at(at_row(offset, wrong))} are not aligned to {align}",
+            row,
+            "use fewer lanes, or make the offset a multiple of them",
+        )
+    base = instance(gang, buffer, lanes)
+    found = offset + base
+    if spread and not varies(found):
+        found = np.full(len(gang.number[lanes]), found)
+    return np.asarray(found, np.int64)
+
+
+def check_bounds(gang: Gang, buffer: Buffer, offset: Value, width: int, lanes: Any) -> None:
+    """`OutOfBounds` where an access leaves the buffer."""
+    outside = (offset < 0) | (offset + width > buffer.size)
+    if np.any(outside):
+        worst = at_row(offset, outside)
+        gang.fault(
+            OutOfBounds,
+            f"{buffer.scope} {buffer.name} has {buffer.size} bytes; "
+            f"{width} are accessed at byte {worst}, {buffer.at(worst)}",
+            bad_row(gang, outside, lanes),
+        )
+
+
+def at_row(values: Value, bad: Value) -> int:
+    """The value at the first row that is bad."""
+    return int(values[np.argmax(bad)] if varies(values) else values)
+
+
+def bad_row(gang: Gang, bad: Value, lanes: Any) -> int:
+    """The number of the first bad row, counted in the gang."""
+    return int(np.arange(gang.count)[lanes][int(np.argmax(bad)) if varies(bad) else 0])
+
+
+def instance(gang: Gang, buffer: Buffer, lanes: Any) -> Value:
+    """Where the instance that each row sees begins."""
+    if buffer.scope is Scope.GLOBAL:
+        return 0
+    if buffer.scope is Scope.SHARED:
+        return gang.slot[lanes] * buffer.stride
+    return gang.origin[buffer.level][lanes] * buffer.stride
+
+
+def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:
+    """The granules that accesses of `width` bytes touch, and how many each."""
+    first = at // buffer.granule
+    each = -(-width // buffer.granule)
+    if each == 1:
+        return first, 1
+    return (first[:, None] + np.arange(each)).reshape(-1), each
+
+
+def check_read(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any) -> None:
+    """`Uninitialised` or `Race` if the bytes read are undefined."""
+    if buffer.shadow is None and buffer.written is None:
+        return
+    touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.shadow is not None:
+        refuse_flying(gang, buffer, touched, each, lanes)
+    if buffer.written is not None:
+        missing = ~buffer.written[touched]
+        if missing.any():
+            entry = int(np.argmax(missing))
+            where = int(touched[entry]) * buffer.granule % buffer.stride
+            gang.fault(
+                Uninitialised,
+                f"{buffer.scope} {buffer.at(where)} is read before it is written",
+                row_of(gang, entry // each, lanes),
+            )
+    if buffer.shadow is not None:
+        who = gang.who(lanes, each)
+        conflict = buffer.shadow.read(touched, who)
+        if conflict is not None:
+            report_race(gang, buffer, touched, who, conflict, "reads")
+
+
+def note_write(
+    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, atomic: bool = False
+) -> Array | None:
+    """Enter a write in the shadows; which rows were overwritten by another in the same step."""
+    if buffer.shadow is None and buffer.written is None:
+        return None
+    touched, each = granules(buffer, at, width)
+    if buffer.written is not None:
+        buffer.written[touched] = True
+    if buffer.shadow is None:
+        return None
+    refuse_flying(gang, buffer, touched, each, lanes)
+    who = gang.who(lanes, each)
+    conflict = buffer.shadow.write(touched, who, atomic)
+    if conflict is not None:
+        report_race(gang, buffer, touched, who, conflict, "writes")
+    lost = buffer.shadow.disagree(touched, who)
+    return lost.reshape(-1, each).any(axis=1) if lost.any() else None
+
+
+def check_agreement(
+    gang: Gang,
+    buffer: Buffer,
+    view: Array,
+    elements: Array,
+    given: Value,
+    at: Array,
+    lanes: Any,
+    clash: Array,
+) -> None:
+    """`Race` if two threads wrote different values to one element in one step."""
+    same = (view[elements] == given) | ((view[elements] != view[elements]) & (given != given))
+    differs = ~same.reshape(len(at), -1).all(axis=1)
+    if not differs.any():
+        return
+    entry = int(np.argmax(differs))
+    where = int(at[entry]) % buffer.stride
+    gang.fault(
+        Race,
+        f"threads write different values to {buffer.scope} {buffer.at(where)} at once",
+        row_of(gang, entry, lanes),
+    )
+
+
+def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
+    """`Race` if an asynchronous copy into these bytes is not complete."""
+    assert buffer.shadow is not None
+    entry = buffer.shadow.in_flight(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            Race,
+            f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
+            "is under way",
+            row_of(gang, entry // each, lanes),
+            "wait for the copy's group, then synchronise the threads",
+        )
+
+
+def row_of(gang: Gang, entry: int, lanes: Any) -> int:
+    """The number in the gang of the `entry`-th row of `lanes`."""
+    return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
+
+
+def report_race(
+    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
+) -> None:
+    """Raise the `Race` with both threads and both places."""
+    where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
+    me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
+    other = thread_name(gang.run, gang.team, conflict.other)
+    earlier = gang.run.place(conflict.site)
+    at = f" at {earlier}" if earlier else ""
+    gang.fault(
+        Race,
+        f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what {other} {conflict.verb}{at}, "
+        "and nothing orders the two",
+        help="put a barrier between the accesses, or use an atomic",
+    )
+
+
+def update(
+    gang: Gang,
+    target: Pointer,
+    of: DType,
+    change: Callable[[Any, int], Any],
+    mask: Mask,
+) -> Array:
+    """Atomically replace the element of each row, one after the other; the old values.
+
+    `change(old, row)` gives the new value.
+    """
+    buffer = target.buffer
+    lanes = gang.lanes(mask)
+    at = addresses(gang, target, of.nbytes, lanes)
+    if buffer.written is not None:
+        missing = ~buffer.written[granules(buffer, at, of.nbytes)[0]]
+        if missing.any():
+            gang.fault(
+                Uninitialised,
+                f"{buffer.scope} {buffer.name} is updated before it is written",
+                row_of(gang, 0, lanes),
+            )
+    note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
+    view = buffer.view(of.numpy)
+    out = np.zeros(gang.count, of.numpy)
+    for row, element in zip(np.arange(gang.count)[lanes], at // of.nbytes, strict=True):
+        old = view[element]
+        out[row] = old
+        view[element] = change(old, int(row))
+    gang.run.progress += 1
+    return out

@@ -1,0 +1,415 @@
+"""Statements to closures: `(gang, mask) -> mask of the threads that go on` (None: none does).
+
+Control flow is generators, so that a thread that waits lets the others of its block run: both sides
+of an `if` are alive at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hidet.errors import BadKernel
+from hidet.intrinsics import INTRINSICS
+from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Var, is_vector, wrap
+from hidet.ir.stmt import (
+    Assert,
+    Assign,
+    Body,
+    Break,
+    Continue,
+    Declare,
+    For,
+    ForTasks,
+    If,
+    Invoke,
+    LoopKind,
+    Print,
+    Put,
+    Return,
+    Stmt,
+    Store,
+    While,
+)
+from hidet.sim.access import store
+from hidet.sim.compile_expr import Code, Expressions
+from hidet.sim.context import Call
+from hidet.sim.declare import declared_array
+from hidet.sim.faults import AssertionFailed
+from hidet.sim.fork import forked, joined
+from hidet.sim.gang import Gang
+from hidet.sim.values import Mask, choose, rows, varies
+from hidet.types import TensorType, i32
+
+Going: TypeAlias = "Mask | None"
+Waiting: TypeAlias = Generator[None, None, Going]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement, compiled. `waits` says that `run` is a generator."""
+
+    run: Callable[[Gang, Mask], Any]
+    waits: bool = False
+
+
+class Statements:
+    """Compiles statements; `sites` numbers those that may fault."""
+
+    def __init__(self, in_cpu: bool) -> None:
+        self.in_cpu = in_cpu
+        """Whether loops marked parallel or vector are run as gangs of their own."""
+        self.expr = Expressions()
+        self.sites: list[Stmt] = []
+        self.loops: list[Stmt] = []
+
+    def body(self, stmts: Iterable[Stmt]) -> Callable[[Gang, Mask], Waiting]:
+        """Statements one after the other."""
+        steps = [(step.run, step.waits) for step in map(self.stmt, stmts)]
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            going: Going = mask
+            for step, waits in steps:
+                going = (yield from step(gang, going)) if waits else step(gang, going)
+                if going is None:
+                    return None
+            return going
+
+        return run
+
+    def stmt(self, s: Stmt) -> Step:
+        """One statement, by its class."""
+        match s:
+            case For(kind=LoopKind.PARALLEL | LoopKind.VECTOR) if self.in_cpu:
+                return Step(self.fork(s), waits=True)
+            case For():
+                return Step(self.counted(s), waits=True)
+            case ForTasks():
+                return Step(self.tasks(s), waits=True)
+            case While():
+                return Step(self.repeated(s), waits=True)
+            case If():
+                return Step(self.branch(s), waits=True)
+            case Invoke():
+                return self.invoke(s)
+            case Break() | Return() | Continue():
+                return Step(self.leave(s))
+        return Step(self.simple(s))
+
+    def site(self, s: Stmt) -> int:
+        """The number of a statement."""
+        self.sites.append(s)
+        return len(self.sites) - 1
+
+    # ---- statements without control flow ---------------------------------------------------------
+
+    def simple(self, s: Stmt) -> Callable[[Gang, Mask], Going]:
+        """A statement after which the same threads go on."""
+        act, site = self.action(s), self.site(s)
+
+        def run(gang: Gang, mask: Mask) -> Going:
+            gang.site = site
+            act(gang, mask)
+            return mask
+
+        return run
+
+    def action(self, s: Stmt) -> Callable[[Gang, Mask], None]:
+        """What a simple statement does."""
+        match s:
+            case Declare(var, init):
+                return self.declare(var, init)
+            case Assign(var, value):
+                return self.assign(var, value)
+            case Store(tensor, index, value):
+                return self.store(tensor, index, value)
+            case Put(tensor, index, value):
+                return self.put(tensor, index, value)
+            case Assert(condition, message):
+                return self.check(condition, message)
+            case Print(format, args):
+                return self.print(format, args)
+        raise BadKernel(f"the simulator does not know {type(s).__name__} statements: {s}")
+
+    def declare(self, var: Var, init: Expr | None) -> Callable[[Gang, Mask], None]:
+        """A variable or an array comes into being."""
+        if isinstance(var.of, TensorType):
+            return declared_array(var, self.expr(init) if init is not None else None, self.expr)
+        if init is None:
+
+            def undefined(gang: Gang, mask: Mask) -> None:
+                gang.env.pop(var, None)
+                gang.unset[var] = np.ones(gang.count, np.bool_)
+
+            return undefined
+        value = self.expr(init)
+
+        def defined(gang: Gang, mask: Mask) -> None:
+            gang.env[var] = value(gang, mask)
+
+        return defined
+
+    def assign(self, var: Var, value: Expr) -> Callable[[Gang, Mask], None]:
+        """A new value where the mask is set."""
+        new, vector = self.expr(value), is_vector(var)
+
+        def run(gang: Gang, mask: Mask) -> None:
+            found = new(gang, mask)
+            gang.assign(var, found, mask, lambda m, a, b: choose(m, a, b, vector))
+
+        return run
+
+    def store(
+        self, tensor: Expr, index: tuple[Expr, ...], value: Expr
+    ) -> Callable[[Gang, Mask], None]:
+        """A write to memory."""
+        lanes = value.type.lanes if is_vector(value) else 1  # type: ignore[union-attr]
+        address, new, of = self.expr.element(tensor, index, lanes), self.expr(value), tensor.dtype
+
+        def run(gang: Gang, mask: Mask) -> None:
+            found = new(gang, mask)
+            store(gang, address(gang, mask), of, lanes, found, mask)
+
+        return run
+
+    def put(
+        self, tensor: Var, index: tuple[Expr, ...], value: Expr
+    ) -> Callable[[Gang, Mask], None]:
+        """A write that is dropped outside of the shape."""
+        inside, write = self.expr.inside(tensor, index), self.store(tensor, index, value)
+
+        def run(gang: Gang, mask: Mask) -> None:
+            within = mask & inside(gang, mask)
+            if within.any():
+                write(gang, mask if within.all() else within)
+
+        return run
+
+    def check(self, condition: Expr, message: str) -> Callable[[Gang, Mask], None]:
+        """An assertion."""
+        holds = self.expr(condition)
+
+        def run(gang: Gang, mask: Mask) -> None:
+            broken = mask & ~np.asarray(holds(gang, mask), np.bool_)
+            if broken.any():
+                gang.fault(AssertionFailed, message, int(np.argmax(broken)))
+
+        return run
+
+    def print(self, format: str, args: tuple[Expr, ...]) -> Callable[[Gang, Mask], None]:
+        """A line for each thread."""
+        parts = [self.expr(arg) for arg in args]
+
+        def run(gang: Gang, mask: Mask) -> None:
+            values = [part(gang, mask) for part in parts]
+            for row in np.flatnonzero(mask):
+                numbers = tuple(rows(value, row).item() for value in values)
+                gang.run.report.printed.append(format % numbers)
+
+        return run
+
+    # ---- control flow ----------------------------------------------------------------------------
+
+    def leave(self, s: Stmt) -> Callable[[Gang, Mask], Going]:
+        """`break`, `continue`, `return`: nobody goes on from here."""
+        loop = self.loops[-1] if self.loops else None
+        if loop is None and not isinstance(s, Return):
+            raise BadKernel(f"{type(s).__name__.lower()} outside of a loop")
+
+        def run(gang: Gang, mask: Mask) -> Going:
+            if isinstance(s, Return):
+                gang.exited = gang.exited | mask
+            elif isinstance(s, Continue) and loop is not None:
+                gang.continued[loop] = gang.continued[loop] | mask
+            return None
+
+        return run
+
+    def branch(self, s: If) -> Callable[[Gang, Mask], Waiting]:
+        """Both sides, each under its mask; they take turns when they wait."""
+        condition, then, otherwise = self.expr(s.condition), self.body(s.then), None
+        if s.otherwise:
+            otherwise = self.body(s.otherwise)
+        site = self.site(s)
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            gang.site = site
+            chosen = condition(gang, mask)
+            if not varies(chosen):
+                side = then if chosen else otherwise
+                return mask if side is None else (yield from side(gang, mask))
+            yes, no = mask & chosen, mask & ~chosen
+            if not no.any():
+                return (yield from then(gang, mask))
+            if not yes.any():
+                return mask if otherwise is None else (yield from otherwise(gang, mask))
+            sides = [then(gang, yes)]
+            if otherwise is not None:
+                sides.append(otherwise(gang, no))
+            ends = yield from together(sides)
+            if otherwise is None:
+                ends.append(no)
+            return union(ends, mask)
+
+        return run
+
+    def counted(self, s: For) -> Callable[[Gang, Mask], Waiting]:
+        """A loop over 0, 1, ..."""
+        extent, of, site = self.expr(s.extent), s.var.dtype.numpy.type, self.site(s)
+        body = self.looped(s, s.body)
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            gang.site = site
+            limit = extent(gang, mask)
+            vary = varies(limit)
+            last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
+            going: Going = mask
+            for turn in range(last):
+                gang.step()
+                if vary:
+                    going = narrowed(going, turn < limit)
+                    if going is None:
+                        break
+                gang.env[s.var] = of(turn)
+                going = yield from body(gang, going)
+                if going is None:
+                    break
+            return staying(gang, mask)
+
+        return run
+
+    def repeated(self, s: While) -> Callable[[Gang, Mask], Waiting]:
+        """A loop as long as a condition holds; between turns the other threads may run."""
+        condition, body, site = self.expr(s.condition), self.looped(s, s.body), self.site(s)
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            going: Going = mask
+            while going is not None:
+                gang.site = site
+                gang.step()
+                holds = condition(gang, going)
+                going = narrowed(going, holds)
+                if going is None:
+                    break
+                going = yield from body(gang, going)
+                gang.run.progress += 1
+                yield
+            return staying(gang, mask)
+
+        return run
+
+    def looped(self, loop: Stmt, stmts: Body) -> Callable[[Gang, Mask], Waiting]:
+        """One turn of a loop: those that fell through or continued go on."""
+        self.loops.append(loop)
+        inner = self.body(stmts)
+        self.loops.pop()
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            gang.continued[loop] = np.zeros(gang.count, np.bool_)
+            through = yield from inner(gang, mask)
+            again = gang.continued[loop]
+            return union([through, again], mask) if again.any() else through
+
+        return run
+
+    def tasks(self, s: ForTasks) -> Callable[[Gang, Mask], Waiting]:
+        """A loop over a worker's tasks: one plain loop, its number split into the mapping's own."""
+        worker, turn = Var("worker", i32), Var("turn", i32)
+        extents, index = s.mapping.loops(worker)
+        numbers: list[Expr] = []
+        inner = prod(extents)
+        for extent in extents:
+            inner //= extent
+            numbers.append(FloorMod(FloorDiv(turn, Const(inner, i32)), Const(extent, i32)))
+        task = tuple(wrap(i) for i in index(tuple(numbers)))
+        body: Body = (
+            *(Declare(v, value, s.place) for v, value in zip(s.vars, task, strict=True)),
+            *guarded(s.mapping.inside(s.vars), s.body, s.place),
+        )
+        loop = For(turn, Const(prod(extents), i32), body, LoopKind.SERIAL, s.place)
+        whole = guarded(s.mapping.active(worker), (loop,), s.place)
+        return self.body((Declare(worker, s.worker, s.place), *whole))
+
+    def fork(self, s: For) -> Callable[[Gang, Mask], Waiting]:
+        """Independent turns of a CPU loop, run as a gang of their own."""
+        extent, body, site = self.expr(s.extent), self.body(s.body), self.site(s)
+        parallel = s.kind is LoopKind.PARALLEL
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            gang.site = site
+            for inner, live in forked(gang, s.var, extent(gang, mask), mask, parallel):
+                yield from body(inner, live)
+                joined(gang, inner)
+            return mask
+
+        return run
+
+    def invoke(self, s: Invoke) -> Step:
+        """An intrinsic; it may wait."""
+        intrinsic = INTRINSICS.get(s.name)
+        if intrinsic is None:
+            raise BadKernel(f"there is no intrinsic {s.name!r}", place=s.place)
+        intrinsic.check(s)
+        site, simulate, name = self.site(s), intrinsic.simulate, s.name
+        codes: dict[Expr, Code] = {arg: self.expr(arg) for arg in s.args}
+
+        def run(gang: Gang, mask: Mask) -> Waiting:
+            gang.site = site
+            gang.count_up(name, mask)
+            pending = simulate(Call(gang, mask, codes), s)
+            if pending is not None:
+                for _ in pending:
+                    yield
+                    gang.site = site
+            return mask
+
+        return Step(run, waits=True)
+
+
+def guarded(condition: Any, body: Body, place: Any) -> Body:
+    """`body` where the condition of a mapping holds; None always holds."""
+    return body if condition is None else (If(wrap(condition), body, (), place),)
+
+
+def together(sides: list[Waiting]) -> Generator[None, None, list[Going]]:
+    """Run several parts in turns until all have ended; what each returned."""
+    ends: list[Going] = [None] * len(sides)
+    alive = dict(enumerate(sides))
+    while alive:
+        for number, side in list(alive.items()):
+            try:
+                next(side)
+            except StopIteration as end:
+                ends[number] = end.value
+                del alive[number]
+        if alive:
+            yield
+    return ends
+
+
+def narrowed(mask: Mask, holds: Any) -> Going:
+    """The mask where a condition holds; None if nobody is left, the same object if all are."""
+    if not varies(holds):
+        return mask if holds else None
+    left = mask & holds
+    if not left.any():
+        return None
+    return mask if (left == mask).all() else left
+
+
+def union(ends: list[Going], whole: Mask) -> Going:
+    """All threads of several masks; `whole` itself if that is all of it."""
+    found = [end for end in ends if end is not None]
+    if not found:
+        return None
+    both = np.logical_or.reduce(found)
+    return whole if (both == whole).all() else both
+
+
+def staying(gang: Gang, mask: Mask) -> Going:
+    """The threads of the mask that have not left the kernel."""
+    return narrowed(mask, ~gang.exited) if gang.exited.any() else mask

@@ -1,0 +1,134 @@
+"""A call of an intrinsic as the simulator shows it: what `hidet.intrinsics.Context` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from hidet.errors import SimulationError
+from hidet.ir.expr import Expr, Var, is_vector
+from hidet.sim import barriers, copies
+from hidet.sim.access import load, store, update
+from hidet.sim.compile_expr import Code
+from hidet.sim.faults import DivergentBarrier, InactiveLane
+from hidet.sim.gang import Gang
+from hidet.sim.memory import Pointer
+from hidet.sim.values import Array, Mask, choose, spread, varies
+from hidet.types import DType
+
+WARP = 32
+
+
+@dataclass(frozen=True)
+class Call:
+    """One execution of an intrinsic by the threads in `mask`."""
+
+    gang: Gang
+    mask: Mask
+    codes: dict[Expr, Code]
+
+    def value(self, e: Expr) -> Array:
+        """An operand, one row for each thread."""
+        return spread(self.codes[e](self.gang, self.mask), self.gang.count, is_vector(e))
+
+    def uniform(self, e: Expr) -> int:
+        """An operand that all threads agree on."""
+        found = self.codes[e](self.gang, self.mask)
+        if varies(found):
+            taken = found[self.mask]
+            if (taken != taken[0]).any():
+                self.fault(f"the threads do not agree on {e}")
+            found = taken[0]
+        return int(found)
+
+    def assign(self, var: Var, value: Array) -> None:
+        """Set a result."""
+        vector = is_vector(var)
+        self.gang.assign(
+            var,
+            value.astype(var.dtype.numpy, copy=False),
+            self.mask,
+            lambda m, a, b: choose(m, a, b, vector),
+        )
+
+    def pointer(self, e: Expr, mask: Mask) -> Pointer:
+        """A pointer operand."""
+        found = self.codes[e](self.gang, mask)
+        assert isinstance(found, Pointer)
+        return found
+
+    def where(self, some: Array | None) -> Mask:
+        """The threads of the call, or some of them."""
+        return self.mask if some is None else self.mask & some
+
+    def read(
+        self, pointer: Expr, count: int, of: DType | None = None, where: Array | None = None
+    ) -> Array:
+        """`count` consecutive elements behind a pointer for each thread, as one access."""
+        mask, of = self.where(where), of or pointer.dtype
+        found = load(self.gang, self.pointer(pointer, mask), of, count, mask)
+        whole = spread(found, self.gang.count, count > 1)
+        return whole if count > 1 else whole[:, None]
+
+    def write(
+        self, pointer: Expr, values: Array, of: DType | None = None, where: Array | None = None
+    ) -> None:
+        """Consecutive elements behind a pointer for each thread, as one access."""
+        mask, of, count = self.where(where), of or pointer.dtype, values.shape[1]
+        given = values.astype(of.numpy, copy=False)
+        given = given if count > 1 else given[:, 0]
+        store(self.gang, self.pointer(pointer, mask), of, count, given, mask)
+
+    def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
+        """Atomically replace `old` by `change(old, thread)`, one after the other."""
+        return update(self.gang, self.pointer(pointer, self.mask), pointer.dtype, change, self.mask)
+
+    def whole_warps(self) -> None:
+        """Fault unless each warp takes part with all lanes or with none."""
+        lanes = self.mask.reshape(-1, WARP)
+        torn = lanes.any(axis=1) & ~lanes.all(axis=1)
+        if torn.any():
+            row = int(np.argmax(torn)) * WARP + int(np.argmin(lanes[np.argmax(torn)]))
+            self.gang.fault(
+                DivergentBarrier, "a warp-wide operation is not reached by all lanes", row
+            )
+
+    def block_barrier(self) -> None:
+        """All threads of a block meet; fault if some do not take part."""
+        barriers.block(self.gang, self.mask)
+
+    def warp_barrier(self) -> None:
+        """The lanes of a warp that take part meet."""
+        barriers.warp(self.gang, self.mask)
+
+    def named_barrier(self, number: int, threads: int, wait: bool) -> Iterator[None]:
+        """`threads` threads meet at barrier `number`; those that only arrive do not wait."""
+        return barriers.named(self.gang, self.mask, number, threads, wait)
+
+    def fence(self, scope: str) -> None:
+        """Earlier accesses are visible to the block or the device before later ones."""
+
+    def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
+        """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
+        reading = self.mask & (taken > 0)
+        found = self.pointer(source, reading) if reading.any() else None
+        copies.start(self.gang, self.pointer(target, self.mask), found, nbytes, taken, self.mask)
+
+    def commit_copies(self) -> None:
+        """The copies each thread started since the last commit are one group."""
+        copies.commit(self.gang, self.mask)
+
+    def wait_copies(self, pending: int | None) -> None:
+        """Wait until at most `pending` groups of a thread are left; None: all copies."""
+        copies.wait(self.gang, self.mask, pending)
+
+    def fault(self, message: str, thread: int | None = None) -> NoReturn:
+        """Stop the simulation."""
+        self.gang.fault(SimulationError, message, thread)
+
+    def inactive(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: a lane is needed that does not take part."""
+        self.gang.fault(InactiveLane, message, thread)

@@ -1,0 +1,59 @@
+"""What the simulator can see a kernel do wrong: one class for each kind of mistake."""
+
+from __future__ import annotations
+
+from hidet.errors import SimulationError
+
+
+class OutOfBounds(SimulationError):
+    """An access outside of a tensor, or outside of the memory behind a pointer."""
+
+    code = "out-of-bounds"
+
+
+class Misaligned(SimulationError):
+    """An access at an address that is not a multiple of the access's width."""
+
+    code = "misaligned-access"
+
+
+class Uninitialised(SimulationError):
+    """A read of memory or of a variable that was not written before."""
+
+    code = "uninitialised-read"
+
+
+class Race(SimulationError):
+    """Two threads touch one element, at least one writes, and nothing orders them."""
+
+    code = "race"
+
+
+class DivergentBarrier(SimulationError):
+    """A barrier or warp-wide operation that some of its threads do not reach."""
+
+    code = "divergent-barrier"
+
+
+class InactiveLane(SimulationError):
+    """A shuffle from a lane that does not take part in it."""
+
+    code = "inactive-lane"
+
+
+class Deadlock(SimulationError):
+    """Every thread that is left waits for another one."""
+
+    code = "deadlock"
+
+
+class StepLimit(SimulationError):
+    """The kernel ran longer than the limit given to `launch`."""
+
+    code = "step-limit"
+
+
+class AssertionFailed(SimulationError):
+    """The condition of an `assert` in the kernel does not hold."""
+
+    code = "assertion-failed"

@@ -1,0 +1,104 @@
+"""Running kernels on numpy arrays: arguments are bound, then every block runs to its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import BadArgument
+from hidet.ir.expr import Expr, Var
+from hidet.ir.kernel import Kernel, Module, single
+from hidet.ir.stmt import Declare, For, ForTasks
+from hidet.ir.walk import postorder, variables
+from hidet.sim.arguments import Bound, bind, match_shape, workspace
+from hidet.sim.blocks import run_blocks
+from hidet.sim.gang import Run
+from hidet.sim.memory import Pointer
+from hidet.sim.program import Program, compiled
+from hidet.sim.report import Report
+from hidet.types import PointerType, Scope, TensorType
+
+
+def launch(
+    kernel: Kernel | Module, *arguments: Any, step_limit: int = 1_000_000, **sizes: Any
+) -> Report:
+    """Run a kernel, or the kernels of a module in order, on numpy arrays; results are in place.
+
+    `arguments` are the parameters in order: C-contiguous arrays of the parameter's element type,
+    and numbers. Symbols in shapes are read off the arrays; `sizes` gives by name those that are
+    not, and scalar parameters left out at the end. A name that the kernel does not mention is
+    ignored, so that one call serves a kernel before and after lowering. Mistakes of the kernel
+    are `SimulationError`s; `step_limit` bounds the turns of loops.
+    """
+    module = kernel if isinstance(kernel, Module) else single(kernel)
+    report = Report()
+    known = bind(module.params, arguments, sizes)
+    for var in module.workspaces:
+        known.arrays[var] = workspace(var, known)
+    programs = {each.name: compiled(each) for each in module.kernels}
+    finest = min(program.granule[Scope.GLOBAL] for program in programs.values())
+    with np.errstate(all="ignore"):
+        for call in module.calls:
+            program = programs[call.kernel]
+            bound = passed(program.kernel, call.args, known)
+            run_kernel(program, bound, report, finest, step_limit)
+    return report
+
+
+def run_kernel(
+    program: Program, bound: Bound, report: Report, granule: int, step_limit: int
+) -> None:
+    """Run one kernel on its arguments."""
+    kernel = program.kernel
+    grid = extents(kernel.launch.grid, bound, f"the grid of {kernel.name}")
+    block = extents(kernel.launch.block, bound, f"the block of {kernel.name}")
+    if 0 in grid:
+        return
+    widths = program.granule | {str(Scope.GLOBAL): granule}
+    run = Run(kernel, grid, block, report, program.sites, widths, step_limit)
+    env: dict[Var, Any] = {var: Pointer(b, np.int64(0)) for var, b in bound.arrays.items()}
+    for var in free_scalars(kernel):
+        if var not in bound.scalars:
+            bound.number(var)
+    env.update(bound.scalars)
+    run_blocks(program, run, env)
+
+
+def free_scalars(kernel: Kernel) -> list[Var]:
+    """Symbols that the kernel uses but nothing in it introduces."""
+    own = set(kernel.params)
+    for s in postorder(kernel.body):
+        match s:
+            case Declare(var) | For(var):
+                own.add(var)
+            case ForTasks(names):
+                own.update(names)
+    return [var for var in variables(kernel.body) if var not in own]
+
+
+def passed(kernel: Kernel, args: tuple[Expr, ...], known: Bound) -> Bound:
+    """What one launch of a module gives to a kernel's parameters."""
+    found = Bound(scalars=dict(known.scalars), names=known.names)
+    if len(args) != len(kernel.params):
+        raise BadArgument(f"{kernel.name} has {len(kernel.params)} parameters, {len(args)} given")
+    for var, arg in zip(kernel.params, args, strict=True):
+        if isinstance(var.of, TensorType | PointerType):
+            assert isinstance(arg, Var)
+            found.arrays[var] = known.arrays[arg]
+        else:
+            found.scalars[var] = known.number(arg)
+    for var in kernel.params:
+        if isinstance(var.of, TensorType) and var in found.arrays:
+            shape = found.arrays[var].shape
+            if shape is not None:
+                match_shape(var, var.of, shape, found)
+    return found
+
+
+def extents(sizes: tuple[Expr, ...], bound: Bound, what: str) -> tuple[int, int, int]:
+    """A launch size as numbers."""
+    x, y, z = (int(bound.number(size)) for size in sizes)
+    if min(x, y, z) < 0:
+        raise BadArgument(f"{what} is {(x, y, z)}")
+    return x, y, z

@@ -1,0 +1,87 @@
+"""Memory: buffers of bytes, one instance for the grid, for each block or for each thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from hidet.sim.races import Shadow
+from hidet.sim.values import Array, Value
+from hidet.types import Scope
+
+ALIGNMENT = 256
+"""Buffers begin at multiples of this many bytes, as device allocations do."""
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Bytes with a name. `data` holds all instances, `stride` bytes apart, `size` of them used."""
+
+    name: str
+    scope: Scope
+    data: Array
+    size: int
+    stride: int
+    element: int
+    """Bytes of an element as declared: for messages."""
+    shape: tuple[int, ...] | None = None
+    level: int = 0
+    """Which fork of the gang a register buffer belongs to."""
+    shadow: Shadow | None = None
+    written: Array | None = None
+    """For memory that starts undefined: whether each granule was written."""
+    granule: int = 1
+    starts_undefined: bool = False
+    """Whether global memory holds nothing until it is written: a workspace."""
+    views: dict[np.dtype[Any], Array] = field(default_factory=dict)
+
+    def view(self, of: np.dtype[Any]) -> Array:
+        """All bytes as elements of type `of`."""
+        found = self.views.get(of)
+        if found is None:
+            found = self.views[of] = self.data.view(of)
+        return found
+
+    def at(self, offset: int) -> str:
+        """The element at a byte offset of one instance, as a reader knows it: `tile[3, 4]`."""
+        place = offset // self.element
+        inside = self.shape is not None and 0 <= place < prod(self.shape)
+        index = np.unravel_index(place, self.shape) if inside and self.shape else (place,)
+        return f"{self.name}[{', '.join(str(int(i)) for i in index)}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Pointer:
+    """An address: a buffer and a byte offset within the instance that the thread sees."""
+
+    buffer: Buffer
+    offset: Value
+
+    def moved(self, nbytes: Value) -> Pointer:
+        """The address `nbytes` further on."""
+        return Pointer(self.buffer, self.offset + nbytes)
+
+
+def padded(size: int) -> int:
+    """`size` rounded up so that the next instance is aligned."""
+    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+
+
+def fresh(
+    name: str, scope: Scope, element: int, shape: tuple[int, ...], size: int, instances: int
+) -> Buffer:
+    """A buffer of undefined content."""
+    stride = padded(size)
+    data = np.zeros(stride * instances, np.uint8)
+    return Buffer(name, scope, data, size, stride, element, shape)
+
+
+def wrapped(name: str, array: Array) -> Buffer:
+    """A buffer over the caller's own array: what the kernel writes, the caller sees."""
+    data = array.reshape(-1).view(np.uint8)
+    return Buffer(
+        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape or (1,)
+    )

@@ -1,0 +1,50 @@
+"""Values of a gang: one numpy scalar where all threads agree, else an array with a row each.
+
+A vector value has its lanes along the last axis. Which rows mean anything is said by a mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Mask: TypeAlias = NDArray[np.bool_]
+Value: TypeAlias = Any
+"""A numpy scalar or array, or a `Pointer`."""
+
+
+def varies(value: Value, vector: bool = False) -> bool:
+    """Whether the value has a row for each thread."""
+    return np.ndim(value) > int(vector)
+
+
+def rows(value: Value, lanes: Array, vector: bool = False) -> Value:
+    """The value at the threads `lanes`; as it is where all threads agree."""
+    return value[lanes] if varies(value, vector) else value
+
+
+def spread(value: Value, count: int, vector: bool = False) -> Array:
+    """The value as an array with a row for each of `count` threads."""
+    if varies(value, vector):
+        return np.asarray(value)
+    tail = np.shape(value)[-1:] if vector else ()
+    return np.broadcast_to(value, (count, *tail))
+
+
+def choose(condition: Value, then: Value, otherwise: Value, vector: bool = False) -> Value:
+    """`then` where `condition` holds, else `otherwise`; the type of `then`."""
+    if vector and np.ndim(condition) == 1:
+        condition = condition[:, None]
+    return np.where(condition, then, otherwise)
+
+
+def bits_as(value: Value, to: np.dtype[Any], lanes: int, vector: bool) -> Value:
+    """The bits of each thread's value read as `lanes` elements of `to`."""
+    wide = np.ascontiguousarray(value) if vector else np.ascontiguousarray(value)[..., None]
+    if not vector and np.ndim(value) == 0:
+        wide = np.asarray(value).reshape(1)
+    seen = wide.view(to)
+    return seen if lanes > 1 else seen[..., 0]

@@ -1,0 +1,299 @@
+"""Every operation on edge values, compiled and compared with numpy."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from hidet.codegen.cpu import emit
+from hidet.ir.expr import (
+    Add,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitXor,
+    Cast,
+    Const,
+    Div,
+    Equal,
+    FloorDiv,
+    FloorMod,
+    Less,
+    LessEqual,
+    Load,
+    Maximum,
+    Minimum,
+    Mul,
+    Negate,
+    NotEqual,
+    ShiftLeft,
+    ShiftRight,
+    Sub,
+    TruncDiv,
+    TruncMod,
+    Var,
+)
+from hidet.ir.functions import FUNCTIONS, call
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import For, Store
+from hidet.types import (
+    DTYPES,
+    PointerType,
+    bf16,
+    boolean,
+    f8e4m3,
+    f8e5m2,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    tf32,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+
+FLOATS = (f64, f32, f16, bf16)
+INTEGERS = (i8, i16, i32, i64, u8, u16, u32, u64)
+ARITHMETIC = (Add, Sub, Mul, Minimum, Maximum)
+COMPARISONS = (Less, LessEqual, Equal, NotEqual)
+DIVISIONS = (FloorDiv, FloorMod, TruncDiv, TruncMod)
+BITS = (BitAnd, BitOr, BitXor)
+
+
+def elementwise(name, operands, result, compute):
+    """A kernel that applies `compute` to each element of its operands."""
+    inputs = [Var(f"x{k}", PointerType(of)) for k, of in enumerate(operands)]
+    y, n, i = Var("y", PointerType(result)), Var("n", i32), Var("i", i32)
+    value = compute(*(Load(x, (i,)) for x in inputs))
+    body = (For(i, n, (Store(y, (i,), value),)),)
+    return Kernel(name, (*inputs, y, n), body, KernelKind.CPU)
+
+
+def kernels():
+    for of in (*FLOATS, *INTEGERS):
+        for kind in (*ARITHMETIC, *DIVISIONS, *((Div,) if of.is_float else BITS)):
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), of, kind)
+        for kind in COMPARISONS:
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), boolean, kind)
+        yield elementwise(f"Negate_{of}", (of,), of, Negate)
+        if of.is_integer:
+            yield elementwise(f"BitNot_{of}", (of,), of, BitNot)
+            yield elementwise(f"abs_{of}", (of,), of, lambda x: call("abs", x))
+            three = Const(3, of)
+            yield elementwise(f"left_{of}", (of,), of, lambda x, b=three: ShiftLeft(x, b))
+            yield elementwise(f"right_{of}", (of,), of, lambda x, b=three: ShiftRight(x, b))
+            for kind in DIVISIONS:
+                for by in (7, 8):
+                    divide = lambda x, k=kind, b=Const(by, of): k(x, b)
+                    yield elementwise(f"{kind.__name__}{by}_{of}", (of,), of, divide)
+    for source in DTYPES:
+        for to in DTYPES:
+            if source is not to:
+                yield elementwise(f"{source}_to_{to}", (source,), to, lambda x, to=to: Cast(x, to))
+    for function in FUNCTIONS.values():
+        for of in FLOATS:
+            operands = (of,) * function.arity
+            compute = lambda *x, f=function: call(f.name, *x)
+            yield elementwise(f"{function.name}_{of}", operands, function.result or of, compute)
+
+
+@pytest.fixture(scope="module")
+def library(compile_cpp):
+    return compile_cpp(emit(list(kernels())), "-O1")
+
+
+def edges(of):
+    if of.is_bool:
+        return np.array([False, True])
+    low, high = of.limits
+    if of.is_integer:
+        near = [low, low + 1, high, high - 1, high // 2 + 1]
+        small = [v for v in (-9, -8, -7, -3, -2, -1, 0, 1, 2, 3, 7, 8, 9, 100) if v >= low]
+        return np.array([*near, *small], dtype=object).astype(of.numpy)
+    tiny = float(ml_dtypes.finfo(of.numpy).smallest_subnormal)
+    values = [0.0, -0.0, 0.1, 0.5, 1.0, 1.5, 2.5, 3.0, 7.25, 100.0, 250.0, high, tiny, tiny * 5]
+    values += [np.inf, np.nan, 1 + 2.0**-9, 5.5, 0.3, 1e-3]
+    return np.array([*values, *(-v for v in values)]).astype(of.numpy)
+
+
+def pairs(of):
+    a, b = np.meshgrid(edges(of), edges(of))
+    return np.ascontiguousarray(a.ravel()), np.ascontiguousarray(b.ravel())
+
+
+def ran(library, name, result, *arrays):
+    out = np.zeros(arrays[0].shape, result.numpy)
+    library(name, *arrays, out, arrays[0].size)
+    return out
+
+
+def same_bits(found, expected):
+    """Equal, zeros by sign, every NaN alike."""
+    assert found.dtype == expected.dtype
+    both_nan = np.zeros(found.shape, bool)
+    if found.dtype.kind in "fV" or "float" in found.dtype.name:
+        with np.errstate(invalid="ignore"):
+            both_nan = np.isnan(found) & np.isnan(expected)
+    words = np.dtype(f"u{found.dtype.itemsize}")
+    return both_nan | (found.view(words) == expected.view(words))
+
+
+WIDE = {f16: np.float32, bf16: np.float32}
+NUMPY = {
+    Add: np.add, Sub: np.subtract, Mul: np.multiply, Div: np.divide,
+    Less: np.less, LessEqual: np.less_equal, Equal: np.equal, NotEqual: np.not_equal,
+    BitAnd: np.bitwise_and, BitOr: np.bitwise_or, BitXor: np.bitwise_xor,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("of", (*FLOATS, *INTEGERS), ids=str)
+def test_arithmetic_and_comparisons(library, of):
+    a, b = pairs(of)
+    kinds = [k for k in NUMPY if k in ARITHMETIC or k in COMPARISONS]
+    kinds += [Div] if of.is_float else list(BITS)
+    for kind in kinds:
+        result = boolean if kind in COMPARISONS else of
+        wide = WIDE.get(of, of.numpy)
+        with np.errstate(all="ignore"):
+            expected = NUMPY[kind](a.astype(wide), b.astype(wide)).astype(result.numpy)
+        found = ran(library, f"{kind.__name__}_{of}", result, a, b)
+        assert same_bits(found, expected).all(), kind
+
+
+@pytest.mark.parametrize("of", (*FLOATS, *INTEGERS), ids=str)
+def test_extremes_propagate_nan(library, of):
+    a, b = pairs(of)
+    for kind, function in ((Minimum, np.minimum), (Maximum, np.maximum)):
+        found = ran(library, f"{kind.__name__}_{of}", of, a, b)
+        with np.errstate(invalid="ignore"):
+            expected = function(a, b)
+        equal = same_bits(found, expected) | (found == expected)  # either zero will do
+        assert equal.all(), kind
+
+
+@pytest.mark.parametrize("of", INTEGERS, ids=str)
+def test_integer_division_rounds_as_named_and_never_traps(library, of):
+    a, b = pairs(of)
+    with np.errstate(all="ignore"):
+        floor = np.floor_divide(a, b)
+        rest = np.remainder(a, b)
+        fmod = np.fmod(a, b)
+    truncated = np.array(
+        [
+            0 if y == 0 else abs(int(x)) // abs(int(y)) * (1 if (x < 0) == (y < 0) else -1)
+            for x, y in zip(a, b, strict=True)
+        ],
+        dtype=object,
+    )
+    wrapped = np.array([int(v) % 2**of.bits for v in truncated], np.uint64).astype(of.numpy)
+    for kind, expected in ((FloorDiv, floor), (FloorMod, rest), (TruncMod, fmod)):
+        assert same_bits(ran(library, f"{kind.__name__}_{of}", of, a, b), expected).all(), kind
+    assert same_bits(ran(library, f"TruncDiv_{of}", of, a, b), wrapped).all()
+
+
+@pytest.mark.parametrize("of", INTEGERS, ids=str)
+def test_division_by_constants(library, of):
+    a = edges(of)
+    for by in (7, 8):
+        b = of.numpy.type(by)
+        expected = {"FloorDiv": a // b, "FloorMod": a % b, "TruncMod": np.fmod(a, b)}
+        for kind, values in expected.items():
+            assert same_bits(ran(library, f"{kind}{by}_{of}", of, a), values).all(), kind
+
+
+@pytest.mark.parametrize("of", FLOATS, ids=str)
+def test_float_division_rounds_down_as_python(library, of):
+    a, b = pairs(of)
+    wide = WIDE.get(of, of.numpy)
+    with np.errstate(all="ignore"):
+        expected = np.floor_divide(a.astype(wide), b.astype(wide)).astype(of.numpy)
+        rest = np.remainder(a.astype(wide), b.astype(wide)).astype(of.numpy)
+        fmod = np.fmod(a.astype(wide), b.astype(wide)).astype(of.numpy)
+    finite = np.isfinite(a.astype(wide)) & np.isfinite(b.astype(wide))
+    for name, values in (("FloorDiv", expected), ("FloorMod", rest), ("TruncMod", fmod)):
+        found = ran(library, f"{name}_{of}", of, a, b)
+        assert same_bits(found, values)[finite].all(), name
+
+
+@pytest.mark.parametrize("of", INTEGERS, ids=str)
+def test_integer_unary(library, of):
+    x = edges(of)
+    with np.errstate(all="ignore"):
+        expected = {
+            "Negate": np.negative(x), "BitNot": np.invert(x), "abs": np.abs(x),
+            "left": x << of.numpy.type(3), "right": x >> of.numpy.type(3),
+        }  # fmt: skip
+    for name, values in expected.items():
+        assert same_bits(ran(library, f"{name}_{of}", of, x), values).all(), name
+
+
+@pytest.mark.parametrize("source", DTYPES, ids=str)
+def test_casts(library, source):
+    x = edges(source)
+    for to in DTYPES:
+        if to is source:
+            continue
+        with np.errstate(all="ignore"):
+            wide = x.astype(np.float32) if source in (f16, bf16, f8e4m3, f8e5m2) else x
+            fits = np.ones(x.shape, bool)
+            if source.is_float and to.is_integer:
+                low, high = to.limits
+                fits = np.isfinite(wide) & (wide > low - 1.0) & (wide < high)
+                wide = np.where(fits, wide, 0)
+            if to.is_float and to.bits < 32:
+                wide = wide.astype(np.float32) if to is not f16 or source is not f64 else wide
+            expected = wide.astype(to.numpy)
+            if to is tf32:
+                raw = expected.view(np.uint32) + np.uint32(0x1000)
+                rounded = (raw & np.uint32(0xFFFFE000)).view(np.float32)
+                expected = np.where(np.isnan(expected), expected, rounded)
+        found = ran(library, f"{source}_to_{to}", to, x)
+        assert same_bits(found, expected)[fits].all(), (to, x, found, expected)
+
+
+def test_every_small_float_is_read_and_written_exactly(library):
+    for of in (f16, bf16, f8e4m3, f8e5m2):
+        codes = np.arange(2**of.bits, dtype=np.uint32).astype(f"u{of.nbytes}").view(of.numpy)
+        wide = ran(library, f"{of}_to_f32", f32, codes)
+        assert same_bits(wide, codes.astype(np.float32)).all(), of
+        assert same_bits(ran(library, f"f32_to_{of}", of, wide), codes).all(), of
+
+
+def test_rounding_to_small_floats_is_to_nearest_even(library):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2**32, 200_000, dtype=np.uint32).view(np.float32)
+    x = np.concatenate([x, rng.normal(size=50_000).astype(np.float32) * 2.0**-9])
+    x = np.concatenate([x, np.arange(-600, 600, dtype=np.float32)]).astype(np.float32)
+    for of in (f16, bf16, f8e4m3, f8e5m2):
+        with np.errstate(all="ignore"):
+            expected = x.astype(of.numpy)
+        assert same_bits(ran(library, f"f32_to_{of}", of, x), expected).all(), of
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(library, name):
+    function = FUNCTIONS[name]
+    for of in FLOATS:
+        arrays = pairs(of) if function.arity >= 2 else (edges(of),)
+        if function.arity == 3:
+            arrays = (*arrays, np.ascontiguousarray(arrays[0][::-1]))
+        result = function.result or of
+        wide = np.float64 if of is not f64 else np.longdouble
+        if name in ("erf", "erfc"):
+            wide = np.float64
+        found = ran(library, f"{name}_{of}", result, *arrays)
+        with np.errstate(all="ignore"):
+            exact = np.asarray(function.numpy(*(x.astype(wide) for x in arrays)))
+            expected = exact.astype(result.numpy)
+        if result is boolean:
+            assert (found == expected).all(), of
+            continue
+        with np.errstate(all="ignore"):
+            scale = np.maximum(np.abs(exact), float(ml_dtypes.finfo(of.numpy).tiny))
+            ulp = scale.astype(np.longdouble) * float(ml_dtypes.finfo(of.numpy).eps)
+            close = np.abs(found.astype(wide) - exact) <= 2 * ulp
+        assert (same_bits(found, expected) | (found == expected) | close).all(), of

@@ -1,0 +1,72 @@
+import subprocess
+
+import numpy as np
+import pytest
+
+from hidet.codegen.cpu import emit
+from hidet.codegen.cpu.vector_math import FAST
+from hidet.ir.expr import Load, Var
+from hidet.ir.functions import FUNCTIONS, call
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import For, LoopKind, Store
+from hidet.types import PointerType, f32, i32
+
+BOUND = {"exp": 1.5, "log": 1.5, "tanh": 2.0, "erf": 2.0}
+
+
+def applied(name, lanes):
+    x, y, n, i = Var("x", PointerType(f32)), Var("y", PointerType(f32)), Var("n", i32), Var("i", i32)
+    kind = LoopKind.VECTOR if lanes == 1 else LoopKind.SERIAL
+    value = call(name, Load(x, (i * lanes,), lanes))
+    extent = n if lanes == 1 else n // lanes
+    loop = For(i, extent, (Store(y, (i * lanes,), value),), kind)
+    return Kernel(f"{name}_{lanes}", (x, y, n), (loop,), KernelKind.CPU)
+
+
+@pytest.fixture(scope="module")
+def text():
+    return emit([applied(name, lanes) for name in FAST for lanes in (1, 8)])
+
+
+def grid():
+    """About a million floats of every size, denser where the functions bend."""
+    bits = np.arange(0, 2**32, 5003, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    dense = np.linspace(-12, 12, 200_001).astype(np.float32)
+    steep = np.linspace(-105, 90, 100_001).astype(np.float32)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, 0.6, 0.92, 4, 1e-45, 88.72284],
+                       np.float32)  # fmt: skip
+    x = np.concatenate([bits, dense, steep, special, np.nextafter(special, np.float32(0))])
+    return np.resize(x, (x.size + 7) // 8 * 8)
+
+
+@pytest.mark.parametrize("flags", (("-O3", "-mavx2", "-mfma"), ("-O2", "-ffp-contract=off")), ids=str)
+def test_error_stays_within_the_bound(text, compile_cpp, flags):
+    library, x = compile_cpp(text, *flags), grid()
+    for name, bound in BOUND.items():
+        with np.errstate(all="ignore"):
+            exact = FUNCTIONS[name].numpy(x.astype(np.float64))
+            rounded = exact.astype(np.float32)
+        for lanes in (1, 8):
+            y = np.zeros_like(x)
+            library(f"{name}_{lanes}", x, y, x.size)
+            with np.errstate(all="ignore"):
+                ulp = np.spacing(np.abs(rounded)).astype(np.float64)
+                error = np.abs(y.astype(np.float64) - exact) / ulp
+            special = ~np.isfinite(rounded)
+            assert np.array_equal(y[special], rounded[special], equal_nan=True), (name, lanes)
+            assert (np.signbit(y) == np.signbit(rounded))[~np.isnan(rounded)].all(), (name, lanes)
+            worst = np.argmax(np.where(special, 0, error))
+            assert error[worst] <= bound, (name, lanes, x[worst], y[worst], exact[worst])
+
+
+def test_loops_are_vectorised(text, tmp_path):
+    source = tmp_path / "kernels.cpp"
+    source.write_text(text)
+    command = ["g++", "-std=gnu++17", "-O3", "-mavx2", "-mfma", "-fopenmp", "-fopt-info-vec"]
+    done = subprocess.run([*command, "-c", str(source), "-o", str(tmp_path / "o")],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    lines = {note.split(":")[1] for note in done.stderr.splitlines() if "loop vectorized" in note}
+    numbered = enumerate(text.splitlines(), 1)
+    loops = [str(number) for number, line in numbered if "for (int i = 0; i < n;" in line]
+    assert len(loops) == len(FAST)
+    assert set(loops) <= lines

@@ -1,0 +1,61 @@
+"""What every operator must keep: types, meaning, text. A new operator is tested by existing."""
+
+import math
+from dataclasses import fields
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from hidet import seams, types
+from hidet.compute import evaluate, inline
+from hidet.graph import OPERATORS, refer
+
+seams.call("load_operators")
+SAMPLES = [
+    pytest.param(op, id=f"{name}-{number}")
+    for name, kind in sorted(OPERATORS.items())
+    for number, op in enumerate(kind.samples())
+]
+DEFINED = [each for each in SAMPLES if each.values[0].defined]
+
+
+def assert_close(found, expected, dtype, factor):
+    """Equal up to `factor` units in the last place, of the value or of a typical one (its RMS)."""
+    if not dtype.is_float:
+        np.testing.assert_array_equal(found, expected)
+        return
+    epsilon = float(ml_dtypes.finfo(dtype.numpy).eps)
+    finite = expected[np.isfinite(expected)]
+    scale = math.sqrt(np.mean(np.square(finite))) if finite.size else 0.0
+    np.testing.assert_allclose(
+        found.astype(np.float64), expected, rtol=factor * epsilon, atol=factor * epsilon * scale
+    )
+
+
+@pytest.mark.parametrize("op", DEFINED)
+def test_definition_and_reference_agree(op):
+    arrays = op.examples(seed=0)
+    expected = refer(op, arrays)
+    definition = op.definition()
+    found = evaluate(definition, *arrays)
+    inlined = evaluate(inline(definition), *arrays)
+    assert len(found) == len(expected) == len(op.results())
+    for value, again, wanted, type_ in zip(found, inlined, expected, op.results(), strict=True):
+        assert value.shape == wanted.shape == type_.shape
+        assert value.dtype == type_.dtype.numpy
+        assert_close(value, wanted, type_.dtype, op.factor)
+        assert_close(again, wanted, type_.dtype, op.factor)
+
+
+@pytest.mark.parametrize("op", SAMPLES)
+def test_text_reads_back(op):
+    names = {each.short: each for each in types.DTYPES} | {"inf": math.inf, "nan": math.nan}
+    assert eval(repr(op), {**names, type(op).__name__: type(op)}) == op
+
+
+@pytest.mark.parametrize("kind", OPERATORS.values(), ids=OPERATORS.keys())
+def test_operands_come_before_attributes(kind):
+    names = [field.name for field in fields(kind)]
+    op = next(iter(kind.samples()))
+    assert set(names) >= set(op.attributes())
