@@ -3,7 +3,7 @@
 from hidet.runtime.archive import Archive
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import Allocator, View
-from hidet.runtime.plan import Buffer, Host, Launch, Pointer, Plan, Scalar
+from hidet.runtime.plan import Buffer, Host, Launch, Plan, Pointer, Scalar
 
 __all__ = [
     "Allocator",

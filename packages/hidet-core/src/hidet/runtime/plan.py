@@ -160,7 +160,8 @@ class Reader:
         except ValueError as error:
             raise BadArchive(f"{where}: {error}") from None
         shape = tuple(
-            checked_size(each, self.symbols, where) for each in self.sequence(fields, "shape", where)
+            checked_size(each, self.symbols, where)
+            for each in self.sequence(fields, "shape", where)
         )
         if any(isinstance(each, int) and each < 0 for each in shape):
             raise BadArchive(f"{where} has a negative size")

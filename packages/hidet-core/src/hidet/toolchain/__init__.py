@@ -1,4 +1,4 @@
-"""Compilers: source to binary. NVRTC in process for CUDA, the machine's C++ compiler for the CPU."""
+"""Compilers, source to binary: NVRTC in process, and the machine's C++ compiler."""
 
 from hidet.toolchain.host import compile_cpp, cpp_version, flags_for, probe_isa
 from hidet.toolchain.nvrtc import CompiledCuda, ResourceUsage, compile_cuda, cuda_version

@@ -97,7 +97,9 @@ def probe_isa() -> str:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
         return "generic"
-    flags = next((set(line.split()) for line in text.splitlines() if line.startswith("flags")), set())
+    flags = next(
+        (set(line.split()) for line in text.splitlines() if line.startswith("flags")), set()
+    )
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "fma", "f16c"} <= flags:
         return "avx512"
     return "avx2" if {"avx2", "fma", "f16c"} <= flags else "generic"
