@@ -93,7 +93,7 @@ def table(results: list[Result]) -> str:
         if group:
             lines += [f"  {r.name:<42}{r.seconds:>9.1f}" for r in group if len(group) > 1]
             seconds = sum(r.seconds for r in group)
-            label = " + ".join(names) if len(group) > 1 else group[0].name
+            label = group[0].name if len(group) == 1 else " + ".join(names) + ", together"
             late = f"   OVER BUDGET by {seconds - budget:.0f} s" if seconds > budget else ""
             lines.append(f"{label:<44}{seconds:>9.1f}{budget:>9}{late}")
     known = tuple(name for names in BUDGETS for name in names)
