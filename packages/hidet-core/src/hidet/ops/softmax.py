@@ -78,4 +78,5 @@ class LogSoftmax(AlongAxis):
         return (shifted - log(exp(shifted).sum(self.axes()))).cast(x.dtype)
 
     def reference(self, x: Any) -> Any:
-        return x - np.log(np.exp(x).sum(self.axes(), keepdims=True))
+        shifted = x - x.max(self.axes(), keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(self.axes(), keepdims=True))
