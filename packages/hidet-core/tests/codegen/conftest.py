@@ -2,6 +2,7 @@
 
 import ctypes
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,107 @@ import pytest
 from cuda.bindings import nvrtc
 from cuda.pathfinder import find_nvidia_header_directory
 
-FLAGS = ["-std=gnu++17", "-O2", "-fopenmp", "-shared", "-fPIC", "-Wall", "-Wno-psabi",
-         "-Wno-unknown-pragmas", "-Werror"]  # fmt: skip
+from hidet.codegen.cpu import FLAGS
+from hidet.ir.expr import (
+    Add,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitXor,
+    Cast,
+    Const,
+    Div,
+    Equal,
+    FloorDiv,
+    FloorMod,
+    Less,
+    LessEqual,
+    Load,
+    Maximum,
+    Minimum,
+    Mul,
+    Negate,
+    NotEqual,
+    ShiftLeft,
+    ShiftRight,
+    Sub,
+    TruncDiv,
+    TruncMod,
+    Var,
+)
+from hidet.ir.functions import FUNCTIONS, call
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import For, Store
+from hidet.types import (
+    DTYPES,
+    PointerType,
+    bf16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+
+WARNINGS = ["-Wall", "-Wextra", "-Wno-psabi", "-Wno-unused-parameter", "-Werror"]
+
+
+FLOATS = (f64, f32, f16, bf16)
+INTEGERS = (i8, i16, i32, i64, u8, u16, u32, u64)
+ARITHMETIC = (Add, Sub, Mul, Minimum, Maximum)
+COMPARISONS = (Less, LessEqual, Equal, NotEqual)
+DIVISIONS = (FloorDiv, FloorMod, TruncDiv, TruncMod)
+BITS = (BitAnd, BitOr, BitXor)
+
+
+def elementwise(name, operands, result, compute):
+    """A CPU kernel that applies `compute` to each element of its operands."""
+    inputs = [Var(f"x{k}", PointerType(of)) for k, of in enumerate(operands)]
+    y, n, i = Var("y", PointerType(result)), Var("n", i32), Var("i", i32)
+    value = compute(*(Load(x, (i,)) for x in inputs))
+    body = (For(i, n, (Store(y, (i,), value),)),)
+    return Kernel(name, (*inputs, y, n), body, KernelKind.CPU)
+
+
+def kernels():
+    for of in (*FLOATS, *INTEGERS):
+        for kind in (*ARITHMETIC, *DIVISIONS, *((Div,) if of.is_float else BITS)):
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), of, kind)
+        for kind in COMPARISONS:
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), boolean, kind)
+        yield elementwise(f"Negate_{of}", (of,), of, Negate)
+        if of.is_integer:
+            yield elementwise(f"BitNot_{of}", (of,), of, BitNot)
+            yield elementwise(f"abs_{of}", (of,), of, lambda x: call("abs", x))
+            three = Const(3, of)
+            yield elementwise(f"left_{of}", (of,), of, lambda x, b=three: ShiftLeft(x, b))
+            yield elementwise(f"right_{of}", (of,), of, lambda x, b=three: ShiftRight(x, b))
+            for kind in DIVISIONS:
+                for by in (7, 8):
+                    divide = lambda x, k=kind, by=by, of=of: k(x, Const(by, of))
+                    yield elementwise(f"{kind.__name__}{by}_{of}", (of,), of, divide)
+    for source in DTYPES:
+        for to in DTYPES:
+            if source is not to:
+                yield elementwise(f"{source}_to_{to}", (source,), to, lambda x, to=to: Cast(x, to))
+    for function in FUNCTIONS.values():
+        for of in FLOATS:
+            operands = (of,) * function.arity
+            compute = lambda *x, f=function: call(f.name, *x)
+            yield elementwise(f"{function.name}_{of}", operands, function.result or of, compute)
+
+
+@pytest.fixture(scope="session")
+def operations():
+    """A kernel for each operation and type, of the kind asked for."""
+    return lambda kind: [replace(kernel, kind=kind) for kernel in kernels()]
 
 
 class Library:
@@ -33,7 +133,18 @@ def compile_cpp(tmp_path_factory):
         folder = tmp_path_factory.mktemp("cpp")
         source, library = folder / "kernels.cpp", folder / "kernels.so"
         source.write_text(text)
-        command = ["g++", *FLAGS, *flags, str(source), "-o", str(library)]
+        command = [
+            "g++",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            *FLAGS,
+            *WARNINGS,
+            *flags,
+            str(source),
+            "-o",
+            str(library),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:4000] + "\n" + text
         return Library(library)
