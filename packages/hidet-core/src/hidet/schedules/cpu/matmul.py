@@ -24,6 +24,8 @@ from hidet.types import DType
 
 PACKED_SCALAR = 16.0
 """Multiply-adds that moving one element to another order costs; vectors move as many at once."""
+FEW = 4
+"""Rows up to which a matrix is read where it lies."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Registers:
         )
         flops = 2.0 * known(p.batch) * (padded_rows * padded_columns * k / busy + packing)
         blocks = known(p.batch) * (padded_rows // self.rows) * (padded_columns // tiles.width)
-        read, written = p.nbytes
-        return Work(read, written, flops, p.wide.name, blocks, 1)
+        # Operands are read while panels are made: that is counted there, not beside the products.
+        return Work(0, 0, flops, p.wide.name, blocks, 1)
 
 
 class Tiles:
@@ -97,13 +99,22 @@ class Tiles:
         return cast(get(a, *p.a_at(z, j, r)) if self.flip else get(b, *p.b_at(z, r, j)), p.wide)
 
 
-def is_float(op: Matmul | Linear, target: Target) -> bool:
+def is_float(op: Matmul | Linear) -> bool:
     """Whether the product is of floats, and there is something to multiply."""
     p = product_of(op)
     return p.wide.is_float and all(size != 0 for size in (p.batch, p.m, p.n, p.k))
 
 
-@schedule_for(Matmul, Linear, target="cpu", space=Registers, when=is_float)
+def few_rows(op: Matmul | Linear) -> bool:
+    """Whether so few rows share a matrix that making panels of it costs more than it saves."""
+    m = product_of(op).m
+    return isinstance(m, int) and m <= FEW
+
+
+@schedule_for(
+    Matmul, Linear, target="cpu", space=Registers,
+    when=lambda op, target: is_float(op) and not few_rows(op),
+)  # fmt: skip
 def matmul_panels(op: Matmul | Linear, target: Target, registers: Registers) -> Scheduled:
     """Panels of both operands, then tiles of the result over the threads."""
     p = product_of(op)
