@@ -1,14 +1,11 @@
 """Compilers for generated text, as fixtures."""
 
 import ctypes
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from cuda.bindings import nvrtc
-from cuda.pathfinder import find_nvidia_header_directory
 
 from hidet.codegen.cpu import FLAGS
 from hidet.ir.expr import (
@@ -41,6 +38,8 @@ from hidet.ir.expr import (
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, Store
+from hidet.toolchain import compile_cpp as compile_cpp_source
+from hidet.toolchain.nvrtc import headers, read
 from hidet.types import (
     DTYPES,
     PointerType,
@@ -58,9 +57,6 @@ from hidet.types import (
     u32,
     u64,
 )
-
-WARNINGS = ["-Wall", "-Wextra", "-Wno-psabi", "-Wno-unused-parameter", "-Werror"]
-
 
 FLOATS = (f64, f32, f16, bf16)
 INTEGERS = (i8, i16, i32, i64, u8, u16, u32, u64)
@@ -130,23 +126,8 @@ class Library:
 @pytest.fixture(scope="session")
 def compile_cpp(tmp_path_factory):
     def build(text, *flags):
-        folder = tmp_path_factory.mktemp("cpp")
-        source, library = folder / "kernels.cpp", folder / "kernels.so"
-        source.write_text(text)
-        command = [
-            "g++",
-            "-O2",
-            "-shared",
-            "-fPIC",
-            *FLAGS,
-            *WARNINGS,
-            *flags,
-            str(source),
-            "-o",
-            str(library),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[:4000] + "\n" + text
+        library = tmp_path_factory.mktemp("cpp") / "kernels.so"
+        library.write_bytes(compile_cpp_source(text, flags=(*FLAGS, *flags)))
         return Library(library)
 
     return build
@@ -154,30 +135,17 @@ def compile_cpp(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def compile_cuda():
-    headers = Path(find_nvidia_header_directory("cudart"))
+    """Source to PTX and machine code; gives the PTX, which tests can read."""
 
-    def build(text, output="ptx"):
+    def build(text):
         _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, [], [])
-        options = [
-            b"--std=c++17",
-            b"--gpu-architecture=sm_90a",
-            f"-I{headers}".encode(),
-            f"-I{headers / 'cccl'}".encode(),
-        ]
+        options = [b"--std=c++17", b"--gpu-architecture=sm_90a"]
+        options += [f"-I{folder}".encode() for folder in headers()]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
+        log = read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode() + text
-        length, read = (
-            (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
-            if output == "ptx"
-            else (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
-        )
-        _, size = length(program)
-        binary = b" " * size
-        read(program, binary)
+        ptx = read(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
         nvrtc.nvrtcDestroyProgram(program)
-        return binary.decode() if output == "ptx" else binary
+        return ptx.decode()
 
     return build

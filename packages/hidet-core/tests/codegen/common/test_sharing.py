@@ -1,7 +1,7 @@
 from hidet.codegen.common.sharing import DEPTH, share
-from hidet.ir.expr import And, Const, Load, Select, Var
+from hidet.ir.expr import And, Const, Load, Reinterpret, Select, Var
 from hidet.ir.functions import call
-from hidet.types import f32, i32
+from hidet.types import PointerType, f32, i32
 
 X, INDEX = Var("x", ~f32), Var("i", i32)
 LOAD = Load(X, (INDEX,))
@@ -36,6 +36,13 @@ def test_harmless_values_leave_their_guard():
     value = call("exp", Var("v", f32))
     bindings, _ = share([Select(INDEX < 4, value * value, Const(0.0, f32))])
     assert [bound for _, bound in bindings] == [value]
+
+
+def test_pointers_are_spelled_where_they_are_used():
+    pointer = Reinterpret(X, PointerType(i32))
+    many = [Load(Reinterpret(X, PointerType(i32)), (INDEX + k,)) for k in range(3)]
+    bindings, _ = share([pointer, *many])
+    assert bindings == []
 
 
 def test_deep_chains_are_cut():

@@ -22,6 +22,7 @@ from hidet.ir.stmt import (
     Store,
     While,
 )
+from hidet.toolchain.host import compiler, run
 from hidet.types import Scope, VectorType, bf16, f16, f32, i8, i32, i64
 
 ZERO = Const(0, i32)
@@ -152,6 +153,14 @@ def test_vectors(library):
     assert (z == (np.arange(8) + v[::-1]).astype(bf16.numpy)).all()
     np.testing.assert_allclose(x[8:16], expected, rtol=3e-7)
     assert x[16:].tolist() == (v < v[::-1]).astype(np.float32).tolist()
+
+
+def test_compilers_find_nothing_to_warn_of(operations, tmp_path):
+    source = tmp_path / "kernels.cpp"
+    source.write_text(emit([*operations(KernelKind.CPU), *(make() for make in KERNELS)]))
+    warnings = ["-Wall", "-Wextra", "-Wno-psabi", "-Wno-unused-parameter", "-fopenmp"]
+    command = [*compiler(), "-std=c++17", "-fsyntax-only", *warnings, str(source)]
+    assert run(command) == (0, "")
 
 
 def test_failed_assertion_says_why_and_stops(compile_cpp, tmp_path):

@@ -65,7 +65,7 @@ def test_error_stays_within_the_bound(text, compile_cpp, flags):
 def test_loops_are_vectorised(text, tmp_path):
     source = tmp_path / "kernels.cpp"
     source.write_text(text)
-    command = ["g++", *FLAGS, "-O3", "-mavx2", "-mfma", "-fopt-info-vec"]
+    command = ["g++", *FLAGS, "-std=c++17", "-fopenmp", "-O3", "-mavx2", "-mfma", "-fopt-info-vec"]
     done = subprocess.run([*command, "-c", str(source), "-o", str(tmp_path / "o")],
                           capture_output=True, text=True, check=True)  # fmt: skip
     lines = {note.split(":")[1] for note in done.stderr.splitlines() if "loop vectorized" in note}
