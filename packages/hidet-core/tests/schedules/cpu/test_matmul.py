@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from hidet.ir.expr import Var
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
@@ -80,4 +81,3 @@ def test_sums_fit_the_registers(isa):
 def test_nothing_to_multiply_is_left_to_the_definition():
     assert not candidates(Matmul(f32[3, 0], f32[0, 4]), TARGET)
     assert not candidates(Matmul(i32[3, 4], i32[4, 5]), TARGET)
-

@@ -5,19 +5,35 @@ columns (its elements are loaded as vectors). Panels hold what one tile reads in
 reading, zero beyond the edge, in the type of the sums; they are made once, by all threads.
 """
 
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, assignment"
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.cost import Work
-from hidet.lang import attr, cast, cdiv, load, parallel, register_tensor, script, script_module
-from hidet.lang import static, store, vectorize
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    attr,
+    cast,
+    cdiv,
+    load,
+    parallel,
+    register_tensor,
+    script,
+    script_module,
+    static,
+    store,
+    vectorize,
+)
 from hidet.lang.memory import get
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.product import Product, known, product_of
+from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.product import product_of
 from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.types import DType
@@ -43,7 +59,10 @@ class Registers:
 
     def work(self, op: Matmul | Linear, target: Target) -> Work:
         """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
-        p = product_of(op)
+        return self.work_on(product_of(op), target)
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """The work of a contraction."""
         tiles = Tiles(p, self, target)
         rows, columns, k = known(tiles.rows), known(tiles.columns), known(p.k)
         padded_rows = -(-rows // self.rows) * self.rows
@@ -63,18 +82,18 @@ class Registers:
 class Tiles:
     """Which elements of a product's operands the panels hold, and in which order."""
 
-    def __init__(self, product: Product, registers: Registers, target: Target) -> None:
+    def __init__(self, product: Contraction, registers: Registers, target: Target) -> None:
         self.product, self.flip = product, registers.flip
         self.lanes = max(2, target.vector_bytes // product.wide.nbytes)
         self.width = self.lanes * registers.vectors
         self.height = registers.rows
         self.rows = product.n if self.flip else product.m
         self.columns = product.m if self.flip else product.n
-        contiguous = (not product.transposed_b, product.transposed_a)
-        self.rows_contiguous, lanes_contiguous = contiguous if self.flip else contiguous[::-1]
-        self.lanes_as_stored = lanes_contiguous
-        self.rows_along_k = not self.rows_contiguous and isinstance(product.k, int)
-        self.rows_as_stored = self.rows_contiguous or self.rows_along_k
+        along_k = (product.b_along_k, product.a_along_k)
+        rows_along_k, lanes_along_k = along_k if self.flip else along_k[::-1]
+        self.lanes_as_stored = not lanes_along_k
+        self.rows_along_k = rows_along_k and isinstance(product.k, int)
+        self.rows_as_stored = self.rows_along_k or not rows_along_k
         # Rows of a panel an odd number of cache lines apart do not compete for one set.
         self.stride = (cdiv(product.k, 16) // 2 * 2 + 1) * 16
 
@@ -102,7 +121,7 @@ class Tiles:
 def is_float(op: Matmul | Linear) -> bool:
     """Whether the product is of floats, and there is something to multiply."""
     p = product_of(op)
-    return p.wide.is_float and all(size != 0 for size in (p.batch, p.m, p.n, p.k))
+    return p.wide.is_float and not p.empty
 
 
 def few_rows(op: Matmul | Linear) -> bool:
@@ -115,9 +134,13 @@ def few_rows(op: Matmul | Linear) -> bool:
     Matmul, Linear, target="cpu", space=Registers,
     when=lambda op, target: is_float(op) and not few_rows(op),
 )  # fmt: skip
-def matmul_panels(op: Matmul | Linear, target: Target, registers: Registers) -> Scheduled:
+def matmul_panels(op: Matmul | Linear, target: Target, point: Registers) -> Scheduled:
     """Panels of both operands, then tiles of the result over the threads."""
-    p = product_of(op)
+    return Scheduled(panels(op.name, product_of(op), target, point), point)
+
+
+def panels(name: str, p: Contraction, target: Target, registers: Registers) -> Module:
+    """A contraction by panels."""
     t = Tiles(p, registers, target)
     k, wide, lanes, height, width = p.k, p.wide, t.lanes, t.height, t.width
     batch, row_tiles, lane_tiles = p.batch, cdiv(t.rows, height), cdiv(t.columns, width)
@@ -127,8 +150,9 @@ def matmul_panels(op: Matmul | Linear, target: Target, registers: Registers) -> 
     lane_panels = wide[batch * lane_tiles, k, width]
     bias_type = operand_type(p.bias, p.c)
 
-    def finished(bias: Any, value: Any, j: Any) -> Any:
-        return cast(value if p.bias is None else value + cast(get(bias, j), wide), out)
+    def finished(bias: Any, value: Any, *at: Any) -> Any:
+        added = value if p.bias is None else value + cast(get(bias, *p.bias_at(*at)), wide)
+        return cast(added, out)
 
     with script_module():
 
@@ -177,17 +201,12 @@ def matmul_panels(op: Matmul | Linear, target: Target, registers: Registers) -> 
                 if t.flip:
                     for j in range(width):
                         for i in vectorize(height):
-                            c.put(
-                                *p.c_at(z, left + j, top + i), finished(bias, done[i, j], top + i)
-                            )
+                            at = (z, left + j, top + i)
+                            c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
                 else:
                     for i in range(height):
                         for j in vectorize(width):
-                            c.put(
-                                *p.c_at(z, top + i, left + j), finished(bias, done[i, j], left + j)
-                            )
+                            at = (z, top + i, left + j)
+                            c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
 
-    operands = op.operand_labels()
-    names = dict(zip(operands, ("a", "b", "bias"), strict=False))
-    module = assemble(op.name, [matmul], list(names.values()), ["c"], ["rows", "columns"])
-    return Scheduled(module, registers)
+    return assemble(name, [matmul], names_of(p), ["c"], ["rows", "columns"])

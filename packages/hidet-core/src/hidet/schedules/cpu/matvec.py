@@ -1,21 +1,37 @@
 """Products with few rows on the CPU: each element of the matrix is read once, where it lies."""
 
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, assignment"
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.cost import Work
-from hidet.lang import attr, cast, cdiv, load, parallel, register_tensor, script, script_module
-from hidet.lang import static, store, vectorize
+from hidet.lang import (
+    attr,
+    cast,
+    cdiv,
+    load,
+    parallel,
+    register_tensor,
+    script,
+    script_module,
+    static,
+    store,
+    vectorize,
+)
 from hidet.lang.memory import get
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.contraction import known, names_of
 from hidet.schedules.cpu.matmul import few_rows, is_float
-from hidet.schedules.product import Product, known, product_of
+from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
 from hidet.target import Target
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -44,9 +60,8 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     """Sums over vectors along k, or along the columns, whichever lie in a line."""
     p = product_of(op)
     lanes = max(2, target.vector_bytes // p.wide.nbytes)
-    kernel = (along_k if p.transposed_b else along_columns)(p, lanes, point.sums)
-    names = dict(zip(op.operand_labels(), ("a", "b", "bias"), strict=False))
-    return Scheduled(assemble(op.name, [kernel], list(names.values()), ["c"]), point)
+    kernel = (along_k if p.b_along_k else along_columns)(p, lanes, point.sums)
+    return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"]), point)
 
 
 def along_k(p: Product, lanes: int, vectors: int) -> Any:
@@ -85,7 +100,7 @@ def along_k(p: Product, lanes: int, vectors: int) -> Any:
                         for lane in range(lanes):
                             total += sums[i, j, lane]
                         if p.bias is not None:
-                            total += cast(bias.get(left + j), wide)
+                            total += cast(get(bias, *p.bias_at(z, i, left + j)), wide)
                         c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
 
     return matvec
@@ -124,7 +139,7 @@ def along_columns(p: Product, lanes: int, vectors: int) -> Any:
                     for lane in vectorize(width):
                         total = done[row, lane]
                         if p.bias is not None:
-                            total += cast(bias.get(left + lane), wide)
+                            total += cast(get(bias, *p.bias_at(z, row, left + lane)), wide)
                         c.put(*p.c_at(z, row, left + lane), cast(total, p.c.dtype))
 
     return matvec
