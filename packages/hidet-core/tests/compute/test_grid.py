@@ -24,7 +24,7 @@ def test_functions_of_expressions_are_expressions():
 
 def test_text():
     assert str(x) == "x: f16[4, 5]"
-    assert str(x * 2) == "[i0 < 4, i1 < 5: (x[i0, i1] * 2:f16)]"
+    assert str(x * 2) == "[i0 < 4, i1 < 5: (x[i0, i1] * 2.0:f16)]"
     assert str(x.max((1,))) == "[i0 < 4, i1 < 1: max(r0 < 5: x[i0, r0])]"
 
 
