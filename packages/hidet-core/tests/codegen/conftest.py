@@ -1,16 +1,112 @@
 """Compilers for generated text, as fixtures."""
 
 import ctypes
-import subprocess
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from cuda.bindings import nvrtc
-from cuda.pathfinder import find_nvidia_header_directory
 
-FLAGS = ["-std=gnu++17", "-O2", "-fopenmp", "-shared", "-fPIC", "-Wall", "-Wno-psabi",
-         "-Wno-unknown-pragmas", "-Werror"]  # fmt: skip
+from hidet.codegen.cpu import FLAGS
+from hidet.ir.expr import (
+    Add,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitXor,
+    Cast,
+    Const,
+    Div,
+    Equal,
+    FloorDiv,
+    FloorMod,
+    Less,
+    LessEqual,
+    Load,
+    Maximum,
+    Minimum,
+    Mul,
+    Negate,
+    NotEqual,
+    ShiftLeft,
+    ShiftRight,
+    Sub,
+    TruncDiv,
+    TruncMod,
+    Var,
+)
+from hidet.ir.functions import FUNCTIONS, call
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import For, Store
+from hidet.toolchain import compile_cpp as compile_cpp_source
+from hidet.toolchain.nvrtc import headers, read
+from hidet.types import (
+    DTYPES,
+    PointerType,
+    bf16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+
+FLOATS = (f64, f32, f16, bf16)
+INTEGERS = (i8, i16, i32, i64, u8, u16, u32, u64)
+ARITHMETIC = (Add, Sub, Mul, Minimum, Maximum)
+COMPARISONS = (Less, LessEqual, Equal, NotEqual)
+DIVISIONS = (FloorDiv, FloorMod, TruncDiv, TruncMod)
+BITS = (BitAnd, BitOr, BitXor)
+
+
+def elementwise(name, operands, result, compute):
+    """A CPU kernel that applies `compute` to each element of its operands."""
+    inputs = [Var(f"x{k}", PointerType(of)) for k, of in enumerate(operands)]
+    y, n, i = Var("y", PointerType(result)), Var("n", i32), Var("i", i32)
+    value = compute(*(Load(x, (i,)) for x in inputs))
+    body = (For(i, n, (Store(y, (i,), value),)),)
+    return Kernel(name, (*inputs, y, n), body, KernelKind.CPU)
+
+
+def kernels():
+    for of in (*FLOATS, *INTEGERS):
+        for kind in (*ARITHMETIC, *DIVISIONS, *((Div,) if of.is_float else BITS)):
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), of, kind)
+        for kind in COMPARISONS:
+            yield elementwise(f"{kind.__name__}_{of}", (of, of), boolean, kind)
+        yield elementwise(f"Negate_{of}", (of,), of, Negate)
+        if of.is_integer:
+            yield elementwise(f"BitNot_{of}", (of,), of, BitNot)
+            yield elementwise(f"abs_{of}", (of,), of, lambda x: call("abs", x))
+            three = Const(3, of)
+            yield elementwise(f"left_{of}", (of,), of, lambda x, b=three: ShiftLeft(x, b))
+            yield elementwise(f"right_{of}", (of,), of, lambda x, b=three: ShiftRight(x, b))
+            for kind in DIVISIONS:
+                for by in (7, 8):
+                    divide = lambda x, k=kind, by=by, of=of: k(x, Const(by, of))
+                    yield elementwise(f"{kind.__name__}{by}_{of}", (of,), of, divide)
+    for source in DTYPES:
+        for to in DTYPES:
+            if source is not to:
+                yield elementwise(f"{source}_to_{to}", (source,), to, lambda x, to=to: Cast(x, to))
+    for function in FUNCTIONS.values():
+        for of in FLOATS:
+            operands = (of,) * function.arity
+            compute = lambda *x, f=function: call(f.name, *x)
+            yield elementwise(f"{function.name}_{of}", operands, function.result or of, compute)
+
+
+@pytest.fixture(scope="session")
+def operations():
+    """A kernel for each operation and type, of the kind asked for."""
+    return lambda kind: [replace(kernel, kind=kind) for kernel in kernels()]
 
 
 class Library:
@@ -30,12 +126,8 @@ class Library:
 @pytest.fixture(scope="session")
 def compile_cpp(tmp_path_factory):
     def build(text, *flags):
-        folder = tmp_path_factory.mktemp("cpp")
-        source, library = folder / "kernels.cpp", folder / "kernels.so"
-        source.write_text(text)
-        command = ["g++", *FLAGS, *flags, str(source), "-o", str(library)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[:4000] + "\n" + text
+        library = tmp_path_factory.mktemp("cpp") / "kernels.so"
+        library.write_bytes(compile_cpp_source(text, flags=(*FLAGS, *flags)))
         return Library(library)
 
     return build
@@ -43,30 +135,17 @@ def compile_cpp(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def compile_cuda():
-    headers = Path(find_nvidia_header_directory("cudart"))
+    """Source to PTX and machine code; gives the PTX, which tests can read."""
 
-    def build(text, output="ptx"):
+    def build(text):
         _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, [], [])
-        options = [
-            b"--std=c++17",
-            b"--gpu-architecture=sm_90a",
-            f"-I{headers}".encode(),
-            f"-I{headers / 'cccl'}".encode(),
-        ]
+        options = [b"--std=c++17", b"--gpu-architecture=sm_90a"]
+        options += [f"-I{folder}".encode() for folder in headers()]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
+        log = read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode() + text
-        length, read = (
-            (nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
-            if output == "ptx"
-            else (nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
-        )
-        _, size = length(program)
-        binary = b" " * size
-        read(program, binary)
+        ptx = read(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
         nvrtc.nvrtcDestroyProgram(program)
-        return binary.decode() if output == "ptx" else binary
+        return ptx.decode()
 
     return build

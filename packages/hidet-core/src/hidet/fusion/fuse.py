@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from hidet.compute import Computed, Grid, Input
+from hidet.compute.definition import Definition
 from hidet.errors import InternalError
 from hidet.fusion.compose import compose, operands
 from hidet.fusion.moves import landing
 from hidet.fusion.partition import Group
-from hidet.compute.definition import Definition
-from hidet.graph.tensor import Node, Tensor
-from hidet.ir.expr import And, Const, Expr, Get, Less, LessEqual, Select, Var, constant, convert, wrap
+from hidet.graph.tensor import Tensor
+from hidet.ir.expr import (
+    And,
+    Const,
+    Expr,
+    Get,
+    Less,
+    LessEqual,
+    Select,
+    Var,
+    constant,
+    convert,
+    wrap,
+)
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.node import Node as IrNode
 from hidet.ir.stmt import Put
@@ -128,7 +140,9 @@ class Prologue:
         zero = constant(0, value.dtype)
         condition: Expr | None = None
         for e, size in zip(index, self.grid.shape, strict=True):
-            inside = And(LessEqual(Const(0, i32), convert(e, i32)), Less(convert(e, i32), wrap(size)))
+            inside = And(
+                LessEqual(Const(0, i32), convert(e, i32)), Less(convert(e, i32), wrap(size))
+            )
             condition = inside if condition is None else And(condition, inside)
         return value if condition is None else Select(condition, value, zero)
 

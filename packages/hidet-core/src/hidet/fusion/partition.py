@@ -132,7 +132,8 @@ class Partition:
             return False
         if all(self.role(each.op) is Role.INJECTIVE for each in group.nodes):
             return True  # no anchor: the definitions are composed
-        return lands(node.op, node.inputs.index(tensor)) and node.inputs.count(tensor) == 1
+        places = [place for place, each in enumerate(node.inputs) if each is tensor]
+        return len(places) == 1 and lands(node.op, places[0])
 
     def started(self, node: Node) -> Group:
         """A new group around `node`, which takes in the chains that only it reads."""

@@ -1,4 +1,4 @@
-"""How operators are computed: schedules, filed by operator and target, and the choice among them."""
+"""How operators are computed: schedules by operator and target, and the choice among them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scheduled:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A way to compute operators of `ops` on targets of kind `target`, for each point of `space`."""
+    """A way to compute operators of `ops` on targets of a kind, for each point of `space`."""
 
     name: str
     ops: tuple[type[Op], ...]

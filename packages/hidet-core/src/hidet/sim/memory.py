@@ -88,5 +88,5 @@ def wrapped(name: str, array: Array) -> Buffer:
     """A buffer over the caller's own array: what the kernel writes, the caller sees."""
     data = array.reshape(-1).view(np.uint8)
     return Buffer(
-        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape or (1,)
+        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape
     )

@@ -238,7 +238,10 @@ class ExpressionWriter(ABC):
         if isinstance(e, FloorDiv | FloorMod | TruncDiv | TruncMod):
             return self.division(e)
         symbol, level = OPERATORS[type(e)]
-        left, right = self.spell(e.a, level), self.spell(e.b, level + 1)
+        left, right = (
+            self.spell(e.a, beside(e, e.a, level)),
+            self.spell(e.b, beside(e, e.b, level + 1)),
+        )
         if isinstance(e, Mul) and e.type is u16:
             left = f"1u * {left}"  # the product of two u16 may exceed an int
         return self.narrowed(f"{left} {symbol} {right}", level, e)
@@ -280,9 +283,9 @@ class ExpressionWriter(ABC):
     def masked(self, e: Binary, divisor: int) -> Text:
         """Division by a power of two, rounding down: a shift or a mask, whatever the sign."""
         if isinstance(e, FloorDiv):
-            text, level = f"{self.spell(e.a, SHIFT)} >> {divisor.bit_length() - 1}", SHIFT
+            text, level = f"{self.spell(e.a, UNARY)} >> {divisor.bit_length() - 1}", SHIFT
         else:
-            text, level = f"{self.spell(e.a, BIT_AND)} & {divisor - 1}", BIT_AND
+            text, level = f"{self.spell(e.a, UNARY)} & {divisor - 1}", BIT_AND
         return self.narrowed(text, level, e)
 
     # ---- memory --------------------------------------------------------------------------------
@@ -308,6 +311,15 @@ class ExpressionWriter(ABC):
         if isinstance(e.to, PointerType):
             return f"reinterpret_cast<{self.type(e.to)}>({self.spell(e.value)})", PRIMARY
         return self.call(f"bits<{self.type(e.to)}>", e.value)
+
+
+def beside(e: Expr, operand: Expr, level: int) -> int:
+    """The level from which an operand of `e` goes without parentheses: few readers know all."""
+    if type(operand) is type(e):
+        return level
+    if isinstance(e, BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight):
+        return UNARY
+    return BIT_OR if isinstance(e, Or) else level
 
 
 def is_comparison(e: Expr) -> bool:

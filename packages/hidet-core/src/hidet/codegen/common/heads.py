@@ -10,12 +10,15 @@ from hidet.codegen.common.expressions import ExpressionWriter
 from hidet.codegen.common.names import KEYWORDS, legal
 from hidet.errors import InternalError
 from hidet.ir.expr import Var
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.types import PointerType, TensorType
 
 
-def check_names(kernels: Sequence[Kernel]) -> None:
-    """Raise unless the kernels' names are identifiers, each of one kernel."""
+def check_heads(kernels: Sequence[Kernel], kind: KernelKind) -> None:
+    """Raise unless all kernels are of `kind`, and their names identifiers, each of one kernel."""
+    for kernel in kernels:
+        if kernel.kind is not kind:
+            raise InternalError(f"`{kernel.name}` is a {kernel.kind} kernel, not a {kind} one")
     for name, count in Counter(kernel.name for kernel in kernels).items():
         if legal(name) != name or name in KEYWORDS:
             raise InternalError(f"`{name}` is no name for a function")

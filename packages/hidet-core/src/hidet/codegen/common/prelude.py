@@ -17,10 +17,10 @@ class Part:
 def assemble(parts: Mapping[str, Part], used: Iterable[str]) -> str:
     """The parts in use and what they need, in the order of the table."""
     wanted: set[str] = set()
-    pending = [name for name in used if name in parts]
+    pending = list(used)
     while pending:
         name = pending.pop()
-        if name not in wanted:
+        if name in parts and name not in wanted:
             wanted.add(name)
             pending.extend(parts[name].needs)
     return "".join(part.text + "\n" for name, part in parts.items() if name in wanted)

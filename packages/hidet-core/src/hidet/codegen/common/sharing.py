@@ -31,7 +31,7 @@ from hidet.ir.expr import (
     is_vector,
 )
 from hidet.ir.walk import postorder
-from hidet.types import TensorType
+from hidet.types import PointerType, TensorType
 
 TEXT = 6
 """Shared values of fewer nodes are cheaper to read twice than to look up."""
@@ -68,7 +68,9 @@ def share(roots: Sequence[Expr]) -> tuple[Bindings, list[Expr]]:
 
 def nameable(e: Expr) -> bool:
     """Whether a name for `e` would be more than another name."""
-    if isinstance(e, Var | Const | Builtin | Lane | Splat) or isinstance(e.type, TensorType):
+    if isinstance(e, Var | Const | Builtin | Lane | Splat) or isinstance(
+        e.type, TensorType | PointerType
+    ):
         return False
     if isinstance(e, Comparison) and is_vector(e):
         return False  # only ever the condition of a selection

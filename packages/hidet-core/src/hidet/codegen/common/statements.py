@@ -200,7 +200,7 @@ class StatementWriter(ABC):
         """Stop where a condition does not hold."""
         (condition,) = self.ready([s.condition])
         self.line(f"if (!({self.spell(condition)})) {{")
-        for text in self.fail(quoted(s.message.replace("%", "%%") + "\n")):
+        for text in self.fail(s.message + "\n"):
             self.line("  " + text)
         self.line("}")
 

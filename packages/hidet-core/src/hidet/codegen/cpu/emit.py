@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hidet.codegen.common.heads import check_names, parameters
+from hidet.codegen.common.heads import check_heads, parameters
 from hidet.codegen.common.names import Names
 from hidet.codegen.common.signs import Signs
 from hidet.codegen.cpu.expressions import CpuExpressions
 from hidet.codegen.cpu.prelude import PARTS, prelude
 from hidet.codegen.cpu.statements import CpuStatements
 from hidet.errors import at
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, KernelKind
 
-RESERVED = (*PARTS, "INLINE", "all", "absolute", "with_sign", "Int", "SameBits", "dprintf")
+FLAGS = ("-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno")
+"""What the text wants besides -O3, -fopenmp and the machine's instruction sets: products and sums
+fuse, and no result depends on floating-point traps or errno. Without the latter two, loops with
+choices or roots are not vectorised."""
+
+RESERVED = (
+    *PARTS,
+    "INLINE",
+    "each",
+    "real_fmod",
+    "real_trunc",
+    "real_floor",
+    "real_copysign",
+    "all",
+    "absolute",
+    "with_sign",
+    "Int",
+    "SameBits",
+    "dprintf",
+)
 
 
 def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
@@ -21,7 +40,7 @@ def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
 
     Functions have C linkage and the kernels' names. `signs` makes what proves indices not negative.
     """
-    check_names(kernels)
+    check_heads(kernels, KernelKind.CPU)
     used: set[str] = set()
     functions = []
     for kernel in kernels:

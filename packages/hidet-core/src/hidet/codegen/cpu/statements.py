@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet.codegen.common.arrays import elements
 from hidet.codegen.common.sharing import share
-from hidet.codegen.common.statements import StatementWriter
+from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cpu.expressions import CpuExpressions, is_native
 from hidet.errors import InternalError
 from hidet.ir.expr import Address, Const, Expr, Load, Var
@@ -94,7 +94,7 @@ class CpuStatements(StatementWriter):
 
     def fail(self, message: str) -> list[str]:
         self.expressions.used.add("fail")
-        return [f"fail({message});"]
+        return [f"fail({quoted(message)});"]
 
     def invoke(self, s: Invoke) -> None:
         raise InternalError(f"the intrinsic {s.name!r} has no meaning in a CPU kernel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hidet.codegen.common.heads import check_names, parameters
+from hidet.codegen.common.heads import check_heads, parameters
 from hidet.codegen.common.names import Names
 from hidet.codegen.common.signs import Signs
 from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
@@ -12,9 +12,14 @@ from hidet.codegen.cuda.prelude import PARTS, prelude
 from hidet.codegen.cuda.statements import CudaStatements
 from hidet.errors import at
 from hidet.ir.expr import Const
-from hidet.ir.kernel import Kernel, Launch
+from hidet.ir.functions import FUNCTIONS
+from hidet.ir.kernel import Kernel, KernelKind, Launch
 
-RESERVED = (*PARTS, DYNAMIC_SHARED, "INLINE", "float2", "printf", "memcpy", "load", "store")
+RESERVED = (
+    *PARTS, *FUNCTIONS, *(f"{name}f" for name in FUNCTIONS), "fabs", "fabsf", "fmod", "fmodf",
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "printf", "memcpy"),
+    DYNAMIC_SHARED, "INLINE", "vector_alignment", "each", "all",
+)  # fmt: skip
 
 
 def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
@@ -22,7 +27,7 @@ def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
 
     Functions have C linkage and the kernels' names. `signs` makes what proves indices not negative.
     """
-    check_names(kernels)
+    check_heads(kernels, KernelKind.CUDA)
     used: set[str] = set()
     functions = []
     for kernel in kernels:

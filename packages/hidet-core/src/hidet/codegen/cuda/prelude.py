@@ -63,7 +63,7 @@ TESTS = {
 
 VECTORS = {
     "Vec": Part("""\
-constexpr int vector_alignment(int bytes, int element) {
+INLINE constexpr int vector_alignment(int bytes, int element) {
   return bytes % 16 == 0 ? 16 : bytes & (bytes - 1) ? element : bytes;
 }
 template <class T, int N> struct alignas(vector_alignment(sizeof(T) * N, sizeof(T))) Vec {
@@ -121,8 +121,8 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
 }
 
 REGISTERS = {
-    "laneId": "laneid",
-    "smId": "smid",
+    "laneid": "laneid",
+    "smid": "smid",
     "clusterRank": "cluster_ctarank",
     **{f"clusterIdx.{axis}": f"clusterid.{axis}" for axis in "xyz"},
     **{f"clusterDim.{axis}": f"cluster_nctaid.{axis}" for axis in "xyz"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hidet.codegen.common.arrays import elements
-from hidet.codegen.common.statements import StatementWriter
+from hidet.codegen.common.expressions import UNARY
+from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
 from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
@@ -60,7 +61,7 @@ class CudaStatements(StatementWriter):
         self.line(f"store({place}, {self.spell(value)});")
 
     def fail(self, message: str) -> list[str]:
-        return [f"printf({message});", "__trap();"]
+        return [f"printf({quoted(message.replace('%', '%%'))});", "__trap();"]
 
     def invoke(self, s: Invoke) -> None:
         intrinsic = INTRINSICS.get(s.name)
@@ -68,5 +69,7 @@ class CudaStatements(StatementWriter):
             raise InternalError(f"there is no intrinsic {s.name!r}")
         args = tuple(self.ready(list(s.args)))
         ready = Invoke(s.name, args, s.results, s.options, s.place)
-        for text in intrinsic.cuda(ready, self.spell).splitlines():
+        # Tightly, as an intrinsic's text may put an operator beside an operand.
+        spelled = intrinsic.cuda(ready, lambda e: self.expressions.spell(e, UNARY))
+        for text in spelled.splitlines():
             self.line(text)

@@ -23,10 +23,12 @@ def stride(read: Get, var: Var) -> int | None:
     """How far the offset of `read` moves when `var` grows by one; None if it is not constant."""
     steps = set()
     generator = random.Random(0)
-    symbols = [v for size in shape_of(read.tensor) if isinstance(size, Expr) for v in variables(size)]
+    symbols = [
+        v for size in shape_of(read.tensor) if isinstance(size, Expr) for v in variables(size)
+    ]
     names = [v for v in variables(read.index) if v is not read.tensor]
     for _ in range(4):
-        point: dict[Var, int] = {name: generator.randrange(1, 40) for name in names}
+        point: dict[Expr, int | float | bool] = {name: generator.randrange(1, 40) for name in names}
         point |= dict.fromkeys(symbols, ASSUMED)
         try:
             steps.add(offset(read, point | {var: point.get(var, 1) + 1}) - offset(read, point))
@@ -35,7 +37,7 @@ def stride(read: Get, var: Var) -> int | None:
     return steps.pop() if len(steps) == 1 else None
 
 
-def offset(read: Get, point: dict[Var, int]) -> int:
+def offset(read: Get, point: dict[Expr, int | float | bool]) -> int:
     """The flat row-major offset of `read` at a point."""
     total = 0
     for index, size in zip(read.index, shape_of(read.tensor), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Expr, Load, Minimum, Value, Var, combine, constant, convert, wrap
+from hidet.ir.expr import Expr, Load, Minimum, Value, Var, combine, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
 from hidet.ir.walk import substitute
@@ -30,7 +30,7 @@ from hidet.schedules.automatic.emit import (
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
 from hidet.target import Target
-from hidet.types import Scope, Size, TensorType, i32
+from hidet.types import Scope, TensorType, i32
 
 PARALLEL_WORK = 1 << 14
 """Elements below which starting the team costs more than it saves."""
@@ -118,8 +118,8 @@ def row_reduce(
     """One reduction of a row; in vector lanes where it walks along consecutive elements."""
     value = substitute(replaced(reduce.value, known), index)
     last = constant_size(reduce.extents[-1])
-    vector = isinstance(reduce, Reduce) and last is not None and last >= LANES
-    if vector and contiguous(reduce.value, reduce.vars[-1]):
+    long = last is not None and last >= LANES
+    if isinstance(reduce, Reduce) and long and contiguous(reduce.value, reduce.vars[-1]):
         return lane_reduce(reduce, value, suffix)
     accumulator = Accumulator(reduce, suffix)
     names = [Var(var.name, i32) for var in reduce.vars]
@@ -168,8 +168,9 @@ def tiled(stage: MapStage, reduces: list[AnyReduce]) -> bool:
 
 
 def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:
-    """Tiles of neighbouring outputs, one accumulator each, the reduction's loops outside of them."""
+    """Tiles of neighbouring outputs, an accumulator each; the reduction's loops run outside."""
     (reduce,) = reduces
+    assert isinstance(reduce, Reduce)
     count = stage.shape[-1]
     row, tile = Var("row", i32), Var("tile", i32)
     partial = Var("partial", TensorType(reduce.value.dtype, (TILE,), Scope.REGISTER))

@@ -62,7 +62,7 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
     inner = known_product([sizes[var] for var in inner_vars])
     if not inner_vars and rows >= 4096 and (deep < 16 or not along):
         return Shape(row_vars, inner_vars, 1, 128)
-    if max(deep, inner) <= 1024 and rows >= 1024 or deep <= 64:
+    if (max(deep, inner) <= 1024 and rows >= 1024) or deep <= 64:
         return Shape(row_vars, inner_vars, WARP, 4)
     width = 1024 if max(deep, inner) >= 16384 and rows < 512 else 256
     return Shape(row_vars, inner_vars, width, 1)
@@ -196,8 +196,7 @@ def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:
     ]
     warp = THREAD // WARP
     write = tuple(
-        Store(shared, (warp,), var)
-        for shared, var in zip(kept, accumulator.variables, strict=True)
+        Store(shared, (warp,), var) for shared, var in zip(kept, accumulator.variables, strict=True)
     )
     turn = Var("w", i32)
     merge = accumulator.merge([Load(shared, (turn,)) for shared in kept])

@@ -1,4 +1,4 @@
-"""What kernels of automatic schedules share: index arithmetic, accumulators, values in statements."""
+"""What automatic kernels share: index arithmetic, accumulators, values in statements."""
 
 from __future__ import annotations
 

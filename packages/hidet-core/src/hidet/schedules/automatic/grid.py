@@ -20,9 +20,7 @@ def guarded(index: Expr, count: Value, per_block: int, body: Body) -> Body:
     return (If(index < count, body),)
 
 
-def kernel(
-    name: str, params: tuple[Var, ...], body: Body, blocks: Value, threads: int
-) -> Kernel:
+def kernel(name: str, params: tuple[Var, ...], body: Body, blocks: Value, threads: int) -> Kernel:
     """A kernel of `blocks` blocks in one row."""
     one = constant(1, i32)
     launch = Launch((wrap(blocks), one, one), (constant(threads, i32), one, one))

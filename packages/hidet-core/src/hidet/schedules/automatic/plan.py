@@ -121,7 +121,9 @@ class Planner:
         """The tensor a materialised grid goes to: the output it is, or a new workspace."""
         if grid in self.outputs:
             return self.plan.outputs[self.outputs.index(grid)]
-        workspace = Var(grid.name or f"t{len(self.plan.workspaces)}", TensorType(grid.dtype, grid.shape))
+        workspace = Var(
+            grid.name or f"t{len(self.plan.workspaces)}", TensorType(grid.dtype, grid.shape)
+        )
         self.plan.workspaces.append(workspace)
         return workspace
 

@@ -1,0 +1,19 @@
+"""Names of generated functions: what they compute, and a hash that tells different ones apart."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+
+from hidet.ir.kernel import Kernel
+
+LONGEST = 48
+
+
+def unique(kernel: Kernel) -> Kernel:
+    """The kernel under a name that only kernels with the same text have."""
+    plain = replace(kernel, name="kernel", place=None)
+    digest = hashlib.sha256(str(plain).encode()).hexdigest()[:12]
+    label = re.sub(r"\W", "_", kernel.name)[:LONGEST]
+    return replace(kernel, name=f"{label}_{digest}")

@@ -1,0 +1,97 @@
+"""From a group of operators to scheduled, fused kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hidet.compute import Grid
+from hidet.fusion.compose import compose, operands
+from hidet.fusion.fuse import fuse
+from hidet.fusion.partition import Group
+from hidet.fusion.ports import ports
+from hidet.graph.operator import Op
+from hidet.graph.tensor import Tensor
+from hidet.ir.kernel import Module
+from hidet.schedules import automatic, candidates
+from hidet.target import Target
+
+
+@dataclass(frozen=True)
+class Implemented:
+    """A group with the module that computes it: parameters are its inputs, then its results."""
+
+    group: Group
+    module: Module
+    schedule: str
+
+
+def has_schedule(op: Op, target: Target) -> bool:
+    """Whether some schedule was written for this operator and fits it."""
+    return bool(candidates(op, target))
+
+
+def implement(group: Group, target: Target) -> list[Implemented]:
+    """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
+    if group.anchor is None:
+        return [Implemented(group, composed(group, target), "automatic")]
+    op = group.anchor.op
+    best = candidates(op, target)[0]
+    module = best.schedule.apply(op, target, best.point).module
+    if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
+        return [Implemented(group, module, best.schedule.name)]
+    if not reachable(group, module):
+        return [part for each in split(group) for part in implement(each, target)]
+    return [Implemented(group, fuse(group, module), best.schedule.name)]
+
+
+def composed(group: Group, target: Target) -> Module:
+    """The automatic schedule of the group's operators as one definition."""
+    inputs = operands(group.inputs)
+    known: dict[Tensor, Grid] = dict(inputs)
+    grids = compose(group.nodes, known)
+    outputs = [grids[each] for each in group.results]
+    return automatic(group.name, list(inputs.values()), outputs, target)
+
+
+def reachable(group: Group, module: Module) -> bool:
+    """Whether the operands that the group computes, and its result, go through hooks."""
+    assert group.anchor is not None
+    hooks = ports(module)
+    given = set(group.inputs)
+    needed = [
+        var
+        for tensor, var in zip(group.anchor.inputs, module.params, strict=False)
+        if tensor not in given
+    ]
+    if group.last is not group.anchor:
+        needed.append(module.params[-1])
+    return all(var in hooks for var in needed)
+
+
+def split(group: Group) -> list[Group]:
+    """The prologues, the anchor and the epilogue of a group as groups of their own."""
+    assert group.anchor is not None
+    place = group.nodes.index(group.anchor)
+    before, after = group.nodes[:place], group.nodes[place + 1 :]
+    parts = []
+    for tensor in dict.fromkeys(group.anchor.inputs):
+        chain = leading_to(tensor, before)
+        if chain:
+            parts.append(Group(chain))
+    parts.append(Group([group.anchor], group.anchor))
+    if after:
+        parts.append(Group(after))
+    for part in parts:
+        part.reason = f"the schedule of {group.anchor.op.name} has no hook for it"
+    return parts
+
+
+def leading_to(tensor: Tensor, nodes: list) -> list:  # type: ignore[type-arg]
+    """Those of `nodes` that `tensor` needs, in order."""
+    needed = {tensor}
+    chain = []
+    for node in reversed(nodes):
+        if needed & set(node.outputs):
+            needed |= set(node.inputs)
+            chain.append(node)
+    return chain[::-1]

@@ -1,0 +1,52 @@
+"""Sizes as data: expressions over symbols in the form that launch plans hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hidet.errors import InternalError
+from hidet.ir.expr import (
+    Add,
+    Cast,
+    Const,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Maximum,
+    Minimum,
+    Mul,
+    Sub,
+    TruncDiv,
+    TruncMod,
+    Var,
+)
+from hidet.types import Size
+
+SPELLED = {
+    Add: "+",
+    Sub: "-",
+    Mul: "*",
+    FloorDiv: "//",
+    FloorMod: "%",
+    TruncDiv: "//",  # sizes are never negative
+    TruncMod: "%",
+    Minimum: "min",
+    Maximum: "max",
+}
+
+
+def plan_size(size: Size) -> Any:
+    """The size as a number, a symbol's name, or `[operator, left, right]`."""
+    match size:
+        case int():
+            return size
+        case Const(value):
+            return int(value)
+        case Var(name):
+            return name
+        case Cast(value):
+            return plan_size(value)
+        case Expr() if type(size) in SPELLED:
+            left, right = size.children()
+            return [SPELLED[type(size)], plan_size(left), plan_size(right)]  # type: ignore[arg-type]
+    raise InternalError(f"`{size}` cannot be a size of a launch plan")

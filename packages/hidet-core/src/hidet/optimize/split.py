@@ -1,0 +1,61 @@
+"""What depends on constants alone is computed once, before the first call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hidet.graph.flow import FlowGraph
+from hidet.graph.foreign import Foreign
+from hidet.graph.tensor import Node, Tensor
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A graph in two: `prepare` turns constants into others, `main` reads those.
+
+    The outputs of `prepare` are, in order, the last inputs of `main`.
+    """
+
+    prepare: FlowGraph | None
+    main: FlowGraph
+    derived: tuple[Tensor, ...] = ()
+
+
+def split(graph: FlowGraph) -> Parts:
+    """The graph with what can be folded in a part of its own; nothing is computed here."""
+    folded = foldable(graph)
+    kept = [node for node in graph.nodes if node not in folded]
+    read = [each for node in kept for each in node.inputs] + list(graph.outputs)
+    wanted = tuple(dict.fromkeys(each for each in read if made_by(each, folded)))
+    if not wanted:
+        return Parts(None, graph)
+    prepare = FlowGraph((), wanted, "prepare")
+    return Parts(prepare, FlowGraph((*graph.inputs, *wanted), graph.outputs, graph.name), wanted)
+
+
+def foldable(graph: FlowGraph) -> set[Node]:
+    """The nodes that read constants, or what comes of constants, and nothing else.
+
+    A node without operands is folded only together with what reads it.
+    """
+    given = set(graph.inputs)
+    found: set[Node] = set()
+    for node in graph.nodes:
+        known = all(
+            each not in given and (each.storage is not None or made_by(each, found))
+            for each in node.inputs
+        )
+        if known and not isinstance(node.op, Foreign):
+            found.add(node)
+    users = graph.users()
+    outputs = set(graph.outputs)
+    for node in [each for each in found if not each.inputs]:
+        readers = [reader for each in node.outputs for reader in users.get(each, [])]
+        if outputs & set(node.outputs) or not all(reader in found for reader in readers):
+            found.discard(node)
+    return found
+
+
+def made_by(tensor: Tensor, nodes: set[Node]) -> bool:
+    """Whether one of `nodes` makes the tensor."""
+    return tensor.storage is None and tensor.trace is not None and tensor.trace[0] in nodes

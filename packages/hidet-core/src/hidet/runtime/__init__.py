@@ -1,0 +1,19 @@
+"""Runs archives: plans, binaries and weights. Knows bytes and launches, never IR."""
+
+from hidet.runtime.archive import Archive
+from hidet.runtime.executor import Executor
+from hidet.runtime.memory import Allocator, View
+from hidet.runtime.plan import Buffer, Host, Launch, Plan, Pointer, Scalar
+
+__all__ = [
+    "Allocator",
+    "Archive",
+    "Buffer",
+    "Executor",
+    "Host",
+    "Launch",
+    "Plan",
+    "Pointer",
+    "Scalar",
+    "View",
+]

@@ -1,0 +1,81 @@
+"""One piece of memory for all workspaces of a plan.
+
+Steps may run in parallel where nothing connects them, so liveness along a line is not enough: two
+buffers may share memory only if, in the graph of dependencies, every step that uses one comes
+before every step that uses the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+ALIGNMENT = 256
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Where each buffer lies, in bytes from the start, and how large the whole is."""
+
+    offsets: dict[int, int]
+    nbytes: int
+
+
+def place(
+    sizes: Mapping[int, int], users: Mapping[int, Sequence[int]], waits: Sequence[set[int]]
+) -> Arena:
+    """Offsets for buffers of `sizes` bytes.
+
+    `users` lists the steps that touch each buffer, `waits` the steps that each step waits for.
+    The largest buffers are placed first, each at the lowest offset free of those it must not meet.
+    """
+    before = ancestors(waits)
+    offsets: dict[int, int] = {}
+    for buffer in sorted(sizes, key=lambda each: (-sizes[each], each)):
+        taken = sorted(
+            (offsets[other], offsets[other] + rounded(sizes[other]))
+            for other in offsets
+            if not apart(users.get(buffer, ()), users.get(other, ()), before)
+        )
+        offsets[buffer] = first_gap(taken, rounded(sizes[buffer]))
+    total = max((offsets[each] + rounded(sizes[each]) for each in offsets), default=0)
+    return Arena(offsets, total)
+
+
+def rounded(nbytes: int) -> int:
+    """A size rounded up so that the next buffer is aligned."""
+    return -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+
+
+def first_gap(taken: Sequence[tuple[int, int]], nbytes: int) -> int:
+    """The lowest offset with room for `nbytes` between taken stretches, sorted by their start."""
+    offset = 0
+    for start, end in taken:
+        if start - offset >= nbytes:
+            return offset
+        offset = max(offset, end)
+    return offset
+
+
+def apart(first: Sequence[int], second: Sequence[int], before: Sequence[int]) -> bool:
+    """Whether all users of one buffer are done before any user of the other starts."""
+    return all_before(first, second, before) or all_before(second, first, before)
+
+
+def all_before(early: Sequence[int], late: Sequence[int], before: Sequence[int]) -> bool:
+    """Whether each step of `early` is an ancestor of each step of `late`."""
+    needed = 0
+    for step in early:
+        needed |= 1 << step
+    return all(before[step] & needed == needed for step in late)
+
+
+def ancestors(waits: Sequence[set[int]]) -> list[int]:
+    """For each step all the steps that come before it, as a bit set."""
+    found: list[int] = []
+    for needs in waits:
+        bits = 0
+        for each in needs:
+            bits |= found[each] | 1 << each
+        found.append(bits)
+    return found

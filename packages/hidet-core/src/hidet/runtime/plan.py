@@ -1,0 +1,238 @@
+"""The launch plan of a compiled graph: plain data, JSON both ways, every field checked on reading.
+
+Buffers are numbered; steps run in order, or in parallel where no buffer connects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from hidet.errors import BadArchive
+from hidet.runtime.sizes import Size, checked_size
+from hidet.types import dtype
+
+Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory that steps read and write. `derived` buffers are outputs of the prepare plan."""
+
+    name: str
+    role: Role
+    dtype: str
+    shape: tuple[Size, ...]
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of one element."""
+        return int(np.dtype(dtype(self.dtype).numpy).itemsize)
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """An argument: the address of a buffer."""
+
+    buffer: int
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An argument: a size as a number of an integer type."""
+
+    dtype: str
+    value: Size
+
+
+Argument: TypeAlias = Pointer | Scalar
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Run function `function` of binary `binary`; `reads` and `writes` are buffers."""
+
+    binary: str
+    function: str
+    args: tuple[Argument, ...]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    grid: tuple[Size, Size, Size] = (1, 1, 1)
+    block: tuple[int, int, int] = (1, 1, 1)
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Host:
+    """Let the framework run region `key` on some buffers into others."""
+
+    key: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+
+
+Step: TypeAlias = Launch | Host
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a call does. `symbols` maps a size's name to the input and axis it is read from."""
+
+    target: str
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON-able data."""
+        data = asdict(self)
+        for made, step in zip(data["steps"], self.steps, strict=True):
+            made["kind"] = type(step).__name__
+        return data
+
+    @staticmethod
+    def from_json(data: Any) -> Plan:
+        """The plan that `data` describes; BadArchive names what is wrong with it."""
+        return Reader(data).plan()
+
+    def of_role(self, role: Role) -> list[int]:
+        """The numbers of the buffers of a role."""
+        return [number for number, buffer in enumerate(self.buffers) if buffer.role == role]
+
+
+def dependencies(steps: tuple[Step, ...]) -> list[set[int]]:
+    """For each step the earlier ones it has to wait for: it reads what they write, or writes what
+    they read or write."""
+    found: list[set[int]] = []
+    writer: dict[int, int] = {}
+    readers: dict[int, set[int]] = {}
+    for number, step in enumerate(steps):
+        needs = {writer[each] for each in (*step.reads, *step.writes) if each in writer}
+        needs |= {reader for each in step.writes for reader in readers.get(each, ())}
+        found.append(needs - {number})
+        for each in step.writes:
+            writer[each], readers[each] = number, set()
+        for each in step.reads:
+            readers.setdefault(each, set()).add(number)
+    return found
+
+
+class Reader:
+    """Checks a plan's data field by field."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = self.mapping(data, "the plan")
+        self.symbols: dict[str, tuple[int, int]] = {}
+        self.count = 0
+
+    def plan(self) -> Plan:
+        """The plan."""
+        buffers = self.items("buffers")
+        self.count = len(buffers)
+        inputs = self.numbers(self.data.get("inputs"), "inputs")
+        for name, spot in self.mapping(self.data.get("symbols", {}), "symbols").items():
+            given, axis = self.whole(spot, "symbols", len_=2)
+            if not 0 <= given < len(inputs) or not 0 <= axis < 64:
+                raise BadArchive(f"symbol {name!r} is read from input {given}, axis {axis}")
+            self.symbols[str(name)] = (given, axis)
+        made = tuple(self.buffer(each, f"buffer {i}") for i, each in enumerate(buffers))
+        for name, (given, axis) in self.symbols.items():
+            if axis >= len(made[inputs[given]].shape):
+                raise BadArchive(f"symbol {name!r} is read from an axis that is not there")
+        steps = tuple(self.step(each, f"step {i}") for i, each in enumerate(self.items("steps")))
+        outputs = self.numbers(self.data.get("outputs"), "outputs")
+        target = self.text(self.data.get("target"), "target")
+        return Plan(target, made, steps, inputs, outputs, self.symbols)
+
+    def buffer(self, data: Any, where: str) -> Buffer:
+        """One buffer."""
+        fields = self.mapping(data, where)
+        role = fields.get("role")
+        if role not in get_args(Role):
+            raise BadArchive(f"{where} has role {role!r}")
+        try:
+            kind = dtype(self.text(fields.get("dtype"), where)).name
+        except ValueError as error:
+            raise BadArchive(f"{where}: {error}") from None
+        shape = tuple(
+            checked_size(each, self.symbols, where)
+            for each in self.sequence(fields, "shape", where)
+        )
+        if any(isinstance(each, int) and each < 0 for each in shape):
+            raise BadArchive(f"{where} has a negative size")
+        return Buffer(self.text(fields.get("name"), where), role, kind, shape)
+
+    def step(self, data: Any, where: str) -> Step:
+        """One step."""
+        fields = self.mapping(data, where)
+        reads = self.numbers(fields.get("reads"), where)
+        writes = self.numbers(fields.get("writes"), where)
+        if fields.get("kind") == "Host":
+            return Host(self.text(fields.get("key"), where), reads, writes)
+        if fields.get("kind") != "Launch":
+            raise BadArchive(f"{where} is of kind {fields.get('kind')!r}")
+        size: Callable[[Any], Size] = lambda each: checked_size(each, self.symbols, where)  # noqa: E731
+        grid = tuple(size(each) for each in self.sequence(fields, "grid", where, 3))
+        block = self.whole(fields.get("block"), where, len_=3)
+        (shared,) = self.whole([fields.get("shared_bytes")], where, len_=1)
+        if not all(1 <= each <= 1024 for each in block) or not 0 <= shared <= 1 << 20:
+            raise BadArchive(f"{where} launches blocks of {block} with {shared} bytes")
+        args = tuple(self.argument(each, where) for each in self.sequence(fields, "args", where))
+        binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
+        return Launch(binary, function, args, reads, writes, grid, block, shared)  # type: ignore[arg-type]
+
+    def argument(self, data: Any, where: str) -> Argument:
+        """One argument of a launch."""
+        fields = self.mapping(data, where)
+        if "buffer" in fields:
+            return Pointer(self.numbers([fields["buffer"]], where)[0])
+        kind = self.text(fields.get("dtype"), where)
+        if kind not in ("int32", "int64"):
+            raise BadArchive(f"{where} takes a size as {kind!r}")
+        return Scalar(kind, checked_size(fields.get("value"), self.symbols, where))
+
+    def items(self, name: str) -> list[Any]:
+        """A list at the top of the plan."""
+        return self.sequence(self.data, name, "the plan")
+
+    def sequence(
+        self, fields: dict[str, Any], name: str, where: str, len_: int | None = None
+    ) -> list[Any]:
+        """A list in a field."""
+        found = fields.get(name)
+        if not isinstance(found, list | tuple) or len(found) > 1 << 20:
+            raise BadArchive(f"{where} has no list of {name}")
+        if len_ is not None and len(found) != len_:
+            raise BadArchive(f"{where} has {len(found)} {name}, not {len_}")
+        return list(found)
+
+    def numbers(self, data: Any, where: str) -> tuple[int, ...]:
+        """Numbers of buffers."""
+        found = self.whole(data, where)
+        if not all(0 <= each < self.count for each in found):
+            raise BadArchive(f"{where} names a buffer that is not there: {found}")
+        return found
+
+    def whole(self, data: Any, where: str, len_: int | None = None) -> tuple[int, ...]:
+        """Whole numbers."""
+        good = isinstance(data, list | tuple) and all(type(each) is int for each in data)
+        if not good or (len_ is not None and len(data) != len_):
+            raise BadArchive(f"{where} has {str(data)[:80]} where whole numbers belong")
+        return tuple(data)
+
+    def text(self, data: Any, where: str) -> str:
+        """A text."""
+        if not isinstance(data, str) or len(data) > 4096:
+            raise BadArchive(f"{where} has {str(data)[:80]} where a text belongs")
+        return data
+
+    def mapping(self, data: Any, where: str) -> dict[str, Any]:
+        """A mapping."""
+        if not isinstance(data, dict):
+            raise BadArchive(f"{where} is no mapping")
+        return data

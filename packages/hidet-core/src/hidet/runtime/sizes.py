@@ -1,0 +1,43 @@
+"""Sizes of launch plans: numbers, symbols, and arithmetic on them, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from hidet.errors import BadArchive
+
+Size: TypeAlias = "int | str | list[Any]"
+"""A number, the name of a symbol, or `[operator, left, right]`."""
+
+OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+}
+
+
+def evaluate(size: Size, symbols: Mapping[str, int]) -> int:
+    """The number that a size is, given its symbols."""
+    if isinstance(size, int):
+        return size
+    if isinstance(size, str):
+        return symbols[size]
+    operator, left, right = size
+    return OPERATORS[operator](evaluate(left, symbols), evaluate(right, symbols))
+
+
+def checked_size(data: Any, symbols: Mapping[str, Any], where: str, depth: int = 0) -> Size:
+    """`data` if it is a size over these symbols; BadArchive says where it is not."""
+    if isinstance(data, int) and not isinstance(data, bool) and abs(data) < 2**63:
+        return data
+    if isinstance(data, str) and data in symbols:
+        return data
+    if isinstance(data, list) and len(data) == 3 and data[0] in OPERATORS and depth < 64:
+        left, right = (checked_size(each, symbols, where, depth + 1) for each in data[1:])
+        return [data[0], left, right]
+    raise BadArchive(f"{where} is no size: {str(data)[:80]}")

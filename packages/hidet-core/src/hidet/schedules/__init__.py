@@ -1,0 +1,24 @@
+"""How operators are computed: schedules written for them, and the automatic one for the rest."""
+
+from hidet.schedules.automatic import automatic
+from hidet.schedules.base import (
+    SCHEDULES,
+    Candidate,
+    Schedule,
+    Scheduled,
+    candidates,
+    schedule_for,
+)
+from hidet.schedules.space import choice, points
+
+__all__ = [
+    "SCHEDULES",
+    "Candidate",
+    "Schedule",
+    "Scheduled",
+    "automatic",
+    "candidates",
+    "choice",
+    "points",
+    "schedule_for",
+]

@@ -1,0 +1,105 @@
+"""The machine's C++ compiler: one translation unit to one shared object."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from hidet.errors import CompilerError, MissingCompiler
+from hidet.target import Target
+
+COMMON = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-w")
+ISA_FLAGS = {
+    "generic": (),
+    "avx2": ("-mavx2", "-mfma", "-mf16c"),
+    "avx512": (
+        "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx2", "-mfma", "-mf16c",
+        "-mprefer-vector-width=512",
+    ),
+}  # fmt: skip
+
+
+def flags_for(target: Target) -> tuple[str, ...]:
+    """The instruction sets that generated code may use."""
+    return ISA_FLAGS[target.isa]
+
+
+def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
+    """The shared object of a C++ source; its functions have C linkage.
+
+    Raises MissingCompiler where there is no compiler and CompilerError, with what it printed,
+    where it rejects the source. Nothing is left behind, also not after Ctrl-C.
+    """
+    with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
+        source_file, binary = Path(folder, "unit.cpp"), Path(folder, "unit.so")
+        source_file.write_text(source)
+        command = [*compiler(), *COMMON, *flags, str(source_file), "-o", str(binary)]
+        code, printed = run(command)
+        if code != 0:
+            raise CompilerError(
+                f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
+                help="this is a defect of hidet, or a compiler older than GCC 9; please report it",
+            )
+        return binary.read_bytes()
+
+
+def run(command: list[str]) -> tuple[int, str]:
+    """Run a compiler in a process group of its own; end it if we are interrupted."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        printed, _ = process.communicate()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return process.returncode, printed
+
+
+def compiler() -> tuple[str, ...]:
+    """The compiler's command: `CXX` if it is set, else the first of c++, g++, clang++."""
+    given = shlex.split(os.environ.get("CXX", ""))
+    for name in [given[0]] if given else ["c++", "g++", "clang++"]:
+        found = shutil.which(name)
+        if found:
+            return found, *given[1:]
+    raise MissingCompiler(
+        f"there is no C++ compiler {given[0]!r}" if given else "there is no C++ compiler",
+        help="install one (apt-get install g++) or set CXX to its path",
+    )
+
+
+def cpp_version() -> str:
+    """Which compiler would be used, and its version."""
+    return version_of(compiler())
+
+
+@lru_cache(maxsize=8)
+def version_of(command: tuple[str, ...]) -> str:
+    """The first line of a compiler's `--version`, with its target machine."""
+    code, printed = run([*command, "--version"])
+    if code != 0 or not printed.strip():
+        raise MissingCompiler(f"{command[0]} does not say its version: {printed[:200]}")
+    return f"{' '.join(command)}: {printed.splitlines()[0]}"
+
+
+@lru_cache(maxsize=1)
+def probe_isa() -> str:
+    """The widest instruction set of this machine that we generate code for."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return "generic"
+    flags = next(
+        (set(line.split()) for line in text.splitlines() if line.startswith("flags")), set()
+    )
+    if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "fma", "f16c"} <= flags:
+        return "avx512"
+    return "avx2" if {"avx2", "fma", "f16c"} <= flags else "generic"
