@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from hidet.errors import BadArgument, CudaError, NoDevice
@@ -30,6 +31,17 @@ def index_of(device: str) -> int:
 def canonical(device: str) -> str:
     """A device's one spelling: "cpu", "cuda:0" (for "cuda" too), "cuda:1", ..."""
     return device if device == "cpu" else f"cuda:{index_of(device)}"
+
+
+@lru_cache(maxsize=1)
+def host_flags() -> frozenset[str]:
+    """The instruction sets of this machine's CPU, as Linux names them; empty where unknown."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    lines = (line.split() for line in text.splitlines())
+    return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
 
 
 @lru_cache(maxsize=64)

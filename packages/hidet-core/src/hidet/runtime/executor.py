@@ -12,7 +12,7 @@ from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import BoundPlan, bind
 from hidet.runtime.cuda_program import CudaProgram
-from hidet.runtime.device import canonical, cuda_capability
+from hidet.runtime.device import canonical, cuda_capability, host_flags
 from hidet.runtime.driver import call
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
@@ -25,6 +25,12 @@ from hidet.target import Target
 
 SHAPES_KEPT = 64
 NOTHING = nullcontext()
+NEEDED: dict[str, frozenset[str]] = {
+    "generic": frozenset(),
+    "avx2": frozenset({"avx2", "fma"}),
+    "avx512": frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}),
+}
+"""The flags of a CPU that runs code for an instruction set."""
 Program = HostProgram | CudaProgram
 
 
@@ -215,6 +221,12 @@ def check_target(plan: Plan, device: str) -> None:
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")
+        missing = sorted(NEEDED[target.isa] - host_flags()) if host_flags() else []
+        if missing:
+            raise BadArchive(
+                f"the archive was compiled for {plan.target}; this CPU has no {missing[0]}",
+                help="compile it for cpu or cpu+avx2",
+            )
         return
     if device == "cpu":
         raise BadArchive(f"the archive was compiled for {plan.target}, not for the CPU")
