@@ -214,8 +214,10 @@ class Indexed(Op):
     def places(self, axes: tuple[int, ...], seed: int) -> list[Any]:
         """Test positions, some of them counted from the end."""
         return [
-            positions(each.shape, self.x.shape[axis], each, seed + axis)
-            - (axis % 2) * numbers(self.x.shape)[axis]
+            np.asarray(
+                positions(each.shape, self.x.shape[axis], each, seed + axis)
+                - (axis % 2) * numbers(self.x.shape)[axis]
+            )
             for axis, each in zip(axes, self.indices, strict=True)
         ]
 
