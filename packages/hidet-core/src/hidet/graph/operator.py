@@ -204,4 +204,4 @@ def example(
     if of.is_float:
         return np.asarray(random.uniform(*within, shape), of.numpy)
     low = 0 if of.limits[0] == 0 else -9
-    return np.asarray(random.integers(low, 10, shape), of.numpy)
+    return np.asarray(random.integers(low, 10, shape)).astype(of.numpy)

@@ -26,6 +26,7 @@ from hidet.ops.activation import (
 )
 from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
 from hidet.ops.attention import attention
+from hidet.ops.attention_weights import attention_weights
 from hidet.ops.binary import (
     add,
     atan2,
@@ -139,6 +140,7 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "attention_weights",
     "avg_pool",
     "batch_norm",
     "bitwise_and",

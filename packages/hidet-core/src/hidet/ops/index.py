@@ -113,7 +113,7 @@ def require_integers(name: str, index: TensorType) -> None:
 def positions(shape: tuple[Any, ...], limit: Any, of: TensorType, seed: int) -> Any:
     """Test positions below `limit`."""
     random = np.random.default_rng(seed + 1)
-    return np.asarray(random.integers(0, max(int(limit), 1), shape), of.dtype.numpy)
+    return np.asarray(random.integers(0, max(int(limit), 1), shape)).astype(of.dtype.numpy)
 
 
 @operator("gather")

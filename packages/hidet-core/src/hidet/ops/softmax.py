@@ -78,5 +78,5 @@ class LogSoftmax(AlongAxis):
         return (shifted - log(exp(shifted).sum(self.axes()))).cast(x.dtype)
 
     def reference(self, x: Any) -> Any:
-        below = x - x.max(self.axes(), keepdims=True)
-        return below - np.log(np.exp(below).sum(self.axes(), keepdims=True))
+        shifted = x - x.max(self.axes(), keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(self.axes(), keepdims=True))
