@@ -55,7 +55,7 @@ from hidet.ops.binary import (
 )
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
-from hidet.ops.conv import checked, conv, conv1d, conv2d, conv3d
+from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.create import arange, full, iota, ones, scalar, zeros
 from hidet.ops.cumulative import cumprod, cumsum
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -150,7 +150,6 @@ __all__ = [
     "cast",
     "ceil",
     "celu",
-    "checked",
     "chunk",
     "clamp",
     "concat",

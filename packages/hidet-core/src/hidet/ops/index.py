@@ -216,7 +216,8 @@ class Indexed(Op):
         return [
             np.asarray(
                 positions(each.shape, self.x.shape[axis], each, seed + axis)
-                - (axis % 2) * numbers(self.x.shape)[axis]
+                - (axis % 2) * numbers(self.x.shape)[axis],
+                each.dtype.numpy,
             )
             for axis, each in zip(axes, self.indices, strict=True)
         ]

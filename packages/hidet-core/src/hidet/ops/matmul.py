@@ -34,9 +34,7 @@ def matmul(
         raise ShapeMismatch("matmul takes no 0-d tensors", help="use multiply")
     left = unsqueeze(a, 1 if transpose_a else 0) if a.ndim == 1 else a
     right = unsqueeze(b, 0 if transpose_b else 1) if b.ndim == 1 else b
-    c = apply(
-        Matmul, left, right, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype
-    )
+    c = apply(Matmul, left, right, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype)
     rows = () if a.ndim == 1 else c.shape[-2:-1]
     columns = () if b.ndim == 1 else c.shape[-1:]
     return reshape(c, (*c.shape[:-2], *rows, *columns))
