@@ -1,0 +1,410 @@
+"""Pooling: windows of the spatial axes combined, channels second."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce, select
+from hidet.compute.functions import both
+from hidet.compute.sizes import Shape, product, tidy
+from hidet.errors import BadArgument, ShapeMismatch
+from hidet.graph import Op, Tensor, apply, apply_all, family, operator
+from hidet.ir.expr import Expr, wrap
+from hidet.ops.conv import Pairs, each_axis, padded, sides, windows
+from hidet.ops.shape import ravel, unravel
+from hidet.types import Size, TensorType, f16, f32, f64, i64
+
+Each = int | Sequence[int]
+
+
+def max_pool(
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0, dilation: Each = 1,
+    ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """The largest element of each window of x[n, c, ...]; NaN if there is one."""
+    return apply(MaxPool, x, **pooling(x, window, stride, padding, ceil_mode),
+                 dilation=each_axis(dilation, x.ndim - 2))  # fmt: skip
+
+
+def max_pool_with_indices(
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0, dilation: Each = 1,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """`max_pool`, and where each largest element is in its flattened plane (int64)."""
+    options = pooling(x, window, stride, padding, ceil_mode)
+    values, where = apply_all(
+        MaxPoolIndices, x, **options, dilation=each_axis(dilation, x.ndim - 2)
+    )
+    return values, where
+
+
+def avg_pool(
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None,
+) -> Tensor:  # fmt: skip
+    """The mean of each window of x[n, c, ...]; the padding's zeros count unless told not to.
+
+    `divisor` replaces the number of elements.
+    """
+    return apply(AvgPool, x, **pooling(x, window, stride, padding, ceil_mode),
+                 count_include_pad=count_include_pad, divisor=divisor)  # fmt: skip
+
+
+def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
+    """The means of as many almost equal pieces of the trailing axes as `size` says."""
+    return apply(AdaptiveAvgPool, x, size=tuple(size))
+
+
+def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> Tensor:
+    """The largest elements of as many almost equal pieces of the trailing axes as `size` says."""
+    return apply(AdaptiveMaxPool, x, size=tuple(size))
+
+
+def pooling(
+    x: Tensor, window: Each, stride: Each | None, padding: Each, ceil_mode: bool
+) -> dict[str, Any]:
+    """The attributes that pooling operators share."""
+    rank = x.ndim - 2
+    shape = each_axis(window, rank)
+    return {
+        "window": shape,
+        "stride": shape if stride is None else each_axis(stride, rank),
+        "padding": sides(padding, rank),
+        "ceil_mode": ceil_mode,
+    }
+
+
+@family
+class Pool(Op):
+    """Windows of the spatial axes, combined."""
+
+    x: TensorType
+    window: tuple[int, ...]
+    stride: tuple[int, ...]
+    padding: Pairs
+    ceil_mode: bool
+
+    def spread(self) -> tuple[int, ...]:
+        """How far a window's elements are apart, for each axis."""
+        return (1,) * len(self.window)
+
+    def infer(self) -> Any:
+        if self.x.ndim != len(self.window) + 2:
+            raise ShapeMismatch(f"a {len(self.window)}-d window on {self.x.ndim} dimensions")
+        for sizes, window in zip(self.padding, self.window, strict=True):
+            if max(sizes) * 2 > window:
+                raise BadArgument(f"padding {max(sizes)} is more than half of the window {window}")
+        return self.x.dtype[*self.x.shape[:2], *self.spatial()]
+
+    def spatial(self) -> Shape:
+        """The spatial sizes of the result."""
+        return tuple(map(self.count, range(len(self.window))))
+
+    def count(self, axis: int) -> Size:
+        """How many windows an axis has."""
+        size, stride, padding = self.x.shape[axis + 2], self.stride[axis], self.padding[axis]
+        window, apart = self.window[axis], self.spread()[axis]
+        if not self.ceil_mode:
+            return windows(size, window, stride, padding, apart)
+        count = windows(size, window, stride, (padding[0], padding[1] + stride - 1), apart)
+        # A window must start within the input or the padding before it.
+        limit = (size + padding[0] + stride - 1) // stride
+        if isinstance(count, int) and isinstance(limit, int):
+            return min(count, limit)
+        return tidy(minimum(wrap(count), limit))
+
+    def reach(self) -> Pairs:
+        """The padding that windows may touch: with ceil_mode also beyond the end."""
+        return tuple((before, after or int(self.ceil_mode)) for before, after in self.padding)
+
+    def positions(self, where: Sequence[Expr], inner: Sequence[Expr]) -> list[Expr]:
+        """Where in x a window's element is."""
+        return [
+            i * self.stride[axis] + w * self.spread()[axis] - self.padding[axis][0]
+            for axis, (i, w) in enumerate(zip(where, inner, strict=True))
+        ]
+
+    def pieces(self, x: Any, fill: float) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """For the reference: each result index with the window's elements, padding as `fill`."""
+        room = [
+            (before, (out - 1) * s + (w - 1) * d + 1)
+            for (before, _), out, s, w, d in zip(
+                self.padding, self.infer_shape()[2:], self.stride, self.window, self.spread(),
+                strict=True,
+            )
+        ]  # fmt: skip
+        after = [max(0, n - b - size) for (b, n), size in zip(room, x.shape[2:], strict=True)]
+        widths = [(b, a) for (b, _), a in zip(room, after, strict=True)]
+        wide = np.pad(x, ((0, 0), (0, 0), *widths), constant_values=fill)
+        for index in np.ndindex(*self.infer_shape()[2:]):
+            cut = tuple(
+                slice(i * s, i * s + (w - 1) * d + 1, d)
+                for i, s, w, d in zip(index, self.stride, self.window, self.spread(), strict=True)
+            )
+            yield index, wide[(..., *cut)].reshape(*x.shape[:2], -1)
+
+    def infer_shape(self) -> tuple[int, ...]:
+        """The shape of the (first) result, all sizes known."""
+        return tuple(int(size) for size in self.results()[0].shape)  # type: ignore[arg-type]
+
+
+@operator("max_pool")
+class MaxPool(Pool):
+    """The largest element of each window."""
+
+    dilation: tuple[int, ...]
+
+    def spread(self) -> tuple[int, ...]:
+        return self.dilation
+
+    def define(self, x: Grid) -> Grid:
+        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
+
+        def element(n: Expr, c: Expr, *where: Expr) -> Expr:
+            return reduce(
+                self.window,
+                lambda *w: padded(x, (n, c), self.positions(where, w), self.reach(), low),
+                "max",
+            )
+
+        return grid(self.infer().shape, element)
+
+    def reference(self, x: Any) -> Any:
+        out = np.empty(self.infer_shape(), x.dtype)
+        low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        for index, piece in self.pieces(x, low):
+            out[(..., *index)] = piece.max(-1)
+        return out
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        two, one = ((1, 1), (1, 1)), (1, 1)
+        yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), two, False, one)
+        yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), ((0, 0), (0, 0)), True, one)
+        yield cls(f32[1, 2, 7, 8], (3, 2), (1, 3), ((1, 1), (0, 0)), True, (2, 1))
+        yield cls(f64[2, 3, 11], (4,), (3,), ((1, 1),), False, (1,))
+        yield cls(i64[1, 1, 5, 5], (2, 2), (1, 1), ((0, 0), (0, 0)), False, one)
+
+
+@operator("max_pool_indices")
+class MaxPoolIndices(Pool):
+    """The largest element of each window, and where in its plane it is."""
+
+    dilation: tuple[int, ...]
+
+    def spread(self) -> tuple[int, ...]:
+        return self.dilation
+
+    def infer(self) -> tuple[TensorType, TensorType]:
+        values: TensorType = super().infer()
+        return values, i64[values.shape]
+
+    def define(self, x: Grid) -> tuple[Grid, Grid]:
+        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
+
+        def taken(n: Expr, c: Expr, where: Sequence[Expr]) -> Any:
+            return lambda *w: padded(x, (n, c), self.positions(where, w), self.reach(), low)
+
+        def position(n: Expr, c: Expr, *where: Expr) -> Expr:
+            first = arg_reduce(self.window, taken(n, c, where), "max")
+            inner = unravel(first, self.window)
+            return ravel(self.positions(where, inner), x.shape[2:]).cast(i64)
+
+        shape = self.infer()[0].shape
+        values = grid(shape, lambda n, c, *where: reduce(self.window, taken(n, c, where), "max"))
+        return values, grid(shape, position)
+
+    def reference(self, x: Any) -> Any:
+        plane = x.shape[2:]
+        flat = np.arange(math.prod(plane)).reshape(1, 1, *plane) + np.zeros_like(x)
+        values = np.empty(self.infer_shape(), x.dtype)
+        where = np.empty(self.infer_shape(), np.int64)
+        pairs = zip(self.pieces(x, -np.inf), self.pieces(flat, -1), strict=True)
+        for (index, piece), (_, places) in pairs:
+            best = piece.argmax(-1)[..., None]
+            values[(..., *index)] = np.take_along_axis(piece, best, -1)[..., 0]
+            where[(..., *index)] = np.take_along_axis(places, best, -1)[..., 0]
+        return values, where
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), ((1, 1), (1, 1)), False, (1, 1))
+        yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), ((0, 0), (0, 0)), True, (1, 1))
+
+
+@operator("avg_pool")
+class AvgPool(Pool):
+    """The mean of each window."""
+
+    count_include_pad: bool
+    divisor: int | None
+
+    factor: ClassVar[float] = 16
+
+    def define(self, x: Grid) -> Grid:
+        wide = accumulator(x.dtype)
+
+        def element(n: Expr, c: Expr, *where: Expr) -> Expr:
+            total = reduce(
+                self.window,
+                lambda *w: padded(x, (n, c), self.positions(where, w), self.reach()).cast(wide),
+                "sum",
+            )
+            count: Any = self.divisor or product(
+                self.covered(i, axis) for axis, i in enumerate(where)
+            )
+            return (total / wrap(count).cast(wide)).cast(x.dtype)
+
+        return grid(self.infer().shape, element)
+
+    def covered(self, i: Expr, axis: int) -> Size:
+        """How many elements of an axis window number `i` counts."""
+        size, (before, after) = self.x.shape[axis + 2], self.padding[axis]
+        window = self.window[axis]
+        if not self.ceil_mode and (self.count_include_pad or before == after == 0):
+            return window
+        start = i * self.stride[axis] - before
+        if self.count_include_pad:
+            return minimum(start + window, size + after) - start  # type: ignore[no-any-return]
+        return minimum(start + window, size) - maximum(start, 0)  # type: ignore[no-any-return]
+
+    def reference(self, x: Any) -> Any:
+        out = np.empty(self.infer_shape())
+        ones = np.pad(
+            np.ones(x.shape[2:]), self.padding, constant_values=float(self.count_include_pad)
+        )
+        for index, piece in self.pieces(x, 0.0):
+            cut = tuple(
+                slice(i * s, i * s + w)
+                for i, s, w in zip(index, self.stride, self.window, strict=True)
+            )
+            out[(..., *index)] = piece.sum(-1) / (self.divisor or ones[cut].sum())
+        return out
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        two, none = ((1, 1), (1, 1)), ((0, 0), (0, 0))
+        yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), two, False, True, None)
+        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, True, None)
+        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, False, None)
+        yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), none, False, False, None)
+        yield cls(f64[1, 2, 9], (4,), (2,), ((2, 2),), False, False, 3)
+
+
+@family
+class AdaptivePool(Op):
+    """Almost equal pieces of the trailing axes, combined."""
+
+    x: TensorType
+    size: tuple[int, ...]
+
+    factor: ClassVar[float] = 16
+
+    def infer(self) -> TensorType:
+        if self.x.ndim <= len(self.size):
+            raise ShapeMismatch(f"{len(self.size)} sizes for {self.x.ndim} dimensions")
+        if any(size < 1 for size in self.size):
+            raise BadArgument(f"sizes {self.size} must be positive")
+        return self.x.dtype[*self.x.shape[: -len(self.size)], *self.size]
+
+    def bounds(self, where: Sequence[Expr], sizes: Sequence[Size]) -> list[tuple[Expr, Expr]]:
+        """Start and end of a piece along each axis."""
+        return [
+            (i * size // out, ((i + 1) * size + (out - 1)) // out)
+            for i, size, out in zip(where, sizes, self.size, strict=True)
+        ]
+
+    def extents(self, sizes: Sequence[Size]) -> list[Size]:
+        """The size of the largest piece along each axis."""
+        return [longest(size, out) for size, out in zip(sizes, self.size, strict=True)]
+
+    def combined(self, x: Grid, index: Sequence[Expr], value: Any, fill: Any, how: Any) -> Expr:
+        """`value` of the piece's elements combined; `fill` where a piece is shorter."""
+        rank = len(self.size)
+        outer, where = index[:-rank], index[-rank:]
+        sizes = x.shape[-rank:]
+        bounds = self.bounds(where, sizes)
+        even = [
+            isinstance(size, int) and size % out == 0
+            for size, out in zip(sizes, self.size, strict=True)
+        ]
+
+        def element(*inner: Expr) -> Expr:
+            position = [start + w for (start, _), w in zip(bounds, inner, strict=True)]
+            tests = [
+                p < end
+                for p, (_, end), whole in zip(position, bounds, even, strict=True)
+                if not whole
+            ]
+            found: Expr = value(x[(*outer, *position)])
+            return select(both(*tests), found, fill) if tests else found
+
+        return reduce(self.extents(sizes), element, how)
+
+    def pieces(self, x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """For the reference: each trailing index with its piece, flat."""
+        rank = len(self.size)
+        for index in np.ndindex(*self.size):
+            cut = tuple(
+                slice(math.floor(i * n / out), math.ceil((i + 1) * n / out))
+                for i, n, out in zip(index, x.shape[-rank:], self.size, strict=True)
+            )
+            yield index, x[(..., *cut)].reshape(*x.shape[:-rank], -1)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f32[2, 3, 7, 7], (1, 1))
+        yield cls(f32[2, 3, 8, 9], (3, 4))
+        yield cls(f16[2, 6, 4], (3, 2))
+        yield cls(f32[2, 5, 3], (7,))
+
+
+def longest(size: Size, out: int) -> Size:
+    """The size of the largest of `out` almost equal pieces; a bound where it is symbolic."""
+    if isinstance(size, int):
+        return max(-(-(i + 1) * size // out) - i * size // out for i in range(out))
+    return tidy((size + (out - 1)) // out + (out > 1))
+
+
+@operator("adaptive_avg_pool")
+class AdaptiveAvgPool(AdaptivePool):
+    """The mean of each piece."""
+
+    def define(self, x: Grid) -> Grid:
+        wide = accumulator(x.dtype)
+
+        def element(*index: Expr) -> Expr:
+            total = self.combined(x, index, lambda v: v.cast(wide), 0.0, "sum")
+            rank = len(self.size)
+            pieces = self.bounds(index[-rank:], x.shape[-rank:])
+            count = product(end - start for start, end in pieces)
+            return (total / wrap(count).cast(wide)).cast(x.dtype)
+
+        return grid(self.infer().shape, element)
+
+    def reference(self, x: Any) -> Any:
+        out = np.empty(tuple(self.infer().shape))  # type: ignore[arg-type]
+        for index, piece in self.pieces(x):
+            out[(..., *index)] = piece.mean(-1)
+        return out
+
+
+@operator("adaptive_max_pool")
+class AdaptiveMaxPool(AdaptivePool):
+    """The largest element of each piece."""
+
+    def define(self, x: Grid) -> Grid:
+        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
+        return grid(
+            self.infer().shape, lambda *index: self.combined(x, index, lambda v: v, low, "max")
+        )
+
+    def reference(self, x: Any) -> Any:
+        out = np.empty(tuple(self.infer().shape), x.dtype)  # type: ignore[arg-type]
+        for index, piece in self.pieces(x):
+            out[(..., *index)] = piece.max(-1)
+        return out
