@@ -105,8 +105,8 @@ def examples(session: nox.Session) -> None:
 @nox.session(default=False)
 @timed
 def gpu(session: nox.Session) -> None:
-    """The tests that need an NVIDIA GPU, of every package (CUDA build of torch by the machine)."""
-    session.run(sys.executable, "ci/gpu", *session.posargs, external=True)
+    """The tests that need an NVIDIA GPU, of every package, by the python3 that has torch."""
+    session.run("ci/gpu", *session.posargs, external=True)
 
 
 @nox.session(default=False)

@@ -23,7 +23,9 @@ class Size(NamedTuple):
 def sizes(path: Path, source: str) -> list[Size]:
     """The size of the file and of each function in it."""
     functions = [
-        Size((n.end_lineno or n.lineno) - n.lineno + 1, f"{path}:{n.lineno} {n.name}", FUNCTION_LIMIT)
+        Size(
+            (n.end_lineno or n.lineno) - n.lineno + 1, f"{path}:{n.lineno} {n.name}", FUNCTION_LIMIT
+        )
         for n in ast.walk(ast.parse(source))
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
     ]

@@ -27,7 +27,7 @@ def present(candidates: tuple[str, ...] = CANDIDATES) -> list[str]:
 
 
 def runs(executable: str) -> bool:
-    """Whether a command starts as the Python it is named after; a version manager's shim may not."""
+    """Whether a command is the Python it is named after; a version manager's shim may not."""
     code = "import sys; print('python%d.%d' % sys.version_info[:2])"
     try:
         result = subprocess.run([executable, "-c", code], capture_output=True, text=True)
@@ -37,8 +37,11 @@ def runs(executable: str) -> bool:
 
 
 def activate_pyenv() -> None:
-    """Let pyenv's shims run every version it has, the one in use first."""
-    if shutil.which("pyenv") and "PYENV_VERSION" not in os.environ:
+    """Let pyenv's shims run every version it has, the one in use first.
+
+    The shim that started this process has set the variable already, to its own version alone.
+    """
+    if shutil.which("pyenv"):
         listed = subprocess.run(["pyenv", "versions", "--bare"], capture_output=True, text=True)
         found = [v for v in listed.stdout.split() if re.fullmatch(r"3\.1[1-9]\.\d+", v)]
         current = sys.version.split()[0]

@@ -93,14 +93,16 @@ def table(results: list[Result]) -> str:
         if group:
             lines += [f"  {r.name:<42}{r.seconds:>9.1f}" for r in group if len(group) > 1]
             seconds = sum(r.seconds for r in group)
-            label = " + ".join(names) if len(group) > 1 else group[0].name
+            label = group[0].name if len(group) == 1 else " + ".join(names) + ", together"
             late = f"   OVER BUDGET by {seconds - budget:.0f} s" if seconds > budget else ""
             lines.append(f"{label:<44}{seconds:>9.1f}{budget:>9}{late}")
     known = tuple(name for names in BUDGETS for name in names)
     others = [r for r in results if not r.name.startswith(known)]
     lines += [f"{r.name:<44}{r.seconds:>9.1f}{'-':>9}" for r in others]
     lines.append(f"{'all':<44}{sum(r.seconds for r in results):>9.1f}")
-    lines.append(f"{sum(r.passed for r in results)} passed, {sum(r.failed for r in results)} failed")
+    lines.append(
+        f"{sum(r.passed for r in results)} passed, {sum(r.failed for r in results)} failed"
+    )
     return "\n".join(lines)
 
 

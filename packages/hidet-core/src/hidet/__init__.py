@@ -37,6 +37,11 @@ MODULES = (
 FRONTENDS = ("torch", "onnx", "tf")
 """Attributes that are the installed frontend packages."""
 
+SHORT_TYPES = (
+    *("DType", "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2"),
+    *("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"),
+)
+
 NAMES: dict[str, str] = {
     "script": "hidet.lang.script:script",
     "script_module": "hidet.lang.script:script_module",
@@ -46,27 +51,18 @@ NAMES: dict[str, str] = {
     "symbol_like": "hidet.graph:symbol_like",
     "trace_from": "hidet.graph:trace_from",
     "asarray": "hidet.graph:asarray",
-    "from_torch": "hidet.graph:from_torch",
     "from_numpy": "hidet.graph:from_numpy",
-    "from_dlpack": "hidet.graph:from_dlpack",
     "randn": "hidet.graph:randn",
-    "rand": "hidet.graph:rand",
-    "zeros": "hidet.graph:zeros",
-    "ones": "hidet.graph:ones",
-    "full": "hidet.graph:full",
-    "empty": "hidet.graph:empty",
-    "arange": "hidet.graph:arange",
+    "full": "hidet.ops:full",
+    "zeros": "hidet.ops:zeros",
+    "ones": "hidet.ops:ones",
+    "arange": "hidet.ops:arange",
     "HidetError": "hidet.errors:HidetError",
     "Target": "hidet.target:Target",
     "spatial": "hidet.mapping:spatial",
     "repeat": "hidet.mapping:repeat",
     "auto_map": "hidet.mapping:auto_map",
-    **{
-        name: f"hidet.types:{name}"
-        for name in (
-            "DType f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2 i8 i16 i32 i64 u8 u16 u32 u64 boolean"
-        ).split()
-    },
+    **{name: f"hidet.types:{name}" for name in SHORT_TYPES},
     **{
         long: f"hidet.types:{short}"
         for long, short in {

@@ -18,7 +18,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     def place(name: str, frontends: dict[str, str], version: str = "0.1.0") -> Path:
         folder = tmp_path / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
-        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
         lines = [f"{key} = {value}" for key, value in frontends.items()]
         (folder / "entry_points.txt").write_text("\n".join(["[hidet.frontends]", *lines, ""]))
         return tmp_path

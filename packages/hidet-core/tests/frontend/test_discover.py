@@ -64,7 +64,7 @@ def test_two_plugins_of_one_name_are_both_named_and_disturb_no_other(
 
 def test_a_manifest_of_another_name_is_refused(install: Install) -> None:
     write(install("hidet-odd", {"odd": "odd_plugin:FRONTEND"}), "odd_plugin")
-    with pytest.raises(FrontendMismatch, match="hidet-odd .* announces a frontend 'odd'"):
+    with pytest.raises(FrontendMismatch, match=r"hidet-odd .* announces a frontend 'odd'"):
         frontend("odd")
 
 
@@ -92,7 +92,7 @@ def test_an_absent_framework_is_said_before_anything_is_imported(install: Instal
     write(
         install("hidet-absent", {module: f"{module}:FRONTEND"}), module, requires="nowhere-found>=1"
     )
-    with pytest.raises(FrontendMissing, match="hidet-absent .* needs nowhere-found>=1") as caught:
+    with pytest.raises(FrontendMissing, match=r"hidet-absent .* needs nowhere-found>=1") as caught:
         load(module)
     assert caught.value.help == "pip install 'nowhere-found>=1'"
 

@@ -1,10 +1,16 @@
 """The kernel of the introduction, as it is written there."""
 
+# fmt: off
+# ruff: noqa: PLC0415, I001
+
+import numpy as np
+
 import hidet
+from hidet.sim import launch
 
 
 def matmul(m_size, n_size, k_size):
-    from hidet.lang import f32, attr  # noqa: I001
+    from hidet.lang import f32, attr
     from hidet.lang.cuda import threadIdx, blockIdx, blockDim
 
     with hidet.script_module() as script_module:
@@ -41,3 +47,11 @@ cuda kernel matmul(a: f32[3, 4], b: f32[4, 5], c: f32[3, 5]):
 
 def test_it_becomes_a_module():
     assert str(matmul(3, 5, 4)) == EXPECTED
+
+
+def test_it_multiplies():
+    random = np.random.default_rng(0)
+    a, b = (random.standard_normal(s).astype(np.float32) for s in ((3, 4), (4, 5)))
+    c = np.full((3, 5), np.nan, np.float32)
+    launch(matmul(3, 5, 4), a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-6)

@@ -1,4 +1,8 @@
+# ruff: noqa: E501
 """A block owns a tile of c; a thread keeps its part in registers."""
+
+import numpy as np
+import pytest
 
 from hidet.ir.expr import Var
 from hidet.lang import (
@@ -14,6 +18,8 @@ from hidet.lang import (
     spatial,
 )
 from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+from hidet.mapping import predicated
+from hidet.sim import launch
 from hidet.types import i32
 
 
@@ -79,3 +85,31 @@ sums[slot_2, slot_3])"""
 def test_it_reads_as_it_is_written():
     m, n, k = (Var(name, i32) for name in "mnk")
     assert str(tiled_matmul(m, n, k)) == EXPECTED
+
+
+@pytest.mark.parametrize("shape", [(8, 8, 4), (16, 8, 12), (7, 9, 5), (1, 1, 1)])
+def test_it_multiplies(shape):
+    m, n, k = shape
+    random = np.random.default_rng(0)
+    a = random.standard_normal((m, k)).astype(np.float32)
+    b = random.standard_normal((k, n)).astype(np.float32)
+    c = np.full((m, n), np.nan, np.float32)
+    launch(tiled_matmul(*(Var(name, i32) for name in "mnk")), a, b, c)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_mapping_may_leave_workers_idle():
+    mine = predicated(spatial(2, 3) * repeat(2, 1), workers=8, shape=(3, 3))
+
+    @script
+    def kernel(c: f32[3, 3]):
+        attr.cuda_block_dim = 8
+        sums = register_tensor(f32, mine, init=1.0)
+        for i, j in mine.on(threadIdx.x):
+            sums[i, j] += i * 10 + j
+        for i, j in mine.on(threadIdx.x):
+            c[i, j] = sums[i, j]
+
+    c = np.zeros((3, 3), np.float32)
+    launch(kernel.ir_module(), c)
+    np.testing.assert_array_equal(c, [[1, 2, 3], [11, 12, 13], [21, 22, 23]])

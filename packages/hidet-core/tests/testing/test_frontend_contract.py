@@ -32,7 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("test", [name for name in dir(FrontendContract) if name.startswith("test")])
+@pytest.mark.parametrize(
+    "test", [name for name in dir(FrontendContract) if name.startswith("test")]
+)
 def test_a_good_plugin_passes(test: str) -> None:
     getattr(Toy(), test)()
 

@@ -1,4 +1,4 @@
-"""Finding frontend plugins by their entry points, importing no framework before one is asked for."""
+"""Finding frontend plugins by their entry points; imports no framework before one is loaded."""
 
 from importlib import import_module
 from importlib.metadata import (

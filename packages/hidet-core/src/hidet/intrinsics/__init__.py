@@ -1,8 +1,19 @@
-"""Device functions with effects, each declared once: types, effects, CUDA text, simulated meaning."""
+"""Device functions, each declared once: types, effects, CUDA text, simulated meaning."""
 
+from hidet.intrinsics.async_copy import ASYNC_COPIES
+from hidet.intrinsics.atomic import ATOMICS
 from hidet.intrinsics.barrier import BARRIERS
 from hidet.intrinsics.base import Context, Effects, Intrinsic
+from hidet.intrinsics.builtins import BUILTINS, builtin
+from hidet.intrinsics.control import CONTROL
+from hidet.intrinsics.matrix import MATRIX
+from hidet.intrinsics.shuffle import SHUFFLES
 
-INTRINSICS: dict[str, Intrinsic] = {each.name: each for family in (BARRIERS,) for each in family}
+INTRINSICS: dict[str, Intrinsic] = {
+    each.name: each
+    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, CONTROL)
+    for each in family
+}
+"""Every intrinsic by name."""
 
-__all__ = ["INTRINSICS", "Context", "Effects", "Intrinsic"]
+__all__ = ["BUILTINS", "INTRINSICS", "Context", "Effects", "Intrinsic", "builtin"]

@@ -57,17 +57,26 @@ class Context(Protocol):
         """Set a result."""
 
     def read(
-        self, pointer: Expr, count: int, of: DType | None = None, where: Array | None = None
+        self, pointer: Expr, count: int, *, where: Array | None = None, align: int = 0
     ) -> Array:
-        """`count` consecutive elements behind a pointer for each thread, as one access."""
+        """`count` consecutive elements behind a pointer for each thread, as one access.
+
+        The address is a multiple of `align` bytes, or of the access's width if that is 0.
+        """
 
     def write(
-        self, pointer: Expr, values: Array, of: DType | None = None, where: Array | None = None
+        self, pointer: Expr, values: Array, *, where: Array | None = None, align: int = 0
     ) -> None:
         """Consecutive elements behind a pointer for each thread, as one access."""
 
     def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
-        """Atomically replace `old` by `change(old, thread)`, one after the other; the old values."""
+        """Atomically replace `old` by `change(old, thread)`, in turn; the old values."""
+
+    def present(self) -> NDArray[np.bool_]:
+        """The threads that exist and have not left the kernel."""
+
+    def time(self) -> Array:
+        """A count for each thread that never goes back."""
 
     def whole_warps(self) -> None:
         """Fault unless each warp takes part with all lanes or with none."""

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from hidet.errors import BadArgument
 from hidet.ir.bounds import Bounds, is_integer
-from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import (
     Add,
     And,
@@ -20,7 +17,6 @@ from hidet.ir.expr import (
     Cast,
     Comparison,
     Const,
-    Div,
     Equal,
     Expr,
     FloorDiv,
@@ -43,12 +39,12 @@ from hidet.ir.expr import (
     Unary,
     constant,
 )
+from hidet.ir.folding import cast, floating, fold, narrow
 from hidet.ir.linear import Form, Terms, add, as_int, express, without
 from hidet.ir.ranges import unwrapped
 from hidet.types import DType, boolean
 
 TRUE, FALSE = Const(True, boolean), Const(False, boolean)
-FOLDABLE = (Add, Sub, Mul, Div, Minimum, Maximum)
 
 
 def simplify_expression(e: Expr, bounds: Bounds | None = None) -> Expr:
@@ -76,12 +72,22 @@ class Algebra:
 
     def simplify(self, e: Expr) -> Expr:
         """`e` in its simplest form, operands first."""
-        found = self.done.get(e)
-        if found is None:
-            found = self.values[e] if e in self.values else self.top(self.operands(e))
-            self.done[e] = found
-            self.done[found] = found
-        return found
+        pending = [e]
+        while pending:  # without recursion: sums may be long
+            current = pending[-1]
+            missing = [c for c in certain(current) if c not in self.done]
+            if missing and current not in self.done and current not in self.values:
+                pending.extend(missing)
+                continue
+            pending.pop()
+            if current not in self.done:
+                self.done[current] = found = self.once(current)
+                self.done[found] = found
+        return self.done[e]
+
+    def once(self, e: Expr) -> Expr:
+        """`e` in its simplest form, if its operands have been simplified."""
+        return self.values[e] if e in self.values else self.top(self.operands(e))
 
     def operands(self, e: Expr) -> Expr:
         """`e` with simple operands; what is evaluated under a condition may use it."""
@@ -275,7 +281,7 @@ class Algebra:
         if self.inside(rest, b):
             return express(quotient, of)
         if factors:
-            tail = FloorDiv(express(rest, of), b)
+            tail: Expr = FloorDiv(express(rest, of), b)
         else:
             tail = self.coarse(rest, count, of, FloorDiv)
         return express(add(self.terms.form(tail), quotient), of) if quotient else tail
@@ -368,63 +374,16 @@ class Algebra:
         return kind(x, constant(count, of))
 
 
+def certain(e: Expr) -> list[Expr]:
+    """The operands of `e` that are evaluated whenever `e` is."""
+    match e:
+        case Select(condition):
+            return [condition]
+        case And(a) | Or(a):
+            return [a]
+    return [child for child in e.children() if isinstance(child, Expr)]
+
+
 def boundless(form: Form) -> DType:
     """The type of a form's terms."""
     return next(product[0].dtype for product in form if product)
-
-
-def fold(e: Expr) -> Expr:
-    """A constant expression's value; `e` if it has none (a division by zero)."""
-    try:
-        return constant(evaluate(e), e.dtype)
-    except BadArgument:
-        return e
-
-
-def cast(e: Expr, value: Expr, to: DType) -> Expr:
-    """A conversion: none to the own type, none there and back through a wider one."""
-    if value.dtype is to:
-        return value
-    match value:
-        case Const():
-            return constant(value.value, to)
-        case Cast(inner, between) if inner.dtype is to and lossless(to, between):
-            return inner
-        case Cast(inner, between) if lossless(inner.dtype, between) and is_integer(e):
-            return Cast(inner, to) if inner.dtype is not to else inner
-    return e
-
-
-def lossless(of: DType, via: DType) -> bool:
-    """Whether every integer of type `of` is one of type `via`."""
-    if not (of.is_integer or of.is_bool) or not via.is_integer:
-        return False
-    return via.limits[0] <= of.limits[0] and of.limits[1] <= via.limits[1]
-
-
-def narrow(e: Expr) -> Expr:
-    """An operation on integers that wrap: only what holds for numbers modulo a power of two."""
-    match e:
-        case Add(a, Const(0)) | Add(Const(0), a) | Sub(a, Const(0)):
-            return a
-        case Mul(a, Const(1)) | Mul(Const(1), a) | FloorDiv(a, Const(1)) | TruncDiv(a, Const(1)):
-            return a
-        case Mul(_, Const(0) as zero) | Mul(Const(0) as zero, _):
-            return zero
-        case ShiftLeft(a, Const(0)) | ShiftRight(a, Const(0)):
-            return a
-    return e
-
-
-def floating(e: Any) -> Any:
-    """An operation on floats: exact folding, and x*1, x/1, x-0, which change no bit."""
-    match e:
-        case Binary(Const(), Const()) if type(e) in FOLDABLE and e.dtype.is_float:
-            return fold(e) if e.dtype.name != "tfloat32" else e
-        case Negate(Const(value, of)):
-            return constant(-value, of)
-        case Mul(a, Const(1.0)) | Mul(Const(1.0), a) | Div(a, Const(1.0)):
-            return a
-        case Sub(a, Const(value)) if value == 0 and math.copysign(1.0, value) > 0:
-            return a
-    return e

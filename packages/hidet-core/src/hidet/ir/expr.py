@@ -547,7 +547,10 @@ def wrap(value: Value, like: DType | None = None) -> Expr:
     """`value` as an expression: Python numbers become constants, of type `like` if they fit it."""
     if isinstance(value, Expr):
         return value
-    return Const(value, natural(value, like)) if not isinstance(value, bool) else truth(value, like)
+    if isinstance(value, bool):
+        return truth(value, like)
+    of = natural(value, like)
+    return Const(float(value) if of.is_float else int(value), of)
 
 
 def truth(value: bool, like: DType | None) -> Const:

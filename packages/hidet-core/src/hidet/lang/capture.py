@@ -7,7 +7,7 @@ import builtins
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -67,7 +67,7 @@ def capture(function: Callable[..., Any], depth: int = 1) -> Source:
         file=file,
         first=first,
         lines=block,
-        names=names_of(plain),
+        names=Names(plain),
         enclosing=dict(sys._getframe(depth + 1).f_locals),
         annotations=plain.__annotations__,
     )
@@ -87,15 +87,33 @@ def parsed(block: tuple[str, ...], place: Place) -> ast.FunctionDef:
     return found
 
 
-def names_of(function: FunctionType) -> dict[str, Any]:
-    """The values of the names a function can see from outside of itself."""
-    found: dict[str, Any] = {**vars(builtins), **function.__globals__}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            found[name] = cell.cell_contents
-        except ValueError:  # not assigned yet, as the function's own name while it is decorated
-            found.pop(name, None)
-    return found
+class Names(Mapping[str, Any]):
+    """What a function sees from outside of itself: its closure, then globals, then builtins.
+
+    They are looked up when they are used, as Python does.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        free = function.__code__.co_freevars
+        self.closure = dict(zip(free, function.__closure__ or (), strict=True))
+        self.rest = (function.__globals__, vars(builtins))
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.closure:
+            try:
+                return self.closure[name].cell_contents
+            except ValueError:  # not assigned yet
+                raise KeyError(name) from None
+        for names in self.rest:
+            if name in names:
+                return names[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self.closure, *self.rest[0], *self.rest[1]]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def characters(text: str, offset: int) -> int:

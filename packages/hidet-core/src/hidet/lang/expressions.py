@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import BuiltinFunctionType
@@ -12,35 +11,27 @@ from typing import Any
 
 from hidet.errors import BadScript, HidetError, Place
 from hidet.ir.expr import (
-    Address,
     And,
-    Equal,
     Expr,
-    Less,
-    LessEqual,
     Not,
-    NotEqual,
     Or,
-    ShiftLeft,
-    ShiftRight,
-    combine,
     is_vector,
     select,
 )
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.lang.attributes import Attributes
 from hidet.lang.capture import Captured, Source
-from hidet.lang.functions import REPLACED, cast, power
+from hidet.lang.functions import REPLACED, cast
 from hidet.lang.loops import known
-from hidet.lang.memory import Distributed, address, get, is_array, lane, load, put
+from hidet.lang.memory import address, get, is_array, lane, load, put
+from hidet.lang.operators import as_tuple, binary, compare, construct, positions
 from hidet.lang.recorder import Recorder
 from hidet.lang.scope import Scope
 from hidet.lang.values import (
+    alike,
     constant_truth,
     expression,
     index,
-    is_number,
-    is_pointer,
     is_tensor,
     plain,
     spoken,
@@ -48,41 +39,6 @@ from hidet.lang.values import (
 )
 from hidet.types import DType, TensorType
 
-ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: power,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-}
-SHIFTS: dict[type[ast.operator], Any] = {ast.LShift: ShiftLeft, ast.RShift: ShiftRight}
-COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-}
-UNKNOWN: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: partial(combine, Equal),
-    ast.NotEq: partial(combine, NotEqual),
-    ast.Lt: partial(combine, Less),
-    ast.LtE: partial(combine, LessEqual),
-    ast.Gt: lambda a, b: combine(Less, b, a),
-    ast.GtE: lambda a, b: combine(LessEqual, b, a),
-}
 TENSOR_ATTRIBUTES = ("dtype", "shape", "ndim", "type")
 
 
@@ -191,25 +147,7 @@ class Expressions:
 
     def value_BinOp(self, node: ast.BinOp) -> Any:
         left, right = self.in_order([node.left, node.right])
-        return self.binary(node.op, left, right)
-
-    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
-        """A binary operator of two values."""
-        apply = ARITHMETIC.get(type(op))
-        if apply is None:
-            raise BadScript(
-                "a script has no `@`", help="write the product as loops, or use mma intrinsics"
-            )
-        unknown = isinstance(left, Expr) or isinstance(right, Expr)
-        if unknown and is_pointer(left) and isinstance(op, ast.Add):
-            return Address(left, (index(right),))
-        for side in (left, right) if unknown else ():
-            if is_array(side) or not (isinstance(side, Expr) or is_number(side)):
-                name = f"`{side.local.name}`" if isinstance(side, Distributed) else spoken(side)
-                raise BadScript(f"{name} is not a number", help="index it first")
-        if unknown and type(op) in SHIFTS:
-            return combine(SHIFTS[type(op)], left, right)
-        return apply(left, right)
+        return binary(node.op, left, right)
 
     def value_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Invert) and isinstance(node.operand, ast.Subscript):
@@ -245,29 +183,17 @@ class Expressions:
 
     def value_Compare(self, node: ast.Compare) -> Any:
         left, right = self.in_order([node.left, node.comparators[0]])
-        found = self.compare(node.ops[0], left, right)
+        found = compare(node.ops[0], left, right)
         for op, comparator in zip(node.ops[1:], node.comparators[1:], strict=True):
             if constant_truth(found) is False:
                 return False
             left, right = right, self.maybe(comparator, "a chained comparison")
-            link = self.compare(op, left, right)
+            link = compare(op, left, right)
             if constant_truth(found) or constant_truth(link) is False:
                 found = link
             elif constant_truth(link) is None:
                 found = And(truth(found), truth(link))
         return found
-
-    def compare(self, op: ast.cmpop, left: Any, right: Any) -> Any:
-        """A comparison of two values."""
-        sides = (left, right)
-        if isinstance(op, ast.Is | ast.IsNot) or not any(isinstance(s, Expr) for s in sides):
-            return COMPARISONS[type(op)](left, right)
-        if type(op) not in UNKNOWN:
-            raise BadScript("`in` is only of values known beforehand")
-        for side in sides:
-            if not isinstance(side, Expr) and not is_number(side):
-                raise BadScript(f"{spoken(left)} cannot be compared with {spoken(right)}")
-        return UNKNOWN[type(op)](left, right)
 
     def value_IfExp(self, node: ast.IfExp) -> Any:
         condition = self.evaluate(node.test)
@@ -276,6 +202,7 @@ class Expressions:
             return self.evaluate(node.body if decided else node.orelse)
         then = self.maybe(node.body, "the first choice")
         otherwise = self.maybe(node.orelse, "the second choice")
+        then, otherwise = alike(then, otherwise)
         return select(truth(condition), expression(then), expression(otherwise))
 
     # ---- access ----------------------------------------------------------------------------------
@@ -428,47 +355,3 @@ class Expressions:
             )
         for each, item in zip(target.elts, items, strict=True):
             self.bind_all(each, item)
-
-
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    """An index of several dimensions, or of one."""
-    return value if isinstance(value, tuple) else (value,)
-
-
-def positions(value: Any) -> tuple[Any, ...]:
-    """An index of a tensor; slices are none."""
-    found = as_tuple(value)
-    if any(isinstance(each, slice) for each in found):
-        raise BadScript("a script has no slices of tensors", help="loop over the elements")
-    return found
-
-
-CONSTRUCTS = {
-    "Await": "`await`",
-    "Yield": "`yield`",
-    "YieldFrom": "`yield from`",
-    "NamedExpr": "assignment inside of an expression",
-    "SetComp": "set comprehension",
-    "Starred": "starred expression",
-    "AsyncFor": "`async for`",
-    "AsyncWith": "`async with`",
-    "AsyncFunctionDef": "`async def`",
-    "FunctionDef": "`def` inside of a function",
-    "ClassDef": "`class`",
-    "Delete": "`del`",
-    "With": "`with`",
-    "Raise": "`raise`",
-    "Try": "`try`",
-    "TryStar": "`try`",
-    "Import": "`import`",
-    "ImportFrom": "`import`",
-    "Global": "`global`",
-    "Nonlocal": "`nonlocal`",
-    "Match": "`match`",
-}
-
-
-def construct(node: ast.AST) -> str:
-    """What a piece of syntax is called."""
-    name = type(node).__name__
-    return CONSTRUCTS.get(name, name)

@@ -12,7 +12,7 @@ from hidet.ir.functions import call
 from hidet.ir.stmt import Print
 from hidet.lang.loops import known, span
 from hidet.lang.recorder import current
-from hidet.lang.values import number, plain, spoken, truth
+from hidet.lang.values import alike, number, plain, spoken, truth
 from hidet.types import DType
 
 
@@ -41,7 +41,7 @@ def least(kind: type[Minimum] | type[Maximum], python: Any, values: tuple[Any, .
     found = plain(items[0])
     for item in map(plain, items[1:]):
         both = isinstance(found, Expr) or isinstance(item, Expr)
-        found = combine(kind, found, item) if both else python(found, item)
+        found = combine(kind, *alike(found, item)) if both else python(found, item)
     return found
 
 
@@ -75,7 +75,7 @@ def power(base: Any, exponent: Any) -> Any:
 def choose(condition: Any, then: Any, otherwise: Any) -> Any:
     """`then` where `condition` holds, else `otherwise`: the ternary expression as a function."""
     if isinstance(condition, Expr):
-        return select(truth(condition), plain(then), plain(otherwise))
+        return select(truth(condition), *alike(plain(then), plain(otherwise)))
     return then if condition else otherwise
 
 

@@ -40,6 +40,10 @@ class Recorder:
         """Mappings that have a distributed register tensor."""
         self.local: dict[Var, None] = {}
         """Variables that only the kernel has."""
+        self.variables: set[Var] = set()
+        """Numbers, vectors and pointers that may be assigned."""
+        self.results: set[Var] = set()
+        """Results of intrinsics that no name stands for yet."""
         self.known: dict[Var, Expr] = {}
         """What variables are that were given a value once, so far."""
 
@@ -51,10 +55,18 @@ class Recorder:
         """A new variable of type `of`."""
         var = Var(name or self.name or "value", of)
         self.local[var] = None
-        if init is not None and not isinstance(of, TensorType):
-            self.known[var] = init
+        if not isinstance(of, TensorType):
+            self.variables.add(var)
+            if init is not None:
+                self.known[var] = init
         self.emit(Declare(var, init, self.place))
         return var
+
+    def stays(self, value: Any) -> bool:
+        """Whether an expression has the same value wherever it is read: of loop variables, say."""
+        if not isinstance(value, Expr) or reads(value):
+            return False
+        return not any(var in self.variables for var in find(value, Var))
 
     def assign(self, var: Var, value: Expr) -> None:
         """Give a variable another value."""

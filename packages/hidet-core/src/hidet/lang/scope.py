@@ -41,7 +41,7 @@ class Scope:
             raise self.unbound(name)
         if name in self.outside:
             return self.outside[name]
-        near = difflib.get_close_matches(name, [*self.local, *self.outside], n=1)
+        near = difflib.get_close_matches(name, [*self.local, *self.outside], n=1, cutoff=0.75)
         hint = f"did you mean `{near[0]}`?" if near else "import it or define it above"
         raise BadScript(f"there is no name `{name}`", help=hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import ChainMap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ from hidet.errors import BadScript, DtypeMismatch, Place
 from hidet.ir.expr import Address, Const, Expr, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
+from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
+from hidet.lang.names import assigned
 from hidet.lang.recorder import Recorder, TaskLoop, recording
-from hidet.lang.statements import PYTHON_TYPES, Statements
+from hidet.lang.statements import Statements
 from hidet.lang.values import converted, index, is_number, is_tensor, kind_of, spoken, truth
 from hidet.mapping import Tasks
 from hidet.types import DType, PointerType, TensorType, Type, VectorType, i32
@@ -82,7 +85,7 @@ class Transcriber(Statements):
             return None
         with self.placed(arg.annotation):
             found = self.source.annotations.get(arg.arg)
-            if isinstance(found, str):
+            while isinstance(found, str):
                 found = self.postponed(arg.annotation, found)
             if isinstance(found, type):
                 found = PYTHON_TYPES.get(found, found)
@@ -98,7 +101,7 @@ class Transcriber(Statements):
         written = isinstance(node, ast.Constant) and isinstance(node.value, str)
         tree = ast.parse(text, mode="eval").body if written else node
         outside = self.scope.outside
-        self.scope.outside = {**outside, **self.source.enclosing}
+        self.scope.outside = ChainMap(dict(self.source.enclosing), dict(outside))
         try:
             return self.evaluate(tree)
         finally:
@@ -315,7 +318,9 @@ class Transcriber(Statements):
         of = self.annotation(arg)
         what = f"`{arg.arg}`"
         if of is None:
-            return self.settled(arg.arg, value)
+            changes = arg.arg in assigned(self.source.tree.body)
+            same = not changes and self.recorder.stays(value)
+            return value if same else self.settled(arg.arg, value)
         if isinstance(of, TensorType):
             if not is_tensor(value) or value.dtype is not of.dtype or value.type.ndim != of.ndim:
                 raise DtypeMismatch(f"{what} is {of}, the argument is {described(value)}")

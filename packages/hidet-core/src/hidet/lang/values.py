@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from hidet.errors import BadScript, DtypeMismatch
-from hidet.ir.expr import Const, Expr, Splat, Var, convert, is_vector, wrap
+from hidet.ir.expr import Const, Expr, Splat, Var, constant, convert, is_vector, wrap
 from hidet.types import DType, PointerType, TensorType, Type, VectorType, boolean, i32
 
 
@@ -56,7 +56,8 @@ def expression(value: Any, like: DType | None = None) -> Expr:
         return value
     if not isinstance(value, bool | int | float):
         raise BadScript(f"expected a number, found {spoken(value)}")
-    return wrap(value, like)
+    found = wrap(value, like)
+    return constant(value, found.dtype)  # a whole number beside a float is a float
 
 
 def number(value: Any, what: str) -> Expr:
@@ -135,3 +136,12 @@ def constant_truth(value: Any) -> bool | None:
     if isinstance(value, Const):
         return bool(value.value)
     return None if isinstance(value, Expr) else bool(value)
+
+
+def alike(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two operands, a number beside an expression made a constant of the expression's type."""
+    if isinstance(left, Expr) and isinstance(right, int | float):
+        return left, expression(right, left.dtype)
+    if isinstance(right, Expr) and isinstance(left, int | float):
+        return expression(left, right.dtype), right
+    return left, right

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 from hidet.ir.algebra import Algebra
 from hidet.ir.bounds import Bounds
@@ -53,8 +54,7 @@ def elements(of: TensorType) -> int | Expr:
     if isinstance(of.layout, TaskMapping):
         return of.layout.tasks_per_worker
     if of.layout is not None:
-        size: int = of.layout.cosize
-        return size
+        return cast(int, of.layout.cosize)
     total: int | Expr = 1
     for size in of.shape:
         total = size if isinstance(total, int) and total == 1 else total * size

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import And, Expr, Load, Not, Or, Select, Var, constant
-from hidet.ir.node import Node
 from hidet.ir.stmt import Assign, Declare, If, Stmt
 from hidet.ir.walk import postorder
 
@@ -33,9 +33,10 @@ class Lanes:
         self.depending = {}
         return made
 
-    def of(self, var: Var) -> tuple[Expr, ...]:
-        """What `var` is in each lane."""
-        return self.own.get(var, (var,) * self.count)
+    def names(self, var: Var) -> tuple[Var, ...]:
+        """The variable that `var` is in each lane: its own, or the same for all."""
+        own = self.own.get(var, (var,) * self.count)
+        return tuple(each for each in own if isinstance(each, Var))
 
     def at(self, lane: int) -> dict[Var, Expr]:
         """The values of one lane's variables."""
@@ -49,20 +50,21 @@ class Lanes:
 
     def turn(self, e: Expr, lane: int, loaded: Mapping[Expr, Sequence[Expr]] | None = None) -> Expr:
         """`e` in one lane, where what is `loaded` has its value already."""
-        done: dict[Node, Expr] = {}
+        done: dict[Expr, Expr] = {}
         known = loaded or {}
 
-        def visit(old: Node) -> Expr:
+        def visit(old: Any) -> Any:
             if old not in done:
                 if old in known:
-                    done[old] = known[old][lane]  # type: ignore[index]
+                    done[old] = known[old][lane]
                 elif old in self.own:
-                    done[old] = self.own[old][lane]  # type: ignore[index]
+                    done[old] = self.own[old][lane]
                 else:
-                    done[old] = old.map_children(visit)  # type: ignore[assignment]
+                    done[old] = old.map_children(visit)
             return done[old]
 
-        return visit(e)
+        found: Expr = visit(e)
+        return found
 
 
 def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:

@@ -35,7 +35,7 @@ from hidet.ir.stmt import (
 from hidet.ir.walk import find
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
-from hidet.passes.lanes import Lanes, condition_of, guarded, reads
+from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
 from hidet.passes.scopes import Scoped
 from hidet.passes.simplify import jumps
 from hidet.types import PointerType, Scope, TensorType, VectorType
@@ -105,10 +105,9 @@ class Vectorization(Scoped):
                 return (*before, *(Declare(v, value, place) for v, value in made))
             case Assign(var, value, place):
                 before, values = self.values(value, lanes)
-                if any(turn is not var for turn in lanes.of(var)):
-                    made = zip(lanes.of(var), values, strict=True)
-                    return (*before, *(Assign(v, new, place) for v, new in made))  # type: ignore[arg-type]
-                return (*before, *(Assign(var, new, place) for new in values))
+                targets = lanes.names(var)
+                made = zip(targets, values, strict=True)
+                return (*before, *(Assign(v, new, place) for v, new in made))
             case Store():
                 return self.stores(s, lanes)
             case If(condition):
@@ -135,7 +134,7 @@ class Vectorization(Scoped):
         self.bounds = outside
         return (*before, If(first, then, otherwise, s.place))
 
-    # ---- values -----------------------------------------------------------------------------------
+    # ---- values -------------------------------------------------------------------------------
 
     def values(self, e: Expr, lanes: Lanes) -> tuple[list[Stmt], list[Expr]]:
         """Statements that load what `e` reads, and the value of `e` in each lane after them."""
@@ -150,9 +149,7 @@ class Vectorization(Scoped):
                     loaded[load] = found
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
 
-    def load(
-        self, load: Load, path: Sequence[tuple[Expr, bool]], lanes: Lanes, before: list[Stmt]
-    ) -> list[Expr] | None:
+    def load(self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]) -> list[Expr] | None:
         """The value of a load in each lane, after statements added to `before`; None: as it is."""
         if lanes.count == 1 or not isinstance(load.tensor, Var) or not in_memory(load.tensor):
             return None

@@ -18,7 +18,7 @@ WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
 
-def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Value:
+def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask, align: int = 0) -> Value:
     """`count` elements of type `of` for each row in the mask; zeros elsewhere.
 
     One scalar (or one vector) for all if all rows read one address of memory nobody writes.
@@ -27,7 +27,7 @@ def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Valu
     gang.run.report.executed[f"load {buffer.scope}"] += int(np.count_nonzero(mask))
     lanes = gang.lanes(mask)
     tracked = buffer.shadow is not None or buffer.scope is not Scope.GLOBAL
-    at = addresses(gang, source, of.nbytes * count, lanes, spread=tracked)
+    at = addresses(gang, source, of.nbytes * count, lanes, align, spread=tracked)
     check_read(gang, buffer, at, of.nbytes * count, lanes)
     elements = at // of.nbytes
     if count > 1:
@@ -41,12 +41,20 @@ def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Valu
     return out
 
 
-def store(gang: Gang, target: Pointer, of: DType, count: int, value: Value, mask: Mask) -> None:
+def store(
+    gang: Gang,
+    target: Pointer,
+    of: DType,
+    count: int,
+    value: Value,
+    mask: Mask,
+    align: int = 0,
+) -> None:
     """Write `count` elements of type `of` for each row in the mask."""
     buffer = target.buffer
     gang.run.report.executed[f"store {buffer.scope}"] += int(np.count_nonzero(mask))
     lanes = gang.lanes(mask)
-    at = addresses(gang, target, of.nbytes * count, lanes)
+    at = addresses(gang, target, of.nbytes * count, lanes, align)
     given = rows(value, lanes, count > 1)
     elements = at // of.nbytes
     if count > 1:
@@ -58,15 +66,18 @@ def store(gang: Gang, target: Pointer, of: DType, count: int, value: Value, mask
         check_agreement(gang, buffer, view, elements, given, at, lanes, clash)
 
 
-def addresses(gang: Gang, pointer: Pointer, width: int, lanes: Any, spread: bool = True) -> Array:
+def addresses(
+    gang: Gang, pointer: Pointer, width: int, lanes: Any, align: int = 0, spread: bool = True
+) -> Array:
     """Byte positions in the buffer's data, one for each row in `lanes`, checked.
 
+    They are multiples of `align` bytes, or of the width if that is 0 (of 16 bytes at most).
     With `spread` False, a position that is the same for all rows stays one number.
     """
     buffer = pointer.buffer
     offset = rows(pointer.offset, lanes)
     check_bounds(gang, buffer, offset, width, lanes)
-    align = min(width & -width, WIDEST)
+    align = align or min(width & -width, WIDEST)
     wrong = offset % align != 0
     if np.any(wrong):
         row = bad_row(gang, wrong, lanes)
@@ -165,7 +176,9 @@ def note_write(
     if conflict is not None:
         report_race(gang, buffer, touched, who, conflict, "writes")
     lost = buffer.shadow.disagree(touched, who)
-    return lost.reshape(-1, each).any(axis=1) if lost.any() else None
+    if not lost.any():
+        return None
+    return np.asarray(lost.reshape(-1, each).any(axis=1))
 
 
 def check_agreement(
@@ -254,9 +267,22 @@ def update(
     note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)
-    for row, element in zip(np.arange(gang.count)[lanes], at // of.nbytes, strict=True):
+    rows_there = np.arange(gang.count)[lanes]
+    if buffer.scope is Scope.GLOBAL:
+        tell_blocks(gang, buffer, rows_there, at)
+    for row, element in zip(rows_there, at // of.nbytes, strict=True):
         old = view[element]
         out[row] = old
         view[element] = change(old, int(row))
     gang.run.progress += 1
     return out
+
+
+def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
+    """Through the elements they update, blocks learn what others made visible by fences."""
+    releases, clocks = gang.clocks.releases, gang.clocks
+    if not releases.fence_of_block.any():
+        return
+    for row, place in zip(updating, at, strict=True):
+        seen = clocks.seen[gang.slot[row], gang.warp[row]]
+        releases.update((id(buffer), int(place)), int(gang.number[row]), seen)

@@ -14,6 +14,7 @@ from hidet.sim.gang import Gang, Run, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import Clocks, LastReader, Shadow, Team
+from hidet.sim.releases import Releases
 from hidet.types import Scope
 
 LANES = 1 << 16
@@ -28,7 +29,7 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
     """Run every block of the grid."""
     buffers = {value.buffer for value in env.values() if isinstance(value, Pointer)}
     watched = {env[var].buffer for var in program.written if isinstance(env[var], Pointer)}
-    clocks = Clocks(1, 1, Team(1, 1, 0))
+    clocks = Clocks(1, 1, Team(1, 1, 0), Releases(0, 1))
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
     for gangs in batches(program, run):
@@ -58,16 +59,20 @@ def batches(program: Program, run: Run) -> Iterator[list[Gang]]:
     if program.spins:
         shared: dict[Var, Buffer] = {}
         team = padded_team(run, 0)
-        clocks = Clocks(total, team.threads // WARP, team)
+        clocks = Clocks(total, team.threads // WARP, team, Releases(total, team.threads))
         yield [gang_of_blocks(run, clocks, b, b + 1, total, shared) for b in range(total)]
         return
     threads = padded_team(run, 0).threads
+    releases = Releases(total, threads)
     each = max(1, LANES // threads)
+    now = 1
     for first in range(0, total, each):
         count = min(each, total - first)
         team = padded_team(run, first)
-        clocks = Clocks(count, threads // WARP, team)
+        clocks = Clocks(count, threads // WARP, team, releases)
+        clocks.now = now  # time goes on, so that stamps of earlier batches stay comparable
         yield [gang_of_blocks(run, clocks, 0, count, count, {})]
+        now = clocks.tick()
 
 
 def padded_team(run: Run, first: int) -> Team:
@@ -123,7 +128,7 @@ def single_thread(run: Run) -> Gang:
     zero = np.zeros(1, np.int64)
     return Gang(
         run=run,
-        clocks=Clocks(1, 1, team),
+        clocks=Clocks(1, 1, team, Releases(0, 1)),
         team=team,
         blocks=1,
         slot=zero,

@@ -36,7 +36,6 @@ from hidet.sim.access import load
 from hidet.sim.arithmetic import BINARY, UNARY, cast
 from hidet.sim.faults import OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
-from hidet.sim.memory import Pointer
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, Value, bits_as, choose, rows, spread, varies
 from hidet.types import DType, PointerType, TensorType, VectorType
@@ -242,8 +241,6 @@ class Expressions:
             return inner
         element = to.element if isinstance(to, VectorType) else to
         lanes = to.lanes if isinstance(to, VectorType) else 1
-        flat = not isinstance(to, VectorType) or lanes == 1
-        del flat
 
         def run(gang: Gang, mask: Mask) -> Value:
             value = inner(gang, mask)
@@ -324,6 +321,3 @@ def tensor_type(tensor: Expr) -> TensorType:
 def wide(value: Value) -> Any:
     """An index as 64-bit, so that byte offsets do not wrap."""
     return value.astype(np.int64)
-
-
-__all__ = ["Code", "Expressions", "Pointer", "tensor_type", "touches_memory"]

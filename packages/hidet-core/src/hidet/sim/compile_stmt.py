@@ -72,12 +72,12 @@ class Statements:
         steps = [(step.run, step.waits) for step in map(self.stmt, stmts)]
 
         def run(gang: Gang, mask: Mask) -> Waiting:
-            going: Going = mask
             for step, waits in steps:
-                going = (yield from step(gang, going)) if waits else step(gang, going)
+                going = (yield from step(gang, mask)) if waits else step(gang, mask)
                 if going is None:
                     return None
-            return going
+                mask = going
+            return mask
 
         return run
 
@@ -267,17 +267,17 @@ class Statements:
             limit = extent(gang, mask)
             vary = varies(limit)
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
-            going: Going = mask
+            turning = mask
             for turn in range(last):
                 gang.step()
-                if vary:
-                    going = narrowed(going, turn < limit)
-                    if going is None:
-                        break
+                live = narrowed(turning, turn < limit) if vary else turning
+                if live is None:
+                    break
                 gang.env[s.var] = of(turn)
-                going = yield from body(gang, going)
+                going = yield from body(gang, live)
                 if going is None:
                     break
+                turning = going
             return staying(gang, mask)
 
         return run
@@ -287,15 +287,14 @@ class Statements:
         condition, body, site = self.expr(s.condition), self.looped(s, s.body), self.site(s)
 
         def run(gang: Gang, mask: Mask) -> Waiting:
-            going: Going = mask
-            while going is not None:
+            turning: Going = mask
+            while turning is not None:
                 gang.site = site
                 gang.step()
-                holds = condition(gang, going)
-                going = narrowed(going, holds)
-                if going is None:
+                turning = narrowed(turning, condition(gang, turning))
+                if turning is None:
                     break
-                going = yield from body(gang, going)
+                turning = yield from body(gang, turning)
                 gang.run.progress += 1
                 yield
             return staying(gang, mask)

@@ -17,7 +17,6 @@ from hidet.sim.faults import DivergentBarrier, InactiveLane
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, spread, varies
-from hidet.types import DType
 
 WARP = 32
 
@@ -65,26 +64,38 @@ class Call:
         return self.mask if some is None else self.mask & some
 
     def read(
-        self, pointer: Expr, count: int, of: DType | None = None, where: Array | None = None
+        self, pointer: Expr, count: int, *, where: Array | None = None, align: int = 0
     ) -> Array:
         """`count` consecutive elements behind a pointer for each thread, as one access."""
-        mask, of = self.where(where), of or pointer.dtype
-        found = load(self.gang, self.pointer(pointer, mask), of, count, mask)
+        mask, of = self.where(where), pointer.dtype
+        if not mask.any():
+            return np.zeros((self.gang.count, count), of.numpy)
+        found = load(self.gang, self.pointer(pointer, mask), of, count, mask, align)
         whole = spread(found, self.gang.count, count > 1)
         return whole if count > 1 else whole[:, None]
 
     def write(
-        self, pointer: Expr, values: Array, of: DType | None = None, where: Array | None = None
+        self, pointer: Expr, values: Array, *, where: Array | None = None, align: int = 0
     ) -> None:
         """Consecutive elements behind a pointer for each thread, as one access."""
-        mask, of, count = self.where(where), of or pointer.dtype, values.shape[1]
+        mask, of, count = self.where(where), pointer.dtype, values.shape[1]
         given = values.astype(of.numpy, copy=False)
         given = given if count > 1 else given[:, 0]
-        store(self.gang, self.pointer(pointer, mask), of, count, given, mask)
+        if mask.any():
+            store(self.gang, self.pointer(pointer, mask), of, count, given, mask, align)
 
     def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
         """Atomically replace `old` by `change(old, thread)`, one after the other."""
         return update(self.gang, self.pointer(pointer, self.mask), pointer.dtype, change, self.mask)
+
+    def present(self) -> Mask:
+        """The threads that exist and have not left the kernel."""
+        return self.gang.everyone & ~self.gang.exited
+
+    def time(self) -> Array:
+        """A count for each thread that never goes back."""
+        self.gang.run.ticks += 1
+        return np.full(self.gang.count, self.gang.run.ticks, np.int64)
 
     def whole_warps(self) -> None:
         """Fault unless each warp takes part with all lanes or with none."""
@@ -110,6 +121,9 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
+        if scope == "gpu":
+            clocks = self.gang.clocks
+            clocks.releases.fence(self.gang.number[self.mask], clocks.tick())
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""

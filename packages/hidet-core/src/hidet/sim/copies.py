@@ -9,7 +9,7 @@ import numpy as np
 from hidet.sim.access import addresses, granules, load, note_write
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
-from hidet.sim.values import Array, Mask
+from hidet.sim.values import Array, Mask, spread
 from hidet.types import u8
 
 
@@ -47,12 +47,9 @@ def start(
     for count in np.unique(taken[mask]):
         some = mask & (taken == count)
         if count > 0 and source is not None:
-            found = load(gang, source, u8, int(count), some)
-            data[some, : int(count)] = (
-                found[some].reshape(-1, int(count))
-                if np.ndim(found) > 1 or int(count) == 1
-                else found
-            )
+            found = load(gang, source, u8, int(count), some, nbytes)
+            found = spread(found, gang.count, count > 1)
+            data[some, : int(count)] = found[some].reshape(-1, int(count))
     lanes = gang.lanes(mask)
     at = addresses(gang, target, nbytes, lanes)
     note_write(gang, target.buffer, at, nbytes, lanes)

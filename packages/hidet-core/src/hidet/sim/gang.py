@@ -35,6 +35,8 @@ class Run:
     """For each scope, the finest access in bytes."""
     step_limit: int
     steps: int = 0
+    ticks: int = 0
+    """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
 
@@ -159,7 +161,7 @@ def thread_name(run: Run, team: Team, number: int) -> str:
     return f"block ({at}), thread ({who}), warp {thread // 32}, lane {thread % 32}"
 
 
-def coordinates(number: int, extents: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The x, y, z of a linear number; x is fastest."""
+def coordinates(number: Any, extents: tuple[int, int, int]) -> tuple[Any, Any, Any]:
+    """The x, y, z of a linear number, or of an array of them; x is fastest."""
     x, y, _ = extents
     return number % x, number // x % y, number // (x * y)

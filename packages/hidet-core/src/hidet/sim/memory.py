@@ -71,7 +71,12 @@ def padded(size: int) -> int:
 
 
 def fresh(
-    name: str, scope: Scope, element: int, shape: tuple[int, ...], size: int, instances: int
+    name: str,
+    scope: Scope,
+    element: int,
+    shape: tuple[int, ...] | None,
+    size: int,
+    instances: int,
 ) -> Buffer:
     """A buffer of undefined content."""
     stride = padded(size)
@@ -83,5 +88,5 @@ def wrapped(name: str, array: Array) -> Buffer:
     """A buffer over the caller's own array: what the kernel writes, the caller sees."""
     data = array.reshape(-1).view(np.uint8)
     return Buffer(
-        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape or (1,)
+        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape
     )

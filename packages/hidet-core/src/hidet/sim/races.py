@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hidet.sim.releases import Releases
 from hidet.sim.values import Array
 
 NOBODY = -1
@@ -52,9 +53,10 @@ class Conflict:
 class Clocks:
     """What each warp of the resident blocks has seen of the others in its block."""
 
-    def __init__(self, blocks: int, warps: int, team: Team) -> None:
+    def __init__(self, blocks: int, warps: int, team: Team, releases: Releases) -> None:
         self.now = 1
         self.team = team
+        self.releases = releases
         self.seen = np.zeros((blocks, warps, warps), np.int64)
 
     def tick(self) -> int:
@@ -85,7 +87,13 @@ class Clocks:
         mine = block == who.slot + team.first
         warp = np.where(mine, (other % team.threads) // team.warp, 0)
         seen = self.seen[who.slot, who.warp, warp]
-        return (other == NOBODY) | (other == who.thread) | (mine & (stamp < seen))
+        found: Array = (other == NOBODY) | (other == who.thread) | (mine & (stamp < seen))
+        if self.releases.known and not found.all():
+            rest = np.flatnonzero(~found & ~mine)
+            far, me = other[rest], who.slot[rest] + team.first
+            warps = far % team.threads // team.warp
+            found[rest] = self.releases.visible(me, far, warps, stamp[rest])
+        return found
 
 
 class Shadow:
@@ -133,7 +141,8 @@ class Shadow:
 
     def disagree(self, granules: Array, who: Who) -> Array:
         """Where, in the write just noted, another thread wrote the same granule."""
-        return self.writer[granules] != who.thread
+        found: Array = self.writer[granules] != who.thread
+        return found
 
     def launch(self, granules: Array) -> None:
         """Asynchronous copies into these granules are under way."""

@@ -21,7 +21,7 @@ def varies(value: Value, vector: bool = False) -> bool:
     return np.ndim(value) > int(vector)
 
 
-def rows(value: Value, lanes: Array, vector: bool = False) -> Value:
+def rows(value: Value, lanes: Any, vector: bool = False) -> Value:
     """The value at the threads `lanes`; as it is where all threads agree."""
     return value[lanes] if varies(value, vector) else value
 

@@ -34,7 +34,7 @@ class FrontendContract:
             [sys.executable, "-c", code], capture_output=True, text=True, check=False
         )
         assert result.returncode == 0, result.stderr
-        assert result.stdout.split() == []
+        assert not result.stdout.strip(), f"the manifest imports {result.stdout.strip()}"
 
     def test_version_is_that_of_its_distribution(self) -> None:
         """`<module>.__version__` is a string and what the installed metadata says."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hidet.errors import at
+from hidet.errors import NotYet, at
+from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Expr
 from hidet.ir.stmt import Invoke
 from hidet.lang.memory import Distributed, address
@@ -22,12 +23,16 @@ def invoke(
     several as a tuple, none as None.
     """
     recorder = current(f"{name}()")
+    if name not in INTRINSICS:
+        raise NotYet(f"the intrinsic {name} is announced but not there yet")
     place = recorder.place
     with at(place):
         operands = tuple(map(operand, args))
         variables = tuple(recorder.declare(of) for of in results)
         call = Invoke(name, operands, variables, options, place)
+        INTRINSICS[name].check(call)
         recorder.emit(call)
+    recorder.results.update(variables)
     if not variables:
         return None
     return variables if len(variables) != 1 else variables[0]

@@ -33,3 +33,5 @@ threadIdx = Position("threadIdx")
 blockIdx = Position("blockIdx")
 blockDim = Position("blockDim")
 gridDim = Position("gridDim")
+laneid = Builtin("laneid")
+"""The number of the thread within its warp, i32."""

@@ -1,0 +1,169 @@
+"""What `ci/gpu` does: wheels into a temporary folder, copies of the tests beside it, one table.
+
+The working tree's sources stay out of sight, so what passes is what the wheels hold. Needs no
+network: wheels of dependencies that the machine lacks may lie in `dist/dependencies/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from ci.sessions import count
+
+ROOT = Path(__file__).parents[1]
+NO_TESTS = 5
+"""pytest's exit status when a package has no test that is marked gpu."""
+
+
+class Outcome(NamedTuple):
+    """One row of the table."""
+
+    name: str
+    passed: int
+    failed: int
+    status: int
+
+
+def main(arguments: list[str]) -> int:
+    """Run the suite; 0 only if tests ran and all of them passed."""
+    parser = argparse.ArgumentParser(prog="ci/gpu")
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist")
+    parser.add_argument("--bench", action="store_true", help="run the benchmarks afterwards")
+    options, pytest_arguments = parser.parse_known_args(arguments)
+    wheels = wheels_to_install(options.dist)
+    if not wheels:
+        print(f"no wheels in {options.dist}: run `nox -s wheels` where there is a network")
+        return 2
+    with tempfile.TemporaryDirectory(prefix="hidet-gpu-") as name:
+        folder = Path(name)
+        install(wheels, folder / "site")
+        copy_tests(ROOT, folder)
+        packages = sorted(p.name for p in (folder / "packages").iterdir())
+        outcomes = [run_tests(folder, package, pytest_arguments) for package in packages]
+        if options.bench:
+            outcomes.append(run_benchmarks(folder))
+        print(table(outcomes, facts(folder)))
+    return verdict(outcomes)
+
+
+def wheels_to_install(dist: Path) -> list[Path]:
+    """Our wheels, and those dependencies among `dist/dependencies/` that the machine lacks."""
+    ours = sorted(dist.glob("*.whl"))
+    extra = sorted((dist / "dependencies").glob("*.whl"))
+    return [*ours, *(wheel for wheel in extra if not present(wheel.name.split("-")[0]))]
+
+
+def present(distribution: str) -> bool:
+    """Whether a distribution is installed on this machine."""
+    try:
+        return bool(version(distribution))
+    except PackageNotFoundError:
+        return False
+
+
+def install(wheels: Sequence[Path], target: Path) -> None:
+    """Install without looking anywhere else."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run([*command, "--target", str(target), *map(str, wheels)], check=True)
+
+
+def copy_tests(root: Path, folder: Path) -> None:
+    """Tests, benchmarks and pytest's settings; no sources."""
+    shutil.copy(root / "pyproject.toml", folder)
+    for tests in sorted(root.glob("packages/*/tests")):
+        shutil.copytree(tests, folder / tests.relative_to(root))
+    if (root / "benchmarks").is_dir():
+        shutil.copytree(root / "benchmarks", folder / "benchmarks")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """This process's, with the installed wheels and nothing else of hidet's on the search path."""
+    return {**os.environ, "PYTHONPATH": str(folder / "site")}
+
+
+def run_tests(folder: Path, package: str, arguments: Sequence[str]) -> Outcome:
+    """`pytest -m gpu` of one package."""
+    report = folder / f"{package}.xml"
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={report}", *arguments]
+    result = subprocess.run(
+        [*command, f"packages/{package}/tests"], cwd=folder, env=environment(folder)
+    )
+    passed, failed = count(report.read_text()) if report.exists() else (0, 0)
+    return outcome(package, passed, failed, result.returncode)
+
+
+def outcome(name: str, passed: int, failed: int, status: int) -> Outcome:
+    """A row; a run that broke without a failing test has one failure."""
+    broke = status not in (0, NO_TESTS) and not failed
+    return Outcome(name, passed, 1 if broke else failed, status)
+
+
+def run_benchmarks(folder: Path) -> Outcome:
+    """benchmarks/run.py, which prints its own table."""
+    command = [sys.executable, "benchmarks/run.py"]
+    status = subprocess.run(command, cwd=folder, env=environment(folder)).returncode
+    return outcome("benchmarks", int(status == 0), 0, status)
+
+
+def facts(folder: Path) -> dict[str, str]:
+    """What was tested, on what."""
+    code = (
+        "import torch; n = torch.cuda.device_count(); "
+        "print(torch.__version__, torch.version.cuda, "
+        "torch.cuda.get_device_name(0) if n else 'none', sep='\\n')"
+    )
+    lines = said([sys.executable, "-c", code], folder).splitlines()
+    torch, cuda, gpu = lines if len(lines) == 3 else ("absent", "absent", "unknown")
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    commit = said(["git", "rev-parse", "--short", "HEAD"], ROOT)
+    return {
+        "commit": os.environ.get("HIDET_COMMIT") or commit or "unknown",
+        "python": sys.version.split()[0],
+        "torch": torch,
+        "cuda": cuda,
+        "driver": said(query, folder).partition("\n")[0] or "unknown",
+        "gpu": gpu,
+        **wheel_versions(folder / "site"),
+    }
+
+
+def wheel_versions(site: Path) -> dict[str, str]:
+    """The versions of our packages in a folder of installed wheels."""
+    found = (re.fullmatch(r"(hidet_\w+)-(.+)\.dist-info", p.name) for p in sorted(site.iterdir()))
+    return {m[1].replace("_", "-"): m[2] for m in found if m}
+
+
+def said(command: list[str], folder: Path) -> str:
+    """What a command printed; empty if it is absent or failed."""
+    try:
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return result.stdout.strip() if result.returncode == 0 else ""
+
+
+def verdict(outcomes: Sequence[Outcome]) -> int:
+    """0 if something ran and nothing failed: a suite that collected no test proves nothing."""
+    return int(any(o.failed for o in outcomes) or not any(o.passed for o in outcomes))
+
+
+def table(outcomes: Sequence[Outcome], about: dict[str, str]) -> str:
+    """Facts, one row per package, totals last."""
+    width = max(map(len, about))
+    lines = ["", *(f"{name:<{width}}  {value}" for name, value in about.items()), ""]
+    lines.append(f"{'suite':<16}{'passed':>8}{'failed':>8}")
+    for row in outcomes:
+        note = "   no test marked gpu" if row.status == NO_TESTS else ""
+        lines.append(f"{row.name:<16}{row.passed:>8}{row.failed:>8}{note}")
+    passed, failed = sum(o.passed for o in outcomes), sum(o.failed for o in outcomes)
+    return "\n".join([*lines, f"{passed} passed, {failed} failed"])

@@ -1,0 +1,33 @@
+"""Copies from global to shared memory that run beside the thread (sm_80 and later)."""
+
+from __future__ import annotations
+
+from hidet.ir.expr import Expr, Value
+from hidet.lang.cuda.invoke import invoke
+from hidet.lang.values import converted
+from hidet.types import i32
+
+
+def cp_async(target: Expr, source: Expr, size: int = 16, taken: Value | None = None) -> None:
+    """Start a copy of `size` (4, 8 or 16) bytes; those beyond the first `taken` become zero.
+
+    `target` and `source` are addresses of elements, as `~tile[i, j]`, aligned to `size`. The bytes
+    are there after a wait, for other threads after a barrier too.
+    """
+    rest = () if taken is None else (converted(taken, i32, "the number of bytes"),)
+    invoke("cp_async", target, source, *rest, options=(size,))
+
+
+def cp_async_commit_group() -> None:
+    """Make the thread's copies since the last commit one group."""
+    invoke("cp_async_commit_group")
+
+
+def cp_async_wait_group(pending: int) -> None:
+    """Wait until at most `pending` of the thread's groups are under way."""
+    invoke("cp_async_wait_group", options=(pending,))
+
+
+def cp_async_wait_all() -> None:
+    """Wait for all of the thread's copies."""
+    invoke("cp_async_wait_all")

@@ -1,0 +1,51 @@
+"""Values of one statement in each lane."""
+
+from hidet.ir.bounds import Bounds
+from hidet.ir.expr import Load, Var, select, wrap
+from hidet.ir.stmt import Declare
+from hidet.passes.lanes import Lanes, condition_of, guarded, reads
+from hidet.types import f32, i32
+
+x = Var("x", f32[64])
+i, v = Var("i", i32), Var("v", i32)
+
+
+def test_lanes_differ_in_the_loop_variable():
+    lanes = Lanes(v, 4)
+    assert lanes.depends(v * 2)
+    assert not lanes.depends(i * 2)
+    assert lanes.turn(i + v, 2) is i + 2
+
+
+def test_declared_names_are_each_lanes_own():
+    lanes = Lanes(v, 2)
+    s = Var("s", f32)
+    assert not lanes.depends(s)
+    own = lanes.declare(s)
+    assert len(set(own)) == 2
+    assert lanes.names(s) == own
+    assert lanes.depends(s)
+    assert lanes.turn(s + 1.0, 1) is own[1] + 1.0
+
+
+def test_loads_are_found_with_their_conditions():
+    inner, outer = Load(x, (i,)), Load(x, (v,))
+    found = dict(reads(select(inner < 1.0, outer, 0.0)))
+    assert found == {inner: (), outer: ((inner < 1.0, True),)}
+
+
+def test_conditions_that_are_certain_are_not_asked():
+    path = ((i < 4, True), (i < 9, True), (i.eq(7), False))
+    lanes, bounds = Lanes(v, 4), Bounds().assume(i < 4)
+    assert condition_of(path, lanes, bounds) is None
+    assert str(condition_of(path[:1], lanes, Bounds())) == "(i < 4)"
+    assert str(condition_of(path[2:], lanes, Bounds())) == "(not (i == 7))"
+
+
+def test_guarded_values():
+    s = Var("s", f32)
+    assert [type(each) for each in guarded(s, wrap(1.0), wrap(0.0), None)] == [Declare]
+    assert [str(each) for each in guarded(s, wrap(1.0), wrap(0.0), i < 4)] == [
+        "s: f32 = 0.0",
+        "if (i < 4):\n  s = 1.0",
+    ]

@@ -1,0 +1,103 @@
+"""The automatic schedule computes every operator: its CUDA kernels in the simulator, its C++ here."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from hidet import seams, sim
+from hidet.codegen import cpu
+from hidet.graph import OPERATORS, refer
+from hidet.ir.expr import Const
+from hidet.ir.kernel import Module
+from hidet.passes.pipeline import lower
+from hidet.schedules.automatic import automatic
+from hidet.target import Target
+from hidet.testing.compare import assert_close
+from hidet.toolchain import compile_cpp, flags_for, probe_isa
+
+seams.call("load_operators")
+SAMPLES = [
+    pytest.param(op, id=f"{name}-{number}")
+    for name, kind in sorted(OPERATORS.items())
+    for number, op in enumerate(kind.samples())
+    if op.defined
+]
+HERE = Target.parse("cpu" if probe_isa() == "generic" else f"cpu+{probe_isa()}")
+
+
+def scheduled(op, target, name="kernel"):
+    definition = op.definition()
+    return automatic(name, definition.inputs, definition.outputs, target)
+
+
+def results(op):
+    """Arrays to be filled, poisoned so that what is not written shows."""
+    made = [np.empty(each.shape, each.dtype.numpy) for each in op.results()]
+    for each in made:
+        each.view(np.uint8 if each.ndim else each.dtype)[...] = 0xA5 if each.ndim else 1
+    return made
+
+
+def check(op, found, arrays):
+    for value, wanted, type_ in zip(found, refer(op, arrays), op.results(), strict=True):
+        assert_close(value, wanted, type_.dtype, op.factor)
+
+
+@pytest.mark.parametrize("op", SAMPLES)
+def test_cuda_kernels_in_the_simulator(op):
+    arrays, found = op.examples(seed=0), results(op)
+    sim.launch(scheduled(op, Target.parse("sm_90a")), *arrays, *found)
+    check(op, found, arrays)
+
+
+@pytest.mark.parametrize("op", SAMPLES)
+def test_lowered_cuda_kernels_in_the_simulator(op):
+    arrays, found = op.examples(seed=1), results(op)
+    module = scheduled(op, Target.parse("sm_90a"))
+    run_lowered(module, arrays, found)
+    check(op, found, arrays)
+
+
+def run_lowered(module: Module, arrays, found):
+    """Launch the lowered kernels one after the other."""
+    values = dict(zip(module.params, [*arrays, *found], strict=True))
+    for var in module.workspaces:
+        values[var] = np.zeros(var.of.shape, var.of.dtype.numpy)
+    for call in module.calls:
+        kernel = lower(module.kernel(call.kernel))
+        if all(size.value > 0 for size in kernel.launch.grid if isinstance(size, Const)):
+            sim.launch(kernel, *(values[arg] for arg in call.args))
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """All operators' C++ kernels in one translation unit: starting the compiler is what costs."""
+    modules, kernels = {}, []
+    for number, parameter in enumerate(SAMPLES):
+        (op,) = parameter.values
+        modules[parameter.id] = module = scheduled(op, HERE, f"op{number}")
+        kernels += [lower(kernel) for kernel in module.kernels]
+    binary = compile_cpp(cpu.emit(kernels), flags=(*cpu.FLAGS, *flags_for(HERE)))
+    return modules, binary
+
+
+@pytest.fixture(scope="module")
+def library(compiled, tmp_path_factory):
+    path = tmp_path_factory.mktemp("operators") / "unit.so"
+    path.write_bytes(compiled[1])
+    return ctypes.CDLL(str(path))
+
+
+@pytest.mark.parametrize("sample", SAMPLES[:0] or [each.id for each in SAMPLES])
+def test_cpu_kernels(sample, compiled, library):
+    (op,) = next(each.values for each in SAMPLES if each.id == sample)
+    module = compiled[0][sample]
+    arrays, found = op.examples(seed=2), results(op)
+    values = dict(zip(module.params, [*arrays, *found], strict=True))
+    for var in module.workspaces:
+        values[var] = np.zeros(var.of.shape, var.of.dtype.numpy)
+    for call in module.calls:
+        pointers = [ctypes.c_void_p(values[arg].ctypes.data) for arg in call.args]
+        getattr(library, call.kernel)(*pointers)
+    check(op, found, arrays)
