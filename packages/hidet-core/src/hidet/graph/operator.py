@@ -200,8 +200,8 @@ def example(
     shape = numbers(type_.shape)
     of = type_.dtype
     if of.is_bool:
-        return random.random(shape) < 0.5
+        return np.asarray(random.random(shape) < 0.5)
     if of.is_float:
-        return random.uniform(*within, shape).astype(of.numpy)
+        return np.asarray(random.uniform(*within, shape), of.numpy)
     low = 0 if of.limits[0] == 0 else -9
-    return random.integers(low, 10, shape).astype(of.numpy)
+    return np.asarray(random.integers(low, 10, shape)).astype(of.numpy)

@@ -26,6 +26,7 @@ from hidet.ops.activation import (
 )
 from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
 from hidet.ops.attention import attention
+from hidet.ops.attention_weights import attention_weights
 from hidet.ops.binary import (
     add,
     atan2,
@@ -54,7 +55,7 @@ from hidet.ops.binary import (
 )
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
-from hidet.ops.conv import checked, conv, conv1d, conv2d, conv3d
+from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.create import arange, full, iota, ones, scalar, zeros
 from hidet.ops.cumulative import cumprod, cumsum
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -139,6 +140,7 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "attention_weights",
     "avg_pool",
     "batch_norm",
     "bitwise_and",
@@ -148,7 +150,6 @@ __all__ = [
     "cast",
     "ceil",
     "celu",
-    "checked",
     "chunk",
     "clamp",
     "concat",

@@ -37,20 +37,20 @@ def conv(
 
 def conv1d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with one spatial axis."""
-    return conv(checked(x, 3), weight, bias, **options)
+    return conv(of_rank(x, 3), weight, bias, **options)
 
 
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with two spatial axes."""
-    return conv(checked(x, 4), weight, bias, **options)
+    return conv(of_rank(x, 4), weight, bias, **options)
 
 
 def conv3d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with three spatial axes."""
-    return conv(checked(x, 5), weight, bias, **options)
+    return conv(of_rank(x, 5), weight, bias, **options)
 
 
-def checked(x: Tensor, rank: int) -> Tensor:
+def of_rank(x: Tensor, rank: int) -> Tensor:
     """`x`, if it has so many axes."""
     if x.ndim != rank:
         raise ShapeMismatch(f"x has {x.ndim} dimensions, not {rank}")

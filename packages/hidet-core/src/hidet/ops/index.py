@@ -113,7 +113,7 @@ def require_integers(name: str, index: TensorType) -> None:
 def positions(shape: tuple[Any, ...], limit: Any, of: TensorType, seed: int) -> Any:
     """Test positions below `limit`."""
     random = np.random.default_rng(seed + 1)
-    return random.integers(0, max(int(limit), 1), shape).astype(of.dtype.numpy)
+    return np.asarray(random.integers(0, max(int(limit), 1), shape)).astype(of.dtype.numpy)
 
 
 @operator("gather")
@@ -214,8 +214,11 @@ class Indexed(Op):
     def places(self, axes: tuple[int, ...], seed: int) -> list[Any]:
         """Test positions, some of them counted from the end."""
         return [
-            positions(each.shape, self.x.shape[axis], each, seed + axis)
-            - (axis % 2) * numbers(self.x.shape)[axis]
+            np.asarray(
+                positions(each.shape, self.x.shape[axis], each, seed + axis)
+                - (axis % 2) * numbers(self.x.shape)[axis],
+                each.dtype.numpy,
+            )
             for axis, each in zip(axes, self.indices, strict=True)
         ]
 

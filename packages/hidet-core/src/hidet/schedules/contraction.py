@@ -58,6 +58,11 @@ class Contraction(ABC):
         """The index in `bias` of what is added at row i and column j."""
 
     @property
+    def spills(self) -> bool:
+        """Whether `c_at` of a row that there is not may be an element that there is."""
+        return False
+
+    @property
     def wide(self) -> DType:
         """The type of the sums."""
         return accumulator(self.c.dtype)
@@ -84,10 +89,13 @@ def names_of(p: Contraction) -> list[str]:
 
 
 def digits(number: Value, sizes: Sequence[Size]) -> Index:
-    """`number` as an index of a grid of `sizes`, the last axis fastest; axes of size 1 are at 0."""
+    """`number` as an index of a grid of `sizes`, the last axis fastest; axes of size 1 are at 0.
+
+    A number that is too large gives an index outside of the grid, if the grid has any axis.
+    """
     rest: Value = number
     found: list[Value] = []
-    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)]
+    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)] or [len(sizes) - 1]
     for axis in reversed(range(len(sizes))):
         if axis not in real:
             found.append(0)

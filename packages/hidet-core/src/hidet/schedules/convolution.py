@@ -71,6 +71,11 @@ class Convolution(Contraction):
         """Whether the channels of a place lie side by side."""
         return self.channels_last
 
+    @property
+    def spills(self) -> bool:
+        """The channels after a group's last one are the next group's."""
+        return self.op.groups > 1
+
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         return (z * self.m + i, *self.in_window(r))
 

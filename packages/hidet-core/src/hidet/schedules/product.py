@@ -40,6 +40,11 @@ class Product(Contraction):
         """How many products there are."""
         return product(self.stack)
 
+    @property
+    def spills(self) -> bool:
+        """A vector has no axis for its one row."""
+        return not self.rows
+
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         row = digits(i, self.rows)
         return self.stacked(self.a, z, (*row, r) if self.a_along_k else (r, *row))

@@ -55,6 +55,10 @@ class Registers:
 
     def fits(self, op: Matmul | Linear, target: Target) -> bool:
         """Whether sums, a row of vectors and a spread element have registers."""
+        return self.fits_on(target)
+
+    def fits_on(self, target: Target) -> bool:
+        """Whether sums, a row of vectors and a spread element have registers."""
         return self.rows * self.vectors + self.vectors + 1 <= target.max_registers_per_thread
 
     def work(self, op: Matmul | Linear, target: Target) -> Work:
@@ -202,11 +206,13 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                     for j in range(width):
                         for i in vectorize(height):
                             at = (z, left + j, top + i)
-                            c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
+                            if at[1] < p.m if p.spills else True:
+                                c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
                 else:
                     for i in range(height):
                         for j in vectorize(width):
                             at = (z, top + i, left + j)
-                            c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
+                            if at[1] < p.m if p.spills else True:
+                                c.put(*p.c_at(*at), finished(bias, done[i, j], *at))
 
     return assemble(name, [matmul], names_of(p), ["c"], ["rows", "columns"])

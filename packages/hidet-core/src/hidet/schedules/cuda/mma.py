@@ -30,8 +30,7 @@ from hidet.lang import (
     unroll,
     vectorize,
 )
-from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
-from hidet.lang.cuda.invoke import invoke
+from hidet.lang.cuda import blockIdx, ldmatrix, mma_sync, syncthreads, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, known, names_of
@@ -138,7 +137,7 @@ def mma(name: str, p: Contraction, point: Warps) -> Module:
     slices = point.slices
     turns = cdiv(cdiv(p.k, point.depth), slices)
     a_side, b_side = point.sides(p)
-    partial_type = slices_type(p, point.block, slices)
+    partial_type = slices_type(p, f32, point.block, slices)
     bias_type = operand_type(p.bias, p.c)
     rows, columns = point.part
     parts = rows // 16, columns // 8
@@ -206,8 +205,7 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
                 at, r = row + i * 16 + high, deep * 16 + low
                 place = (at, r) if a_side.along_k else (r, at)
                 source = address(tiles_a, number, *place)
-                options = (4, not a_side.along_k)
-                invoke("ldmatrix", address(part_a, i, 0), source, options=options)
+                ldmatrix(address(part_a, i, 0), source, 4, not a_side.along_k)
             for j in unroll(many_b):
                 # Four 8 x 8 matrices: k changes first, then columns.
                 high, low = lane % 8 + lane // 16 * 8, lane // 8 % 2 * 8
@@ -216,16 +214,10 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
                 at, r = column + j * 16 + high, deep * 16 + low
                 place = (at, r) if b_side.along_k else (r, at)
                 source = address(tiles_b, number, *place)
-                options = (4, not b_side.along_k)
-                invoke("ldmatrix", address(part_b, j, 0), source, options=options)
+                ldmatrix(address(part_b, j, 0), source, 4, not b_side.along_k)
             for i, j in unroll(grid(many_a, many_b * 2)):
-                invoke(
-                    "mma_sync",
-                    address(part_a, i, 0),
-                    address(part_b, j // 2, j % 2 * 4),
-                    address(sums, i, j, 0),
-                    options=("m16n8k16",),
-                )
+                right = address(part_b, j // 2, j % 2 * 4)
+                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0))
 
     return multiply
 
@@ -247,7 +239,8 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
                 if whole:
                     if p.bias is not None:
                         total += cast(get(bias, *p.bias_at(*at)), f32)
-                    c.put(*p.c_at(*at), cast(total, p.c.dtype))
+                    if at[1] < p.m if p.spills else True:
+                        c.put(*p.c_at(*at), cast(total, p.c.dtype))
                 else:
                     partial[share, *at] = total
 

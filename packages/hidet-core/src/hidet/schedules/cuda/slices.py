@@ -9,24 +9,24 @@ from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.assemble import operand_type
 from hidet.schedules.contraction import Contraction
-from hidet.types import TensorType
+from hidet.types import DType, TensorType
 
 THREADS = 128
 VECTOR = 4
 
 
-def slices_type(p: Contraction, block: tuple[int, int], slices: int) -> TensorType:
+def slices_type(p: Contraction, wide: DType, block: tuple[int, int], slices: int) -> TensorType:
     """Partial sums of whole tiles, for each slice."""
     rows, columns = (
         cdiv(size, extent) * extent for size, extent in zip((p.m, p.n), block, strict=True)
     )
-    of: TensorType = p.wide[slices, p.batch, rows, columns]
+    of: TensorType = wide[slices, p.batch, rows, columns]
     return of
 
 
 def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFunction:
     """The kernel that adds slices in order and writes the result."""
-    slices, wide, bias_type = partial_type.shape[0], p.wide, operand_type(p.bias, p.c)
+    slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
     columns = cdiv(p.n, VECTOR)
 
     @script
@@ -37,7 +37,7 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
         number, z = blockIdx.x * THREADS + threadIdx.x, blockIdx.y
         if number < p.m * columns:
             i, j = number // columns, number % columns * VECTOR
-            total = register_tensor(wide, (VECTOR,), init=0.0)
+            total = register_tensor(wide, (VECTOR,), init=0)
             for share in range(slices):
                 for v in vectorize(VECTOR):
                     total[v] += partial[share, z, i, j + v]

@@ -35,6 +35,8 @@ class Side:
     """The type the tile has in shared memory."""
     padding: int
     """Elements between rows of the tile, so that its columns lie in different banks."""
+    turned: bool = False
+    """Whether the tile in shared memory has k as its first axis, however the operand lies."""
 
     @property
     def along_k(self) -> bool:
@@ -49,7 +51,8 @@ class Side:
     @property
     def padded(self) -> tuple[int, int]:
         """The shape of the tile in shared memory."""
-        return self.shape[0], self.shape[1] + self.padding
+        rows, columns = (self.depth, self.extent) if self.turned else self.shape
+        return rows, columns + self.padding
 
     @property
     def exact(self) -> bool:
@@ -91,11 +94,13 @@ class Side:
     def place(self) -> ScriptFunction:
         """A part of a kernel: this thread's vectors, from registers to one of the tiles."""
         tasks, vector = self.tasks(), self.vector
+        across = self.turned and self.along_k
 
         @script
         def place(registers, tiles, number):  # type: ignore[no-untyped-def]
             for step, (row, column) in static(enumerate(tasks)):
                 for v in vectorize(vector):
-                    tiles[number, row, column + v] = registers[step, v]
+                    at = (column + v, row) if across else (row, column + v)
+                    tiles[number, *at] = registers[step, v]
 
         return place
