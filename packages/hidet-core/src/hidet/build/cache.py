@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -34,8 +35,19 @@ class CacheWarning(UserWarning):
 
 def key_of(**parts: object) -> str:
     """The key of an entry: a hash of everything that affects its content, our version included."""
-    text = json.dumps({"hidet": __version__, **parts}, sort_keys=True, default=str)
+    text = json.dumps({"hidet": compiler_identity(), **parts}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def compiler_identity() -> str:
+    """Our version, and a digest of our own sources: who works on hidet never sees stale code."""
+    root = Path(options.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        state = path.stat()
+        digest.update(f"{path.relative_to(root)} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return f"{__version__} {digest.hexdigest()}"
 
 
 class Cache:

@@ -38,8 +38,8 @@ class Planner:
         for position, tensor in enumerate(graph.inputs):
             role: Role = "derived" if tensor in derived else "input"
             self.add(tensor, role, names.get(tensor, f"input{position}"))
-        outputs = {memory(tensor): tensor for tensor in graph.outputs}
-        self.outputs = {root: f"output{i}" for i, root in enumerate(outputs)}
+        # An output may be another tensor under a new shape, which is then that of the buffer.
+        self.outputs = {memory(each): (i, each.type) for i, each in enumerate(graph.outputs)}
 
     def add(self, tensor: Tensor, role: Role, name: str) -> int:
         """Number a tensor's memory."""
@@ -59,7 +59,9 @@ class Planner:
             if root.storage is not None:
                 return self.add(root, "weight", self.names[root])
             if root in self.outputs:
-                return self.add(root, "output", self.outputs[root])
+                position, type_ = self.outputs[root]
+                self.number[root] = self.buffer(type_, "output", f"output{position}")
+                return self.number[root]
             return self.add(root, "workspace", f"t{len(self.buffers)}")
         return self.number[root]
 

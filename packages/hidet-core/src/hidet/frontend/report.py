@@ -1,0 +1,71 @@
+"""What users are told about coverage: a table, a warning, or an error that names everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet.errors import Place, UnsupportedOp
+from hidet.frontend.coverage import Coverage, Use
+
+SHOWN = 3
+"""How many places of one operator a message lists."""
+
+
+class FallbackWarning(UserWarning):
+    """A part of a model runs in its framework instead of being compiled."""
+
+
+def table(coverage: Coverage) -> str:
+    """The coverage as text: a line for each operator, those left to the framework first."""
+    left, compiled = coverage.left, coverage.compiled
+    rows = [
+        (name, len(uses), f"left to the framework: {uses[0].reason}") for name, uses in left.items()
+    ]
+    rows += [(name, count, "compiled") for name, count in compiled.most_common()]
+    wide = max((len(name) for name, *_ in rows), default=0)
+    lines = [f"{name:<{wide}}  {count:>5}  {how}" for name, count, how in rows]
+    for name, uses in left.items():
+        lines += [f"{name} at {spot}" for spot in spots(uses)]
+    total = sum(compiled.values())
+    missing = sum(map(len, left.values()))
+    return "\n".join([*lines, f"{total} uses compiled, {missing} left to the framework"])
+
+
+def listed(coverage: Coverage) -> str:
+    """The operators left to the framework: a line for each with count, reason and places."""
+    return "\n".join(
+        f"  {name} ({len(uses)}x): {uses[0].reason}" + "".join(f"\n    at {s}" for s in spots(uses))
+        for name, uses in coverage.left.items()
+    )
+
+
+def warning(coverage: Coverage, framework: str) -> FallbackWarning:
+    """What to warn of when parts of a model run in the framework."""
+    return FallbackWarning(
+        f"these operators run in {framework}, everything around them is compiled:\n"
+        f'{listed(coverage)}\n  options={{"fallback": "error"}} makes this an error'
+    )
+
+
+def require_complete(coverage: Coverage) -> None:
+    """Raise UnsupportedOp, naming every operator that would stay in the framework, if any would."""
+    if coverage.is_complete:
+        return
+    first = next(use for use in coverage.uses if use.reason)
+    raise UnsupportedOp(
+        f"the model uses operators that are not compiled:\n{listed(coverage)}",
+        place=first.place,
+        help='options={"fallback": "warn"} runs them in the framework',
+    )
+
+
+def spots(uses: Sequence[Use]) -> list[str]:
+    """The first few places, each once, as `file:line in function`."""
+    places = list(dict.fromkeys(use.place for use in uses if use.place is not None))
+    shown = [spot(place) for place in places[:SHOWN]]
+    return shown if len(places) <= SHOWN else [*shown, f"{len(places) - SHOWN} more places"]
+
+
+def spot(place: Place) -> str:
+    """One place of the user's model."""
+    return f"{place.file}:{place.line}" + (f" in {place.function}" if place.function else "")
