@@ -115,7 +115,9 @@ def test_constants_are_derived_and_derived_again(cubin):
 def test_the_framework_runs_its_regions_between_graphs(cubin):
     def region(reads, writes):
         assert current.handle == stream.handle
-        call("cuMemcpyDtoDAsync", writes[0].pointer, reads[0].pointer, reads[0].nbytes, stream.handle)
+        call(
+            "cuMemcpyDtoDAsync", writes[0].pointer, reads[0].pointer, reads[0].nbytes, stream.handle
+        )
 
     stream = Stream()
     archive = Archive({"main": hosted("sm_90a", **WIDE)}, {"unit": cubin})
@@ -176,7 +178,9 @@ def test_a_foreign_capture_takes_the_kernels(diamonds):
     x = gpu(numbers(700))
     executor([x])  # what has to be loaded is loaded before
     stream = Stream()
-    call("cuStreamBeginCapture", stream.handle, cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL)
+    call(
+        "cuStreamBeginCapture", stream.handle, cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+    )
     assert is_capturing(stream.handle)
     (y,) = executor([x], stream=stream.handle)
     graph = call("cuStreamEndCapture", stream.handle)
@@ -260,7 +264,5 @@ def test_two_lengths_of_work_are_told_apart(cubin):
             "cuda:0",
         )
         x = gpu(numbers(4))
-        times.append(
-            median_seconds(lambda run=executor, x=x: run([x]), device="cuda:0", repeats=5)
-        )
+        times.append(median_seconds(lambda run=executor, x=x: run([x]), device="cuda:0", repeats=5))
     assert 5 < times[1] / times[0] < 15

@@ -1,0 +1,43 @@
+import threading
+
+import pytest
+
+from hidet.runtime.driver import call
+from hidet.runtime.stream import Event, Stream, Work, current, is_capturing
+
+
+def test_the_default_stream_is_never_captured():
+    assert not is_capturing(0)
+
+
+def test_each_thread_has_a_current_stream_of_its_own(monkeypatch):
+    monkeypatch.setattr(current, "handle", 7)
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(current.handle))
+    thread.start()
+    thread.join()
+    assert seen == [0]
+
+
+@pytest.mark.gpu
+def test_work_belongs_to_its_stream_and_leaves_no_trace():
+    stream = Stream()
+    with Work("cuda:0", stream.handle):
+        assert current.handle == stream.handle
+        with pytest.raises(OSError, match="mine"), Work("cuda:0", 0):
+            assert current.handle == 0
+            raise OSError("mine")
+        assert current.handle == stream.handle
+        assert not current.capturing
+    assert current.handle == 0
+
+
+@pytest.mark.gpu
+def test_events_order_streams():
+    first, second = Stream(), Stream()
+    event = Event("cuda:0")
+    event.record(first.handle)
+    event.hold(second.handle)
+    second.synchronize()
+    event.synchronize()
+    call("cuCtxSynchronize")
