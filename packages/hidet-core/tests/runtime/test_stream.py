@@ -19,15 +19,19 @@ def test_each_thread_has_a_current_stream_of_its_own(monkeypatch):
     assert seen == [0]
 
 
+def fails_on(stream):
+    with Work("cuda:0", stream):
+        assert current.handle == stream
+        raise OSError("mine")
+
+
 @pytest.mark.gpu
 def test_work_belongs_to_its_stream_and_leaves_no_trace():
-    stream = Stream()
-    with Work("cuda:0", stream.handle):
-        assert current.handle == stream.handle
-        with pytest.raises(OSError, match="mine"), Work("cuda:0", 0):
-            assert current.handle == 0
-            raise OSError("mine")
-        assert current.handle == stream.handle
+    first, second = Stream(), Stream()
+    with Work("cuda:0", first.handle):
+        with pytest.raises(OSError, match="mine"):
+            fails_on(second.handle)
+        assert current.handle == first.handle
         assert not current.capturing
     assert current.handle == 0
 
