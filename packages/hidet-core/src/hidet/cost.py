@@ -20,6 +20,8 @@ REACHED_BANDWIDTH = 0.88
 """The part of the published bandwidth that a large copy reaches: 4.24 of 4.8 TB/s on an H200."""
 REACHED_RATE = 0.7
 """The part of the published rate that a large matmul reaches: 674 of 989 TFLOP/s on an H200."""
+ROUND_SECONDS = 0.5e-6
+"""A block's wait for data it has just asked for, with little else to do; an estimate."""
 SATURATING_THREADS = 256
 """Resident threads with which one multiprocessor keeps its arithmetic units busy; an estimate."""
 
@@ -42,6 +44,8 @@ class Work:
     """Per block."""
     registers: int = 0
     """Per thread; 0 where unknown."""
+    rounds: int = 0
+    """How often a block waits for memory, one wait after the other; 0 where waits overlap."""
 
     def __post_init__(self) -> None:
         amounts = (self.bytes_read, self.bytes_written, self.flops)
@@ -62,7 +66,11 @@ def seconds(work: Work, target: Target) -> float:
     return (
         work.launches * launch
         + _waves(work, target, resident)
-        + max(_memory(work, target), _arithmetic(work, target, resident))
+        + max(
+            _memory(work, target),
+            _arithmetic(work, target, resident),
+            _rounds(work, target, resident),
+        )
     )
 
 
@@ -71,6 +79,13 @@ def _waves(work: Work, target: Target, resident: int) -> float:
     if target.kind == "cpu":
         return 0.0
     return -(-work.blocks // (resident * target.cores)) * WAVE_SECONDS
+
+
+def _rounds(work: Work, target: Target, resident: int) -> float:
+    """Blocks that a core holds at once wait together; a CPU's loads are foreseen."""
+    if target.kind == "cpu":
+        return 0.0
+    return -(-work.blocks // (resident * target.cores)) * work.rounds * ROUND_SECONDS
 
 
 def _memory(work: Work, target: Target) -> float:

@@ -8,7 +8,7 @@ from hidet.intrinsics import INTRINSICS
 from hidet.intrinsics.shuffle import SHUFFLED
 from hidet.ir.expr import Builtin, Const, Reinterpret, Var
 from hidet.ir.stmt import Declare, Invoke, Store
-from hidet.types import PointerType, bf16, boolean, f16, f32, i8, i32, i64, u32
+from hidet.types import PointerType, bf16, boolean, f8e4m3, f16, f32, i32, i64, u32
 
 ALL = Const(2**32 - 1, u32)
 LANE = Builtin("threadIdx.x")
@@ -57,8 +57,8 @@ def test_votes(each_lane):
 
 def test_types_that_cannot_be_exchanged():
     check = INTRINSICS["shfl_sync"].check
-    with pytest.raises(DtypeMismatch, match="i8"):
-        check(Invoke("shfl_sync", (ALL, Const(1, i8), LANE), (Var("r", i8),)))
+    with pytest.raises(DtypeMismatch, match="f8e4m3"):
+        check(Invoke("shfl_sync", (ALL, Const(1.0, f8e4m3), LANE), (Var("r", f8e4m3),)))
     with pytest.raises(DtypeMismatch, match="f16"):
         check(Invoke("shfl_sync", (ALL, Const(1.0, f32), LANE), (Var("r", f16),)))
     with pytest.raises(BadKernel, match="2, 4, 8, 16 or 32 lanes"):

@@ -38,6 +38,7 @@ def test_definition_and_reference_agree(op):
     arrays = op.examples(seed=0)
     expected = refer(op, arrays)
     definition = op.definition()
+    assert all(type(each) is np.ndarray for each in arrays)
     found = evaluate(definition, *arrays)
     inlined = evaluate(inline(definition), *arrays)
     assert len(found) == len(expected) == len(op.results())

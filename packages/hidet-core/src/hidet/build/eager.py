@@ -1,22 +1,71 @@
-"""Operators on tensors whose values are there: compiled once for each graph, run at once."""
+"""Graphs of tensors whose values are there: compiled once for each graph, run at once."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
 
+from hidet.build.compile import compile_graph
+from hidet.build.target import device_of
+from hidet.errors import BadArgument
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import view_of
+from hidet.runtime.memory import View, array_of, view_of
+from hidet.types import TensorType, dtype
 
-_ready: dict[object, Executor] = {}
+KEPT = 256
+_executors: OrderedDict[object, tuple[Executor, FlowGraph]] = OrderedDict()
+_lock = Lock()
 
 
 def run_graph(graph: FlowGraph, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """The graph's outputs for `inputs`; numpy in, numpy out on the CPU."""
+    """The graph's outputs for `inputs`, on the device where they are."""
     executor = executor_for(graph)
-    views = executor([view_of(each.numpy()) for each in inputs])
-    return tuple(
-        Tensor(like.type.with_(shape=tuple(array.shape)), like.device, array)
-        for like, array in zip(graph.outputs, map(as_array, views), strict=True)
-    )
+    views = executor([given_view(each) for each in inputs])
+    return tuple(as_tensor(view) for view in views)
+
+
+def executor_for(graph: FlowGraph) -> Executor:
+    """The graph compiled and loaded; graphs with the same nodes and constants share one."""
+    key = signature(graph)
+    with _lock:
+        found = _executors.get(key)
+        if found is None:
+            compiled = compile_graph(graph)
+            weights = {name: given_view(tensor) for name, tensor in compiled.weights.items()}
+            executor = Executor(compiled.archive, device_of(graph), weights=weights)
+            found = _executors[key] = executor, graph
+            if len(_executors) > KEPT:
+                _executors.popitem(last=False)
+        _executors.move_to_end(key)
+    return found[0]
+
+
+def signature(graph: FlowGraph) -> object:
+    """What a graph computes: operators, wiring, types; constants by identity."""
+    numbers: dict[Tensor, object] = {each: ("input", i) for i, each in enumerate(graph.inputs)}
+    for tensor in graph.constants:
+        numbers[tensor] = ("constant", id(tensor))
+    wiring = []
+    for node in graph.nodes:
+        wiring.append((node.op, node.device, tuple(numbers[each] for each in node.inputs)))
+        for each in node.outputs:
+            numbers[each] = ("made", len(numbers))
+    types = tuple(each.type for each in graph.inputs)
+    return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs)
+
+
+def given_view(tensor: Tensor) -> View:
+    """A tensor's memory."""
+    storage = tensor.storage
+    if storage is None:
+        raise BadArgument("a symbolic tensor has no values to run a graph on")
+    return storage if isinstance(storage, View) else view_of(storage)
+
+
+def as_tensor(view: View) -> Tensor:
+    """What the runtime computed, as a tensor: a numpy array on the CPU, else the view itself."""
+    storage = array_of(view) if view.device == "cpu" else view
+    return Tensor(TensorType(dtype(view.dtype), view.shape), view.device, storage)

@@ -103,7 +103,7 @@ def lowered(made: Implemented, observers: Sequence[Observer]) -> Recipe:
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = bound(module, kernel, call.args)
-        steps.append(Step(unique(lower(kernel, observers)), tensors))
+        steps.append(Step(unique(lower(kernel, observers), made.group.name), tensors))
     return Recipe(made.schedule, module.params, module.workspaces, tuple(steps))
 
 

@@ -11,9 +11,9 @@ from hidet.ir.kernel import Kernel
 LONGEST = 48
 
 
-def unique(kernel: Kernel) -> Kernel:
-    """The kernel under a name that only kernels with the same text have."""
+def unique(kernel: Kernel, label: str) -> Kernel:
+    """The kernel under a name that only kernels with the same text have, beginning with `label`."""
     plain = replace(kernel, name="kernel", place=None)
     digest = hashlib.sha256(str(plain).encode()).hexdigest()[:12]
-    label = re.sub(r"\W", "_", kernel.name)[:LONGEST]
+    label = re.sub(r"\W", "_", label)[:LONGEST]
     return replace(kernel, name=f"{label}_{digest}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hidet.compute import Grid
 from hidet.fusion.compose import compose, operands
@@ -12,7 +13,8 @@ from hidet.fusion.ports import ports
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
-from hidet.schedules import automatic, candidates
+from hidet.schedules import automatic, load
+from hidet.schedules.base import SCHEDULES, Candidate, candidates
 from hidet.target import Target
 
 
@@ -25,9 +27,19 @@ class Implemented:
     schedule: str
 
 
+assert load.LOADED, "importing hidet.schedules.load files every schedule"
+
+
+@lru_cache(maxsize=4096)
+def choices(op: Op, target: Target) -> tuple[Candidate, ...]:
+    """The schedules written for this operator that fit it, the cheapest by the cost model first."""
+    return tuple(candidates(op, target))
+
+
 def has_schedule(op: Op, target: Target) -> bool:
     """Whether some schedule was written for this operator and fits it."""
-    return bool(candidates(op, target))
+    known = any(isinstance(op, schedule.ops) for schedule in SCHEDULES)
+    return known and bool(choices(op, target))
 
 
 def implement(group: Group, target: Target) -> list[Implemented]:
@@ -35,7 +47,7 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     if group.anchor is None:
         return [Implemented(group, composed(group, target), "automatic")]
     op = group.anchor.op
-    best = candidates(op, target)[0]
+    best = choices(op, target)[0]
     module = best.schedule.apply(op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]

@@ -16,12 +16,11 @@ from hidet.compute.grid import (
     Scatter,
     elementwise,
     grid,
-    maximum,
-    minimum,
     scan,
     scatter,
 )
 from hidet.compute.inline import element, inline
+from hidet.compute.pointwise import maximum, minimum
 from hidet.compute.reduction import (
     ArgReduce,
     Reduce,

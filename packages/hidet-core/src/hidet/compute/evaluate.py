@@ -1,4 +1,4 @@
-"""The plain meaning of definitions, in numpy, on whole arrays: slow, and what others must agree with.
+"""The plain meaning of definitions, in numpy on whole arrays: what all others must agree with.
 
 Each index variable is an array along an axis of its own; reduction variables get new leading axes.
 Reading outside of an array is an error wherever the value is really used.
@@ -145,13 +145,13 @@ def axes(names: Sequence[Var], shape: Sequence[int], below: int = 0) -> dict[Var
 
 
 class Scope:
-    """Expressions under given variables, where `active`; a reduction or a branch opens a new one."""
+    """Expressions under given variables, where `active`; reductions and branches open new ones."""
 
     def __init__(
         self, run: Run, values: dict[Var, Array], outer: Scope | None = None, active: Array = True
     ) -> None:
         self.run, self.outer, self.active = run, outer, active
-        self.memo: dict[Expr, Array] = dict(values)
+        self.memo: dict[Expr, Array] = {var: array for var, array in values.items()}
         own = max((array.ndim for array in values.values()), default=0)
         self.depth: int = max(own, outer.depth if outer else 0)
 

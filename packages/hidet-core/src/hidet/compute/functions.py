@@ -2,50 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
-from hidet.compute.grid import Operand, function, pointwise
-from hidet.ir.expr import Expr
+from hidet.compute.grid import Grid, Operand
+from hidet.compute.pointwise import of_one, of_two, pointwise
+from hidet.ir.expr import Expr, Value
 from hidet.ir.expr import select as select_expr
 
-exp = function("exp")
-exp2 = function("exp2")
-expm1 = function("expm1")
-log = function("log")
-log2 = function("log2")
-log10 = function("log10")
-log1p = function("log1p")
-sqrt = function("sqrt")
-rsqrt = function("rsqrt")
-sin = function("sin")
-cos = function("cos")
-tan = function("tan")
-asin = function("asin")
-acos = function("acos")
-atan = function("atan")
-sinh = function("sinh")
-cosh = function("cosh")
-tanh = function("tanh")
-asinh = function("asinh")
-acosh = function("acosh")
-atanh = function("atanh")
-erf = function("erf")
-erfc = function("erfc")
-floor = function("floor")
-ceil = function("ceil")
-trunc = function("trunc")
-rint = function("rint")
-absolute = function("abs")
-isnan = function("isnan")
-isinf = function("isinf")
-isfinite = function("isfinite")
-signbit = function("signbit")
-power = function("pow")
-atan2 = function("atan2")
-hypot = function("hypot")
-copysign = function("copysign")
+exp = of_one("exp")
+exp2 = of_one("exp2")
+expm1 = of_one("expm1")
+log = of_one("log")
+log2 = of_one("log2")
+log10 = of_one("log10")
+log1p = of_one("log1p")
+sqrt = of_one("sqrt")
+rsqrt = of_one("rsqrt")
+sin = of_one("sin")
+cos = of_one("cos")
+tan = of_one("tan")
+asin = of_one("asin")
+acos = of_one("acos")
+atan = of_one("atan")
+sinh = of_one("sinh")
+cosh = of_one("cosh")
+tanh = of_one("tanh")
+asinh = of_one("asinh")
+acosh = of_one("acosh")
+atanh = of_one("atanh")
+erf = of_one("erf")
+erfc = of_one("erfc")
+floor = of_one("floor")
+ceil = of_one("ceil")
+trunc = of_one("trunc")
+rint = of_one("rint")
+absolute = of_one("abs")
+isnan = of_one("isnan")
+isinf = of_one("isinf")
+isfinite = of_one("isfinite")
+signbit = of_one("signbit")
+power = of_two("pow")
+atan2 = of_two("atan2")
+hypot = of_two("hypot")
+copysign = of_two("copysign")
 
 
+@overload
+def select(condition: Grid, then: Operand, otherwise: Operand) -> Grid: ...
+@overload
+def select(condition: Value, then: Value, otherwise: Value) -> Expr: ...
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Any:
     """`then` where `condition` holds, else `otherwise`; only the chosen one is evaluated."""
     return pointwise(select_expr, condition, then, otherwise)

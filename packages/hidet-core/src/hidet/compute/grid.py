@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from hidet.compute.reduction import How, accumulator, reduce
 from hidet.compute.sizes import Shape, broadcast, product, same
 from hidet.errors import ShapeMismatch
-from hidet.ir.expr import Expr, Maximum, Minimum, Value, Var, combine, convert, wrap
-from hidet.ir.functions import call
+from hidet.ir.expr import Expr, Value, Var, convert, wrap
 from hidet.ir.node import Node, node
 from hidet.types import DType, Size, TensorType, Type, f32, i32
 
@@ -330,31 +329,3 @@ def spread(operand: Operand, index: Sequence[Expr], shape: Shape) -> Value:
             for axis, size in enumerate(operand.shape)
         )
     ]
-
-
-def minimum(a: Operand, b: Operand) -> Any:
-    """The smaller of each pair; NaN if either is. A Grid if an operand is one, else an Expr."""
-    return pointwise(lambda x, y: combine(Minimum, x, y), a, b)
-
-
-def maximum(a: Operand, b: Operand) -> Any:
-    """The larger of each pair; NaN if either is. A Grid if an operand is one, else an Expr."""
-    return pointwise(lambda x, y: combine(Maximum, x, y), a, b)
-
-
-def pointwise(fn: Callable[..., Value], *operands: Operand) -> Any:
-    """`fn` on grids element by element, on expressions directly."""
-    if any(isinstance(each, Grid) for each in operands):
-        return elementwise(fn, *operands)
-    return fn(*operands)
-
-
-def function(name: str) -> Callable[..., Any]:
-    """The function `name` of `hidet.ir.functions`, on grids and on expressions."""
-
-    def apply(*operands: Operand) -> Any:
-        return pointwise(lambda *args: call(name, *args), *operands)
-
-    apply.__name__ = name
-    apply.__doc__ = f"{name} of each element."
-    return apply

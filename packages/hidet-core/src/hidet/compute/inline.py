@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 from hidet.compute.classify import has_reduction
 from hidet.compute.definition import Definition
-from hidet.compute.grid import At, Computed, Grid
+from hidet.compute.grid import At, Computed
 from hidet.ir.expr import Expr
 from hidet.ir.node import Node
-from hidet.ir.walk import rebuild, substitute
-
-N = TypeVar("N", bound=Node)
+from hidet.ir.walk import postorder, substitute
 
 
 def inline(definition: Definition) -> Definition:
@@ -20,16 +18,9 @@ def inline(definition: Definition) -> Definition:
     What is left reads operands, or stages whose values are reductions, scans or scatters; such a
     stage stays one object, shared by all results.
     """
-    done: dict[Grid, Grid] = {}
-    changed: dict[Node, Node] = {}
-
-    def change(node: Node) -> Node:
-        if node not in changed:
-            changed[node] = inlined(node)
-        return changed[node]
-
-    for each in definition.outputs:
-        done[each] = rebuild(each, change)
+    done: dict[Node, Any] = {}
+    for node in postorder(definition.outputs):
+        done[node] = inlined(node.map_children(done.__getitem__))
     return Definition(definition.inputs, tuple(done[each] for each in definition.outputs))
 
 

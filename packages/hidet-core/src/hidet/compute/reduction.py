@@ -112,7 +112,7 @@ def accumulator(of: DType) -> DType:
 
 
 def arithmetic(of: DType) -> DType:
-    """The type in which functions of `of` are computed before rounding: float32 for narrow floats."""
+    """The type in which functions of `of` are computed: float32 for narrow floats, else `of`."""
     return accumulator(of) if of.is_float else of
 
 

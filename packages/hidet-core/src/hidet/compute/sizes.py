@@ -36,6 +36,14 @@ def same(a: Size, b: Size) -> bool | None:
     return False if set(difference) == {()} else None
 
 
+def numbers(shape: Sequence[Size]) -> tuple[int, ...]:
+    """The sizes, all of which must be known."""
+    for size in shape:
+        if not isinstance(size, int):
+            raise ShapeMismatch(f"the size {size} is not known yet")
+    return tuple(size for size in shape if isinstance(size, int))
+
+
 def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
     """Whether two shapes are equal for certain."""
     return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))

@@ -21,7 +21,7 @@ from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Math
-from hidet.ir.walk import find
+from hidet.ir.walk import contains
 
 MOST = 24
 """Operators in one group: beyond that a kernel's text and registers grow faster than the gain."""
@@ -167,7 +167,7 @@ def kind_of(op: Op) -> Kind:
 @lru_cache(maxsize=4096)
 def cheap(op: Op) -> bool:
     """Whether computing an element again costs little: no functions such as exp or erf."""
-    return not any(True for _ in find(op.definition().outputs, Math))
+    return not contains(op.definition().outputs, Math)
 
 
 @lru_cache(maxsize=4096)

@@ -68,11 +68,11 @@ class FlowGraph:
         return results[0] if len(results) == 1 else results
 
     def __str__(self) -> str:
-        return FlowGraph.printer(self)
+        return str(FlowGraph.printer(self))
 
     def show(self) -> str:
         """The graph as text."""
-        return FlowGraph.printer(self)
+        return str(self)
 
     # Set by graph/show.py.
     printer: Any = staticmethod(object.__repr__)

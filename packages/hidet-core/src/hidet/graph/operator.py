@@ -6,11 +6,12 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
 import numpy as np
 
 from hidet.compute import Definition, Grid, Input
+from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument
 from hidet.ir.expr import Expr
 from hidet.types import Size, TensorType
@@ -58,13 +59,17 @@ class Op:
         random = np.random.default_rng(seed)
         return [example(each, random, self.within) for each in self.types()]
 
+    def kind(self) -> Any:
+        """The operator."""
+        return type(self)
+
     def operands(self) -> tuple[Any, ...]:
         """The operand fields' values, in order: a type, None, or a tuple of types."""
-        return tuple(getattr(self, name) for name in operand_names(type(self)))
+        return tuple(getattr(self, name) for name in operand_names(self.kind()))
 
     def attributes(self) -> dict[str, Any]:
         """The other fields by name."""
-        operands = operand_names(type(self))
+        operands = operand_names(self.kind())
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in operands}
 
     def types(self) -> tuple[TensorType, ...]:
@@ -98,7 +103,7 @@ class Op:
     def operand_labels(self) -> list[str]:
         """A name for each operand that is there."""
         labels: list[str] = []
-        for name, value in zip(operand_names(type(self)), self.operands(), strict=True):
+        for name, value in zip(operand_names(self.kind()), self.operands(), strict=True):
             if isinstance(value, tuple):
                 labels += [f"{name}{position}" for position in range(len(value))]
             elif value is not None:
@@ -124,16 +129,16 @@ def operator(name: str) -> Callable[[K], K]:
     """Declare an operator: a frozen dataclass, entered into OPERATORS under `name`."""
 
     def register(cls: K) -> K:
-        made: K = dataclass(frozen=True, repr=False)(cls)
         if name in OPERATORS:
             raise BadArgument(f"operator {name!r} is declared by {OPERATORS[name]} and by {cls}")
         if not inspect.cleandoc(cls.__dict__.get("__doc__") or ""):
             raise BadArgument(f"operator {name!r} has no docstring", help="say what it computes")
         if cls.samples.__func__ is Op.samples.__func__:  # type: ignore[attr-defined]
             raise BadArgument(f"operator {name!r} has no samples", help="they are its tests")
+        made: Any = dataclass(frozen=True, repr=False)(cls)
         made.name = name
         OPERATORS[name] = made
-        return made
+        return cast(K, made)
 
     return register
 
@@ -141,12 +146,11 @@ def operator(name: str) -> Callable[[K], K]:
 @dataclass_transform(frozen_default=True)
 def family(cls: K) -> K:
     """Declare what several operators share: their fields, and whatever they do alike."""
-    made: K = dataclass(frozen=True, repr=False)(cls)
-    return made
+    return cast(K, dataclass(frozen=True, repr=False)(cls))
 
 
 @cache
-def operand_names(kind: type[Op]) -> tuple[str, ...]:
+def operand_names(kind: Any) -> tuple[str, ...]:
     """The names of the operand fields."""
     hints = get_type_hints(kind)
     return tuple(
@@ -193,11 +197,11 @@ def example(
     type_: TensorType, random: np.random.Generator, within: tuple[float, float]
 ) -> np.ndarray[Any, Any]:
     """Random values of a type with known sizes; integers are small, unsigned ones positive."""
-    shape = tuple(int(size) for size in type_.shape)  # type: ignore[arg-type]
+    shape = numbers(type_.shape)
     of = type_.dtype
     if of.is_bool:
-        return random.random(shape) < 0.5
+        return np.asarray(random.random(shape) < 0.5)
     if of.is_float:
-        return random.uniform(*within, shape).astype(of.numpy)
+        return np.asarray(random.uniform(*within, shape), of.numpy)
     low = 0 if of.limits[0] == 0 else -9
-    return random.integers(low, 10, shape).astype(of.numpy)
+    return np.asarray(random.integers(low, 10, shape)).astype(of.numpy)

@@ -1,4 +1,4 @@
-"""Tensors: values that are there (with storage), or that will be (with the node that computes them)."""
+"""Tensors: values that are there, with storage, or will be, with the node that computes them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Tensor:
     __xor__, __rxor__ = method("bitwise_xor"), reflected("bitwise_xor")
     __lshift__, __rshift__ = method("shift_left"), method("shift_right")
     __lt__, __le__, __gt__, __ge__ = map(method, ("less", "less_equal", "greater", "greater_equal"))
-    __eq__, __ne__ = method("equal"), method("not_equal")  # type: ignore[assignment]
+    __eq__, __ne__ = method("equal"), method("not_equal")
     __neg__, __invert__, __abs__ = method("negative"), method("bitwise_not"), method("absolute")
     __getitem__ = method("index")
 

@@ -27,7 +27,8 @@ from hidet.intrinsics.base import (
 from hidet.ir.stmt import Invoke
 from hidet.types import DTYPES, boolean, i32, u32
 
-SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 and not each.is_bool)
+SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 or not each.is_float)
+"""All but the 8-bit floats; bool and small integers travel as int, as C promotes them."""
 COLLECTIVE = Effects(convergent=True, lasting=True)
 
 

@@ -33,6 +33,11 @@ def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:
     return (each for each in postorder(root) if isinstance(each, kind))
 
 
+def contains(root: Node | Iterable[Node], kind: type[Node]) -> bool:
+    """Whether a node of class `kind` is anywhere in `root`."""
+    return next(find(root, kind), None) is not None
+
+
 def variables(root: Node | Iterable[Node]) -> list[Var]:
     """The variables mentioned, in order of appearance; those in shapes of tensors too."""
     found: dict[Var, None] = {}

@@ -94,7 +94,7 @@ def parallel(*bounds: Value) -> Range | Grid:
 
 def static(items: Iterable[Any]) -> Static:
     """Any Python iterable, gone through while transcribing."""
-    return Static(tuple(items))
+    return Static(tuple(known(items)))
 
 
 def hinted(bounds: tuple[Any, ...], kind: LoopKind) -> Range | Grid:

@@ -24,7 +24,9 @@ from hidet.ops.activation import (
     tanhshrink,
     threshold,
 )
+from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
 from hidet.ops.attention import attention
+from hidet.ops.attention_weights import attention_weights
 from hidet.ops.binary import (
     add,
     atan2,
@@ -53,47 +55,17 @@ from hidet.ops.binary import (
 )
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
-from hidet.ops.conv import checked, conv, conv1d, conv2d, conv3d
+from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.create import arange, full, iota, ones, scalar, zeros
-from hidet.ops.index import (
-    embedding,
-    gather,
-    index,
-    index_add,
-    index_put,
-    index_select,
-    one_hot,
-    scatter_into,
-    take,
-)
+from hidet.ops.cumulative import cumprod, cumsum
+from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.matmul import linear, matmul
 from hidet.ops.norm import batch_norm, group_norm, instance_norm, layer_norm, moments, rms_norm
 from hidet.ops.pad import pad
-from hidet.ops.pool import (
-    adaptive_avg_pool,
-    adaptive_max_pool,
-    avg_pool,
-    max_pool,
-    max_pool_with_indices,
-)
-from hidet.ops.reduce import (
-    all,
-    any,
-    argmax,
-    argmin,
-    cumprod,
-    cumsum,
-    logsumexp,
-    max,
-    mean,
-    min,
-    norm,
-    prod,
-    std,
-    sum,
-    var,
-)
+from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
+from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.shape import expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.slicing import (
@@ -108,6 +80,7 @@ from hidet.ops.slicing import (
     window,
 )
 from hidet.ops.softmax import log_softmax, softmax
+from hidet.ops.statistics import logsumexp, norm, std, var
 from hidet.ops.unary import (
     absolute,
     acos,
@@ -130,9 +103,9 @@ from hidet.ops.unary import (
     isinf,
     isnan,
     log,
-    log10,
     log1p,
     log2,
+    log10,
     logical_not,
     negative,
     reciprocal,
@@ -167,6 +140,7 @@ __all__ = [
     "atan2",
     "atanh",
     "attention",
+    "attention_weights",
     "avg_pool",
     "batch_norm",
     "bitwise_and",
@@ -176,7 +150,6 @@ __all__ = [
     "cast",
     "ceil",
     "celu",
-    "checked",
     "chunk",
     "clamp",
     "concat",
@@ -233,9 +206,9 @@ __all__ = [
     "less_equal",
     "linear",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "log_sigmoid",
     "log_softmax",
     "logical_and",
@@ -276,7 +249,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scalar",
-    "scatter_into",
+    "scatter",
     "select",
     "select_scatter",
     "selu",

@@ -29,7 +29,7 @@ def sigmoid_of(v: Any) -> Any:
 
 def clamped(v: Expr, low: float, high: float) -> Expr:
     """v within bounds; NaN stays NaN."""
-    return minimum(maximum(v, low), high)  # type: ignore[no-any-return]
+    return minimum(maximum(v, low), high)
 
 
 def log1p_exp(v: Any) -> Any:
@@ -339,7 +339,7 @@ class Glu(Op):
         def element(*index: Expr) -> Expr:
             later = list(index)
             later[self.axis] = index[self.axis] + shape[self.axis]
-            gate = sigmoid_of(x[tuple(later)].cast(wide))
+            gate: Expr = sigmoid_of(x[tuple(later)].cast(wide))
             return (x[index].cast(wide) * gate).cast(x.dtype)
 
         return grid(shape, element)

@@ -114,7 +114,7 @@ class Attention(Op):
                 v.shape[-2], lambda r: weights[(*outer, i, r)] * v[(*head, r, c)].cast(wide), "sum"
             )
             sums = total[(*outer, i, 0)]
-            return select(sums.eq(0.0), 0.0, value / sums).cast(q.dtype)  # type: ignore[no-any-return]
+            return select(sums.eq(0.0), 0.0, value / sums).cast(q.dtype)
 
         return grid(self.infer().shape, element)
 
@@ -125,7 +125,7 @@ class Attention(Op):
         if mask is not None:
             scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
         if self.causal:
-            scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+            scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
         weights = np.exp(scores - np.nan_to_num(scores.max(-1, keepdims=True), neginf=0.0))
         sums = weights.sum(-1, keepdims=True)
         return np.einsum("...ij,...jc->...ic", weights / np.where(sums == 0, 1, sums), v)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hidet.compute import functions as f
@@ -26,31 +28,31 @@ def times(a: Expr, b: Expr) -> Expr:
     return a & b if a.dtype.is_bool else a * b
 
 
-def raised(a: Expr, b: Expr) -> Expr:
+def raised(a: Expr, b: Expr) -> Any:
     """a ** b; of integers through float64, exact below 2**53."""
     if a.dtype.is_float:
-        return f.power(a, b)  # type: ignore[no-any-return]
-    return f.power(a.cast(f64), b.cast(f64)).cast(a.dtype)  # type: ignore[no-any-return]
+        return f.power(a, b)
+    return f.power(a.cast(f64), b.cast(f64)).cast(a.dtype)
 
 
-def toward_zero(a: Expr, b: Expr) -> Expr:
+def toward_zero(a: Expr, b: Expr) -> Any:
     """a / b without its fraction."""
     return f.trunc(a / b) if a.dtype.is_float else combine(TruncDiv, a, b)
 
 
-def quotient_toward_zero(x: np.ndarray, y: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def quotient_toward_zero(x: Any, y: Any) -> Any:
     """The same in numpy."""
     if x.dtype.kind == "f":
         return np.trunc(x / y)
     return np.where((x < 0) != (y < 0), -(np.abs(x) // np.abs(y)), np.abs(x) // np.abs(y))
 
 
-def without_nan(pick: object, a: Expr, b: Expr) -> Expr:
+def without_nan(pick: Any, a: Expr, b: Expr) -> Any:
     """`pick(a, b)`, or the other one where one is NaN."""
     if not a.dtype.is_float:
-        return pick(a, b)  # type: ignore[operator,no-any-return]
-    both = pick(a, b)  # type: ignore[operator]
-    return select(f.isnan(a), b, select(f.isnan(b), a, both))  # type: ignore[no-any-return]
+        return pick(a, b)
+    both = pick(a, b)
+    return select(f.isnan(a), b, select(f.isnan(b), a, both))
 
 
 add = binary("add", "x + y; of bools whether either.", plus, np.add, dtypes=NUMBERS)

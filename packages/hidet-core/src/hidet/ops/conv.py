@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, accumulator, grid, reduce, select
 from hidet.compute.functions import both
-from hidet.compute.sizes import Shape, same, same_shape, spelled, tidy
+from hidet.compute.sizes import Shape, numbers, same, same_shape, spelled, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant, wrap
@@ -37,20 +37,20 @@ def conv(
 
 def conv1d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with one spatial axis."""
-    return conv(checked(x, 3), weight, bias, **options)
+    return conv(of_rank(x, 3), weight, bias, **options)
 
 
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with two spatial axes."""
-    return conv(checked(x, 4), weight, bias, **options)
+    return conv(of_rank(x, 4), weight, bias, **options)
 
 
 def conv3d(x: Tensor, weight: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
     """`conv` with three spatial axes."""
-    return conv(checked(x, 5), weight, bias, **options)
+    return conv(of_rank(x, 5), weight, bias, **options)
 
 
-def checked(x: Tensor, rank: int) -> Tensor:
+def of_rank(x: Tensor, rank: int) -> Tensor:
     """`x`, if it has so many axes."""
     if x.ndim != rank:
         raise ShapeMismatch(f"x has {x.ndim} dimensions, not {rank}")
@@ -149,11 +149,11 @@ class Conv(Op):
 
     def reference(self, x: Any, weight: Any, bias: Any) -> Any:
         wide = np.pad(x, ((0, 0), (0, 0), *self.padding))
-        out = np.zeros(self.infer().shape)
-        n, k = out.shape[:2]
+        out = np.zeros(numbers(self.infer().shape))
+        k = out.shape[1]
         parts = np.split(wide, self.groups, axis=1)
         for offset in np.ndindex(*weight.shape[2:]):
-            cut = tuple(
+            cut: Any = tuple(
                 slice(o * d, o * d + (size - 1) * s + 1, s)
                 for o, d, s, size in zip(
                     offset, self.dilation, self.stride, out.shape[2:], strict=True
@@ -192,4 +192,4 @@ def padded(
     ]
     if not inside:
         return element
-    return select(both(*inside), element, constant(fill, x.dtype))  # type: ignore[no-any-return]
+    return select(both(*inside), element, constant(fill, x.dtype))

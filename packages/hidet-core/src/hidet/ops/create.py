@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid
+from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument
 from hidet.graph import Op, Tensor, apply, make_node, operator
 from hidet.ir.expr import Expr, constant
@@ -93,7 +94,7 @@ class Full(Op):
         return grid(self.shape, lambda *index: constant(self.value, self.dtype))
 
     def reference(self) -> Any:
-        return np.full(self.shape, self.value)
+        return np.full(numbers(self.shape), self.value)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -125,7 +126,7 @@ class Arange(Op):
         return grid((self.count,), element)
 
     def reference(self) -> Any:
-        return self.start + self.step * np.arange(self.count)
+        return self.start + self.step * np.arange(*numbers((self.count,)))
 
     @classmethod
     def samples(cls) -> Iterator[Self]:

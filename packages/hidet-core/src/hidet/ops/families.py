@@ -151,7 +151,8 @@ def unary(
     def function(x: Tensor) -> Tensor:
         return apply(kind, x)
 
-    return named(function, name, doc)
+    made: UnaryFunction = named(function, name, doc)
+    return made
 
 
 def binary(
@@ -166,7 +167,8 @@ def binary(
     def function(x: Tensor | Number, y: Tensor | Number, *, dtype: DType | None = None) -> Tensor:
         return apply(kind, *pair(x, y), dtype=pair_type(x, y, dtype))
 
-    return named(function, name, doc)
+    made: BinaryFunction = named(function, name, doc)
+    return made
 
 
 def declare(
@@ -209,7 +211,8 @@ def pair_type(x: Tensor | Number, y: Tensor | Number, dtype: DType | None) -> DT
     if dtype is not None or (isinstance(x, Tensor) and isinstance(y, Tensor)):
         return dtype
     tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
-    assert isinstance(tensor, Tensor) and not isinstance(number, Tensor)
+    if isinstance(number, Tensor) or not isinstance(tensor, Tensor):
+        raise BadArgument("one of the operands must be a tensor")
     return scalar_type(number, tensor.dtype)
 
 

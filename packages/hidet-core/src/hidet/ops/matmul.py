@@ -16,17 +16,25 @@ from hidet.ops.shape import reshape, unsqueeze
 from hidet.types import DType, TensorType, bf16, f16, f32, f64, i8, i32, promote
 
 
-def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+def matmul(
+    a: Tensor,
+    b: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    dtype: DType | None = None,
+) -> Tensor:
     """The product of matrices a[..., m, k] and b[..., k, n]; leading axes broadcast.
 
     A 1-d operand is a row (left) or a column (right), whose axis the result does not have. The
-    transposed forms take a[..., k, m] and b[..., n, k]. Narrow floats are summed in float32.
+    transposed forms take a[..., k, m] and b[..., n, k]. Narrow floats are summed in float32;
+    `dtype` is the type of the result, by default that of the operands.
     """
     if not a.ndim or not b.ndim:
         raise ShapeMismatch("matmul takes no 0-d tensors", help="use multiply")
     left = unsqueeze(a, 1 if transpose_a else 0) if a.ndim == 1 else a
     right = unsqueeze(b, 0 if transpose_b else 1) if b.ndim == 1 else b
-    c = apply(Matmul, left, right, transpose_a=transpose_a, transpose_b=transpose_b)
+    c = apply(Matmul, left, right, transpose_a=transpose_a, transpose_b=transpose_b, dtype=dtype)
     rows = () if a.ndim == 1 else c.shape[-2:-1]
     columns = () if b.ndim == 1 else c.shape[-1:]
     return reshape(c, (*c.shape[:-2], *rows, *columns))
@@ -45,6 +53,8 @@ class Matmul(Op):
     b: TensorType
     transpose_a: bool = False
     transpose_b: bool = False
+    dtype: DType | None = None
+    """The type of the result; None: the operands'."""
 
     factor: ClassVar[float] = 64
 
@@ -68,11 +78,12 @@ class Matmul(Op):
                 f"cannot multiply {spelled(self.a.shape)} by {spelled(self.b.shape)}",
                 help=f"inner extents must agree: {k} is not {inner}",
             )
-        return promote(self.a.dtype, self.b.dtype)[*self.batch(), m, n]
+        result = self.dtype or promote(self.a.dtype, self.b.dtype)
+        return result[*self.batch(), m, n]
 
     def define(self, a: Grid, b: Grid) -> Grid:
         result = self.infer()
-        wide = accumulator(result.dtype)
+        wide = accumulator(promote(self.a.dtype, self.b.dtype))
         batch, k = self.batch(), self.sizes()[2]
 
         def element(*index: Expr) -> Expr:
@@ -101,6 +112,7 @@ class Matmul(Op):
         yield cls(i32[3, 4], i8[4, 5])
         yield cls(f32[9, 7], f32[5, 9], True, True)
         yield cls(f16[2, 7, 9], f16[2, 5, 9], False, True)
+        yield cls(f16[5, 9], f16[9, 3], dtype=f32)
         yield cls(f32[3, 0], f32[0, 4])
         yield cls(f32[0, 3], f32[3, 4])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, grid, maximum, minimum, select
 from hidet.compute.functions import absolute, both
-from hidet.compute.sizes import tidy
+from hidet.compute.sizes import numbers, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant
@@ -86,7 +86,7 @@ class Pad(Op):
             if not tests:
                 return x[tuple(own)]
             fill = constant(self.value, x.dtype)
-            return select(both(*tests), x[tuple(own)], fill)  # type: ignore[no-any-return]
+            return select(both(*tests), x[tuple(own)], fill)
 
         return element
 
@@ -98,20 +98,21 @@ class Pad(Op):
                 return i
             inner = i - widths[0]
             if self.mode == "replicate":
-                return minimum(maximum(inner, 0), size - 1)  # type: ignore[no-any-return]
+                return minimum(maximum(inner, 0), size - 1)
             if self.mode == "circular":
                 return inner % size
-            return (size - 1) - absolute((size - 1) - absolute(inner))  # type: ignore[no-any-return]
+            return (size - 1) - absolute((size - 1) - absolute(inner))
 
         return lambda *index: x[tuple(map(position, index, x.shape, self.widths))]
 
     def reference(self, x: Any) -> Any:
+        pairs = [(low, high) for low, high in map(numbers, self.widths)]
         modes = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
         if self.mode != "constant":
-            return np.pad(x, self.widths, mode=modes[self.mode])  # type: ignore[call-overload]
-        for axis, (before, after) in enumerate(self.widths):
-            x = np.take(x, range(max(0, -before), x.shape[axis] - max(0, -after)), axis)  # type: ignore[operator,type-var]
-        grown = [(max(0, before), max(0, after)) for before, after in self.widths]  # type: ignore[type-var]
+            return np.pad(x, pairs, mode=modes[self.mode])  # type: ignore[call-overload]
+        for axis, (before, after) in enumerate(pairs):
+            x = np.take(x, range(max(0, -before), x.shape[axis] - max(0, -after)), axis)
+        grown = [(max(0, before), max(0, after)) for before, after in pairs]
         return np.pad(x, grown, constant_values=self.value)
 
     @classmethod

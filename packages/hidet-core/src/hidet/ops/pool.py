@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce, select
-from hidet.compute.functions import both
-from hidet.compute.sizes import Shape, product, tidy
+from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce
+from hidet.compute.sizes import Shape, numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, family, operator
 from hidet.ir.expr import Expr, wrap
@@ -52,16 +51,6 @@ def avg_pool(
     """
     return apply(AvgPool, x, **pooling(x, window, stride, padding, ceil_mode),
                  count_include_pad=count_include_pad, divisor=divisor)  # fmt: skip
-
-
-def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
-    """The means of as many almost equal pieces of the trailing axes as `size` says."""
-    return apply(AdaptiveAvgPool, x, size=tuple(size))
-
-
-def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> Tensor:
-    """The largest elements of as many almost equal pieces of the trailing axes as `size` says."""
-    return apply(AdaptiveMaxPool, x, size=tuple(size))
 
 
 def pooling(
@@ -128,28 +117,28 @@ class Pool(Op):
             for axis, (i, w) in enumerate(zip(where, inner, strict=True))
         ]
 
-    def pieces(self, x: Any, fill: float) -> Iterator[tuple[tuple[int, ...], Any]]:
+    def pieces(self, x: Any, fill: float) -> Iterator[tuple[Any, Any]]:
         """For the reference: each result index with the window's elements, padding as `fill`."""
         room = [
             (before, (out - 1) * s + (w - 1) * d + 1)
             for (before, _), out, s, w, d in zip(
-                self.padding, self.infer_shape()[2:], self.stride, self.window, self.spread(),
+                self.padding, self.known_shape()[2:], self.stride, self.window, self.spread(),
                 strict=True,
             )
         ]  # fmt: skip
         after = [max(0, n - b - size) for (b, n), size in zip(room, x.shape[2:], strict=True)]
         widths = [(b, a) for (b, _), a in zip(room, after, strict=True)]
         wide = np.pad(x, ((0, 0), (0, 0), *widths), constant_values=fill)
-        for index in np.ndindex(*self.infer_shape()[2:]):
-            cut = tuple(
+        for index in np.ndindex(*self.known_shape()[2:]):
+            cut: Any = tuple(
                 slice(i * s, i * s + (w - 1) * d + 1, d)
                 for i, s, w, d in zip(index, self.stride, self.window, self.spread(), strict=True)
             )
             yield index, wide[(..., *cut)].reshape(*x.shape[:2], -1)
 
-    def infer_shape(self) -> tuple[int, ...]:
+    def known_shape(self) -> tuple[int, ...]:
         """The shape of the (first) result, all sizes known."""
-        return tuple(int(size) for size in self.results()[0].shape)  # type: ignore[arg-type]
+        return numbers(self.results()[0].shape)
 
 
 @operator("max_pool")
@@ -174,7 +163,7 @@ class MaxPool(Pool):
         return grid(self.infer().shape, element)
 
     def reference(self, x: Any) -> Any:
-        out = np.empty(self.infer_shape(), x.dtype)
+        out = np.empty(self.known_shape(), x.dtype)
         low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
         for index, piece in self.pieces(x, low):
             out[(..., *index)] = piece.max(-1)
@@ -221,8 +210,8 @@ class MaxPoolIndices(Pool):
     def reference(self, x: Any) -> Any:
         plane = x.shape[2:]
         flat = np.arange(math.prod(plane)).reshape(1, 1, *plane) + np.zeros_like(x)
-        values = np.empty(self.infer_shape(), x.dtype)
-        where = np.empty(self.infer_shape(), np.int64)
+        values = np.empty(self.known_shape(), x.dtype)
+        where = np.empty(self.known_shape(), np.int64)
         pairs = zip(self.pieces(x, -np.inf), self.pieces(flat, -1), strict=True)
         for (index, piece), (_, places) in pairs:
             best = piece.argmax(-1)[..., None]
@@ -269,16 +258,16 @@ class AvgPool(Pool):
             return window
         start = i * self.stride[axis] - before
         if self.count_include_pad:
-            return minimum(start + window, size + after) - start  # type: ignore[no-any-return]
-        return minimum(start + window, size) - maximum(start, 0)  # type: ignore[no-any-return]
+            return minimum(start + window, size + after) - start
+        return minimum(start + window, size) - maximum(start, 0)
 
     def reference(self, x: Any) -> Any:
-        out = np.empty(self.infer_shape())
+        out = np.empty(self.known_shape())
         ones = np.pad(
             np.ones(x.shape[2:]), self.padding, constant_values=float(self.count_include_pad)
         )
         for index, piece in self.pieces(x, 0.0):
-            cut = tuple(
+            cut: Any = tuple(
                 slice(i * s, i * s + w)
                 for i, s, w in zip(index, self.stride, self.window, strict=True)
             )
@@ -293,118 +282,3 @@ class AvgPool(Pool):
         yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, False, None)
         yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), none, False, False, None)
         yield cls(f64[1, 2, 9], (4,), (2,), ((2, 2),), False, False, 3)
-
-
-@family
-class AdaptivePool(Op):
-    """Almost equal pieces of the trailing axes, combined."""
-
-    x: TensorType
-    size: tuple[int, ...]
-
-    factor: ClassVar[float] = 16
-
-    def infer(self) -> TensorType:
-        if self.x.ndim <= len(self.size):
-            raise ShapeMismatch(f"{len(self.size)} sizes for {self.x.ndim} dimensions")
-        if any(size < 1 for size in self.size):
-            raise BadArgument(f"sizes {self.size} must be positive")
-        return self.x.dtype[*self.x.shape[: -len(self.size)], *self.size]
-
-    def bounds(self, where: Sequence[Expr], sizes: Sequence[Size]) -> list[tuple[Expr, Expr]]:
-        """Start and end of a piece along each axis."""
-        return [
-            (i * size // out, ((i + 1) * size + (out - 1)) // out)
-            for i, size, out in zip(where, sizes, self.size, strict=True)
-        ]
-
-    def extents(self, sizes: Sequence[Size]) -> list[Size]:
-        """The size of the largest piece along each axis."""
-        return [longest(size, out) for size, out in zip(sizes, self.size, strict=True)]
-
-    def combined(self, x: Grid, index: Sequence[Expr], value: Any, fill: Any, how: Any) -> Expr:
-        """`value` of the piece's elements combined; `fill` where a piece is shorter."""
-        rank = len(self.size)
-        outer, where = index[:-rank], index[-rank:]
-        sizes = x.shape[-rank:]
-        bounds = self.bounds(where, sizes)
-        even = [
-            isinstance(size, int) and size % out == 0
-            for size, out in zip(sizes, self.size, strict=True)
-        ]
-
-        def element(*inner: Expr) -> Expr:
-            position = [start + w for (start, _), w in zip(bounds, inner, strict=True)]
-            tests = [
-                p < end
-                for p, (_, end), whole in zip(position, bounds, even, strict=True)
-                if not whole
-            ]
-            found: Expr = value(x[(*outer, *position)])
-            return select(both(*tests), found, fill) if tests else found
-
-        return reduce(self.extents(sizes), element, how)
-
-    def pieces(self, x: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
-        """For the reference: each trailing index with its piece, flat."""
-        rank = len(self.size)
-        for index in np.ndindex(*self.size):
-            cut = tuple(
-                slice(math.floor(i * n / out), math.ceil((i + 1) * n / out))
-                for i, n, out in zip(index, x.shape[-rank:], self.size, strict=True)
-            )
-            yield index, x[(..., *cut)].reshape(*x.shape[:-rank], -1)
-
-    @classmethod
-    def samples(cls) -> Iterator[Self]:
-        yield cls(f32[2, 3, 7, 7], (1, 1))
-        yield cls(f32[2, 3, 8, 9], (3, 4))
-        yield cls(f16[2, 6, 4], (3, 2))
-        yield cls(f32[2, 5, 3], (7,))
-
-
-def longest(size: Size, out: int) -> Size:
-    """The size of the largest of `out` almost equal pieces; a bound where it is symbolic."""
-    if isinstance(size, int):
-        return max(-(-(i + 1) * size // out) - i * size // out for i in range(out))
-    return tidy((size + (out - 1)) // out + (out > 1))
-
-
-@operator("adaptive_avg_pool")
-class AdaptiveAvgPool(AdaptivePool):
-    """The mean of each piece."""
-
-    def define(self, x: Grid) -> Grid:
-        wide = accumulator(x.dtype)
-
-        def element(*index: Expr) -> Expr:
-            total = self.combined(x, index, lambda v: v.cast(wide), 0.0, "sum")
-            rank = len(self.size)
-            pieces = self.bounds(index[-rank:], x.shape[-rank:])
-            count = product(end - start for start, end in pieces)
-            return (total / wrap(count).cast(wide)).cast(x.dtype)
-
-        return grid(self.infer().shape, element)
-
-    def reference(self, x: Any) -> Any:
-        out = np.empty(tuple(self.infer().shape))  # type: ignore[arg-type]
-        for index, piece in self.pieces(x):
-            out[(..., *index)] = piece.mean(-1)
-        return out
-
-
-@operator("adaptive_max_pool")
-class AdaptiveMaxPool(AdaptivePool):
-    """The largest element of each piece."""
-
-    def define(self, x: Grid) -> Grid:
-        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
-        return grid(
-            self.infer().shape, lambda *index: self.combined(x, index, lambda v: v, low, "max")
-        )
-
-    def reference(self, x: Any) -> Any:
-        out = np.empty(tuple(self.infer().shape), x.dtype)  # type: ignore[arg-type]
-        for index, piece in self.pieces(x):
-            out[(..., *index)] = piece.max(-1)
-        return out

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid
-from hidet.compute.sizes import product, same, same_shape, spelled
+from hidet.compute.sizes import numbers, product, same, same_shape, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axes_of, axis_of, reshaped
@@ -102,7 +102,7 @@ class Reshape(Op):
 def reindex(
     index: Sequence[Expr], shape: Sequence[Size], source: Sequence[Size]
 ) -> tuple[Any, ...]:
-    """Where in `source` the element at `index` of `shape` lies; axes are split or merged locally."""
+    """Where in `source` the element at `index` of `shape` lies; only axes that change are split."""
     out: list[Any] = []
     here = 0
     for there, stop in groups(shape, source):
@@ -222,7 +222,7 @@ class Expand(Op):
         return grid(self.shape, element)
 
     def reference(self, x: Any) -> Any:
-        return np.broadcast_to(x, self.shape)
+        return np.broadcast_to(x, numbers(self.shape))
 
     @classmethod
     def samples(cls) -> Iterator[Self]:

@@ -12,7 +12,7 @@ from hidet.compute import maximum as larger
 from hidet.compute import minimum as smaller
 from hidet.compute import select as choose
 from hidet.compute.functions import both
-from hidet.compute.sizes import same, same_shape, spelled, tidy
+from hidet.compute.sizes import numbers, same, same_shape, spelled, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -143,10 +143,10 @@ def slice_range(size: Size, start: Size | None, stop: Size | None, step: int) ->
     if step > 0:
         first = within(size, 0 if start is None else start, 0, size)
         last = within(size, size if stop is None else stop, 0, size)
-        return first, tidy(largest((last - first + (step - 1)) // step, 0))
+        return first, tidy(largest(tidy((last - first + (step - 1)) // step), 0))
     first = within(size, size - 1 if start is None else start, -1, size - 1)
     last = -1 if stop is None else within(size, stop, -1, size - 1)
-    return first, tidy(largest((first - last + (-step - 1)) // -step, 0))
+    return first, tidy(largest(tidy((first - last + (-step - 1)) // -step), 0))
 
 
 def within(size: Size, bound: Size, low: Size, high: Size) -> Size:
@@ -208,9 +208,9 @@ class Slice(Op):
 
     def reference(self, x: Any) -> Any:
         for axis, (start, size, step) in enumerate(
-            zip(self.starts, self.sizes, self.steps, strict=True)
+            zip(numbers(self.starts), numbers(self.sizes), self.steps, strict=True)
         ):
-            x = np.take(x, start + step * np.arange(size), axis)
+            x = np.take(x, np.arange(size) * step + start, axis)
         return x
 
     @classmethod
@@ -281,7 +281,7 @@ class SliceScatter(Op):
             if self.step != 1:
                 tests.append((offset % self.step).eq(0))
             inner = (*index[: self.axis], number, *index[self.axis + 1 :])
-            return choose(both(*tests), source[inner].cast(x.dtype), x[index])  # type: ignore[no-any-return]
+            return choose(both(*tests), source[inner].cast(x.dtype), x[index])
 
         return grid(x.shape, element)
 

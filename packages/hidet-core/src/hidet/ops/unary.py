@@ -8,19 +8,26 @@ import numpy as np
 
 from hidet.compute import functions as f
 from hidet.compute import select, truth
+from hidet.ir.expr import Expr, constant
 from hidet.ops.families import ANY, FLOAT, WHOLE, unary
 
 erf_array = np.vectorize(math.erf, otypes=[np.float64])
 erfc_array = np.vectorize(math.erfc, otypes=[np.float64])
 
+
+def sign_of(v: Expr) -> Expr:
+    """1, 0 or -1 in the type of v."""
+    one, zero = constant(1, v.dtype), constant(0, v.dtype)
+    below = zero if v.dtype.limits[0] == 0 else select(v < 0, -one, zero)
+    return select(v > 0, one, below)
+
+
 negative = unary("negative", "The negated elements.", lambda v: -v, np.negative)
 absolute = unary("absolute", "The elements without their sign.", f.absolute, np.abs)
 square = unary("square", "Each element times itself.", lambda v: v * v, np.square)
 sign = unary(
-    "sign", "-1, 0 or 1 as the element is negative, zero or positive; NaN stays NaN.",
-    lambda v: select(v > 0, 1, select(v < 0, 0 * v - 1, v)) if v.dtype.limits[0] < 0
-    else select(v > 0, 1, v),
-    np.sign,
+    "sign", "1, 0 or -1 as the element is positive, zero or NaN, or negative.",
+    sign_of, lambda x: np.nan_to_num(np.sign(x)),
 )  # fmt: skip
 reciprocal = unary(
     "reciprocal", "One over each element.", lambda v: 1 / v, lambda x: 1 / x,

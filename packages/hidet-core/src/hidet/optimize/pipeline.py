@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from hidet.graph.flow import FlowGraph
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.separate_outputs import separate_outputs
+from hidet.optimize.spell_attention import spell_attention
 
 GraphPass = Callable[[FlowGraph], FlowGraph]
 Observer = Callable[[GraphPass, FlowGraph], None]
 
 PASSES: tuple[GraphPass, ...] = (
+    spell_attention,  # first: it makes products and a softmax, which the others see
     separate_outputs,  # before creators are copied: its own nodes read none
     duplicate_creators,  # last: whatever reads a constant made on the way gets its own
 )

@@ -32,7 +32,7 @@ from hidet.ir.stmt import (
     Stmt,
     Store,
 )
-from hidet.ir.walk import find
+from hidet.ir.walk import contains
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
 from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
@@ -143,7 +143,7 @@ class Vectorization(Scoped):
         for load, path in reads(e):
             if load in loaded or any(not self.uniform(c, lanes) for c, _ in path):
                 continue
-            if load.lanes == 1 and not any(find(load.index, Load)):
+            if load.lanes == 1 and not contains(load.index, Load):
                 found = self.load(load, path, lanes, before)
                 if found:
                     loaded[load] = found
@@ -179,7 +179,7 @@ class Vectorization(Scoped):
         indices = self.indices(s.index[0], lanes, self.bounds)
         width = 1
         movable = isinstance(s.tensor, Var) and in_memory(s.tensor) and not lanes.depends(s.tensor)
-        if movable and not isinstance(s.value.type, VectorType) and not any(find(s.index, Load)):
+        if movable and not isinstance(s.value.type, VectorType) and not contains(s.index, Load):
             width = self.width(indices, s.tensor.dtype.nbytes, self.bounds)
         if width == 1:
             made = enumerate(zip(first, values, strict=True))
@@ -219,7 +219,7 @@ class Vectorization(Scoped):
             return True
         if isinstance(condition, And | Or):
             return self.uniform(condition.a, lanes) and self.uniform(condition.b, lanes)
-        if any(find(condition, Load)):
+        if contains(condition, Load):
             return False
         first, *others = (lanes.turn(condition, at) for at in range(lanes.count))
         holds, fails = self.bounds.assume(first), self.bounds.assume(first, False)

@@ -239,18 +239,9 @@ class Expressions:
         inner, to, vector = self(e.value), e.to, is_vector(e.value)
         if isinstance(to, PointerType):
             return inner
+        into_vector = isinstance(to, VectorType)
         element = to.element if isinstance(to, VectorType) else to
-        lanes = to.lanes if isinstance(to, VectorType) else 1
-
-        def run(gang: Gang, mask: Mask) -> Value:
-            value = inner(gang, mask)
-            found = bits_as(value, element.numpy, lanes, vector)
-            scalar = not varies(value, vector)
-            if scalar and not vector:
-                found = found.reshape(found.shape[1:] if lanes > 1 else ())
-            return found[()]
-
-        return run
+        return lambda gang, mask: bits_as(inner(gang, mask), element.numpy, vector, into_vector)
 
 
 def variable(e: Var) -> Code:

@@ -6,19 +6,17 @@ of an `if` are alive at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
-from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Var, is_vector, wrap
+from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Var, wrap
 from hidet.ir.stmt import (
-    Assert,
-    Assign,
     Body,
     Break,
     Continue,
@@ -28,25 +26,18 @@ from hidet.ir.stmt import (
     If,
     Invoke,
     LoopKind,
-    Print,
-    Put,
     Return,
     Stmt,
-    Store,
     While,
 )
-from hidet.sim.access import store
+from hidet.sim.actions import Actions
 from hidet.sim.compile_expr import Code, Expressions
 from hidet.sim.context import Call
-from hidet.sim.declare import declared_array
-from hidet.sim.faults import AssertionFailed
 from hidet.sim.fork import forked, joined
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask, choose, rows, varies
-from hidet.types import TensorType, i32
-
-Going: TypeAlias = "Mask | None"
-Waiting: TypeAlias = Generator[None, None, Going]
+from hidet.sim.going import Going, Waiting, narrowed, staying, together, union
+from hidet.sim.values import Mask, varies
+from hidet.types import i32
 
 
 @dataclass(frozen=True)
@@ -64,6 +55,7 @@ class Statements:
         self.in_cpu = in_cpu
         """Whether loops marked parallel or vector are run as gangs of their own."""
         self.expr = Expressions()
+        self.actions = Actions(self.expr)
         self.sites: list[Stmt] = []
         self.loops: list[Stmt] = []
 
@@ -109,106 +101,12 @@ class Statements:
 
     def simple(self, s: Stmt) -> Callable[[Gang, Mask], Going]:
         """A statement after which the same threads go on."""
-        act, site = self.action(s), self.site(s)
+        act, site = self.actions(s), self.site(s)
 
         def run(gang: Gang, mask: Mask) -> Going:
             gang.site = site
             act(gang, mask)
             return mask
-
-        return run
-
-    def action(self, s: Stmt) -> Callable[[Gang, Mask], None]:
-        """What a simple statement does."""
-        match s:
-            case Declare(var, init):
-                return self.declare(var, init)
-            case Assign(var, value):
-                return self.assign(var, value)
-            case Store(tensor, index, value):
-                return self.store(tensor, index, value)
-            case Put(tensor, index, value):
-                return self.put(tensor, index, value)
-            case Assert(condition, message):
-                return self.check(condition, message)
-            case Print(format, args):
-                return self.print(format, args)
-        raise BadKernel(f"the simulator does not know {type(s).__name__} statements: {s}")
-
-    def declare(self, var: Var, init: Expr | None) -> Callable[[Gang, Mask], None]:
-        """A variable or an array comes into being."""
-        if isinstance(var.of, TensorType):
-            return declared_array(var, self.expr(init) if init is not None else None, self.expr)
-        if init is None:
-
-            def undefined(gang: Gang, mask: Mask) -> None:
-                gang.env.pop(var, None)
-                gang.unset[var] = np.ones(gang.count, np.bool_)
-
-            return undefined
-        value = self.expr(init)
-
-        def defined(gang: Gang, mask: Mask) -> None:
-            gang.env[var] = value(gang, mask)
-
-        return defined
-
-    def assign(self, var: Var, value: Expr) -> Callable[[Gang, Mask], None]:
-        """A new value where the mask is set."""
-        new, vector = self.expr(value), is_vector(var)
-
-        def run(gang: Gang, mask: Mask) -> None:
-            found = new(gang, mask)
-            gang.assign(var, found, mask, lambda m, a, b: choose(m, a, b, vector))
-
-        return run
-
-    def store(
-        self, tensor: Expr, index: tuple[Expr, ...], value: Expr
-    ) -> Callable[[Gang, Mask], None]:
-        """A write to memory."""
-        lanes = value.type.lanes if is_vector(value) else 1  # type: ignore[union-attr]
-        address, new, of = self.expr.element(tensor, index, lanes), self.expr(value), tensor.dtype
-
-        def run(gang: Gang, mask: Mask) -> None:
-            found = new(gang, mask)
-            store(gang, address(gang, mask), of, lanes, found, mask)
-
-        return run
-
-    def put(
-        self, tensor: Var, index: tuple[Expr, ...], value: Expr
-    ) -> Callable[[Gang, Mask], None]:
-        """A write that is dropped outside of the shape."""
-        inside, write = self.expr.inside(tensor, index), self.store(tensor, index, value)
-
-        def run(gang: Gang, mask: Mask) -> None:
-            within = mask & inside(gang, mask)
-            if within.any():
-                write(gang, mask if within.all() else within)
-
-        return run
-
-    def check(self, condition: Expr, message: str) -> Callable[[Gang, Mask], None]:
-        """An assertion."""
-        holds = self.expr(condition)
-
-        def run(gang: Gang, mask: Mask) -> None:
-            broken = mask & ~np.asarray(holds(gang, mask), np.bool_)
-            if broken.any():
-                gang.fault(AssertionFailed, message, int(np.argmax(broken)))
-
-        return run
-
-    def print(self, format: str, args: tuple[Expr, ...]) -> Callable[[Gang, Mask], None]:
-        """A line for each thread."""
-        parts = [self.expr(arg) for arg in args]
-
-        def run(gang: Gang, mask: Mask) -> None:
-            values = [part(gang, mask) for part in parts]
-            for row in np.flatnonzero(mask):
-                numbers = tuple(rows(value, row).item() for value in values)
-                gang.run.report.printed.append(format % numbers)
 
         return run
 
@@ -372,43 +270,3 @@ class Statements:
 def guarded(condition: Any, body: Body, place: Any) -> Body:
     """`body` where the condition of a mapping holds; None always holds."""
     return body if condition is None else (If(wrap(condition), body, (), place),)
-
-
-def together(sides: list[Waiting]) -> Generator[None, None, list[Going]]:
-    """Run several parts in turns until all have ended; what each returned."""
-    ends: list[Going] = [None] * len(sides)
-    alive = dict(enumerate(sides))
-    while alive:
-        for number, side in list(alive.items()):
-            try:
-                next(side)
-            except StopIteration as end:
-                ends[number] = end.value
-                del alive[number]
-        if alive:
-            yield
-    return ends
-
-
-def narrowed(mask: Mask, holds: Any) -> Going:
-    """The mask where a condition holds; None if nobody is left, the same object if all are."""
-    if not varies(holds):
-        return mask if holds else None
-    left = mask & holds
-    if not left.any():
-        return None
-    return mask if (left == mask).all() else left
-
-
-def union(ends: list[Going], whole: Mask) -> Going:
-    """All threads of several masks; `whole` itself if that is all of it."""
-    found = [end for end in ends if end is not None]
-    if not found:
-        return None
-    both = np.logical_or.reduce(found)
-    return whole if (both == whole).all() else both
-
-
-def staying(gang: Gang, mask: Mask) -> Going:
-    """The threads of the mask that have not left the kernel."""
-    return narrowed(mask, ~gang.exited) if gang.exited.any() else mask

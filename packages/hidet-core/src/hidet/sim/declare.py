@@ -61,7 +61,7 @@ def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
     buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
-    buffer.granule = min(gang.run.granule[of.scope], of.dtype.nbytes) if size else 1
+    buffer.granule = gang.run.granule[of.scope]
     count = buffer.data.size // buffer.granule
     warps = gang.clocks.seen.shape[1]
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
@@ -89,7 +89,7 @@ def register_array(
     data = np.zeros(stride * gang.count, np.uint8)
     buffer = Buffer(var.name, of.scope, data, size, stride, of.dtype.nbytes, named(of, shape))
     buffer.level = level
-    buffer.granule = min(gang.run.granule[of.scope], of.dtype.nbytes)
+    buffer.granule = gang.run.granule[of.scope]
     buffer.written = np.zeros(data.size // buffer.granule, np.bool_)
     gang.env[var] = Pointer(buffer, np.int64(0))
     return buffer

@@ -131,7 +131,10 @@ class Gang:
     def assign(self, var: Var, value: Value, mask: Mask, choose: Callable[..., Value]) -> None:
         """Give `var` a new value where the mask is set."""
         if var in self.unset:
-            self.unset[var] = self.unset[var] & ~mask
+            left = self.unset[var] & ~mask
+            self.unset[var] = left
+            if not left.any():
+                del self.unset[var]
         full = mask is self.everyone
         if full or var not in self.env:
             self.env[var] = value

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, BadKernel
 from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Kernel, Module, single
 from hidet.ir.stmt import Declare, For, ForTasks
@@ -18,6 +18,9 @@ from hidet.sim.memory import Pointer
 from hidet.sim.program import Program, compiled
 from hidet.sim.report import Report
 from hidet.types import PointerType, Scope, TensorType
+
+MOST_THREADS = 1024
+"""Threads that a block of any CUDA device has at most."""
 
 
 def launch(
@@ -53,7 +56,10 @@ def run_kernel(
     kernel = program.kernel
     grid = extents(kernel.launch.grid, bound, f"the grid of {kernel.name}")
     block = extents(kernel.launch.block, bound, f"the block of {kernel.name}")
-    if 0 in grid:
+    threads = block[0] * block[1] * block[2]
+    if threads > MOST_THREADS:
+        raise BadKernel(f"a block of {kernel.name} has {threads} threads; {MOST_THREADS} fit one")
+    if 0 in (*grid, threads):
         return
     widths = program.granule | {str(Scope.GLOBAL): granule}
     run = Run(kernel, grid, block, report, program.sites, widths, step_limit)

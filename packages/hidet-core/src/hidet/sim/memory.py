@@ -87,6 +87,4 @@ def fresh(
 def wrapped(name: str, array: Array) -> Buffer:
     """A buffer over the caller's own array: what the kernel writes, the caller sees."""
     data = array.reshape(-1).view(np.uint8)
-    return Buffer(
-        name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape
-    )
+    return Buffer(name, Scope.GLOBAL, data, data.size, data.size, array.itemsize, array.shape)

@@ -41,10 +41,8 @@ def choose(condition: Value, then: Value, otherwise: Value, vector: bool = False
     return np.where(condition, then, otherwise)
 
 
-def bits_as(value: Value, to: np.dtype[Any], lanes: int, vector: bool) -> Value:
-    """The bits of each thread's value read as `lanes` elements of `to`."""
-    wide = np.ascontiguousarray(value) if vector else np.ascontiguousarray(value)[..., None]
-    if not vector and np.ndim(value) == 0:
-        wide = np.asarray(value).reshape(1)
-    seen = wide.view(to)
-    return seen if lanes > 1 else seen[..., 0]
+def bits_as(value: Value, to: np.dtype[Any], vector: bool, into_vector: bool) -> Value:
+    """The bits of each thread's value (a vector?) read as elements of `to` (a vector of them?)."""
+    lanes = np.asarray(value) if vector else np.asarray(value)[..., None]
+    seen = np.ascontiguousarray(lanes).view(to)
+    return seen if into_vector else seen[..., 0]

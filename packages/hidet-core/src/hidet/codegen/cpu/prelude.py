@@ -115,9 +115,10 @@ CALLS = {
     "is_finite": Part(
         "template <class T> INLINE bool is_finite(T x) { return __builtin_isfinite(x); }"
     ),
-    "sign_bit": Part(
-        "template <class T> INLINE bool sign_bit(T x) { return __builtin_signbit(x) != 0; }"
-    ),
+    # By the bits: GCC 12 fails to compile __builtin_signbit in vectorised loops.
+    "sign_bit": Part("""\
+INLINE bool sign_bit(float x) { return bits<int>(x) < 0; }
+INLINE bool sign_bit(double x) { return bits<long long>(x) < 0; }""", ("bits",)),
     "rsqrt": Part("""\
 INLINE float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
 INLINE double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }"""),

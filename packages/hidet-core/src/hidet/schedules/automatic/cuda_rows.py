@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from hidet.ir.expr import Const, Expr, Load, Var, constant, wrap
+from hidet.ir.expr import Const, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import substitute
@@ -97,6 +97,7 @@ def rows_kernel(
     return kernel(name, params, guarded_body, ceil_div(rows, shape.rows), shape.threads)
 
 
+EVERY_LANE = Const(0xFFFFFFFF, u32)
 Element = Callable[[tuple[Expr, ...]], Body]
 
 
@@ -175,17 +176,16 @@ def across_warp(accumulator: Accumulator) -> Body:
     """Merge the accumulators of a warp's lanes."""
     body: list[Stmt] = []
     for distance in (16, 8, 4, 2, 1):
-        others = [Var(f"{var.name}_far", var.dtype) for var in accumulator.variables]
-        for var, other in zip(accumulator.variables, others, strict=True):
-            body.append(Declare(other, constant(0, other.dtype)))
-            body.append(Invoke("shfl_xor_sync", shuffle_args(var, distance), (other,)))
+        others = []
+        for var in accumulator.variables:
+            wide = i32 if var.dtype.bits < 16 else var.dtype  # shuffles move 16 bits or more
+            other = Var(f"{var.name}_far", wide)
+            body.append(Declare(other, constant(0, wide)))
+            operands = EVERY_LANE, convert(var, wide), constant(distance, i32)
+            body.append(Invoke("shfl_xor_sync", operands, (other,)))
+            others.append(convert(other, var.dtype))
         body += accumulator.merge(others)
     return tuple(body)
-
-
-def shuffle_args(var: Var, distance: int) -> tuple[Expr, ...]:
-    """The operands of a butterfly shuffle among all 32 lanes."""
-    return Const(0xFFFFFFFF, u32), var, constant(distance, i32)
 
 
 def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:

@@ -15,7 +15,7 @@ from math import prod
 from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
 from hidet.ir.expr import Expr, Math, Var
 from hidet.ir.node import Node
-from hidet.ir.walk import find, variables
+from hidet.ir.walk import contains, find, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import Size, TensorType, i32
 
@@ -154,7 +154,7 @@ class Planner:
             return True
         value = self.read.of(grid)
         reduces = list(reductions(value))
-        if not reduces and next(find(value, Math), None) is None:
+        if not reduces and not contains(value, Math):
             return False
         if any(use.reduced and use.repeats for use in places):
             return True

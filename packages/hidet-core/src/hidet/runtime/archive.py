@@ -1,0 +1,128 @@
+"""A compiled graph as one file: plans as JSON, binaries, weights as safetensors, hashes of all.
+
+Nothing in it is ever executed or unpickled before its hash and its fields have been checked. The
+hashes guard against damage; who may write the file is for the file system to say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from hidet.errors import BadArchive
+from hidet.runtime.plan import Launch, Plan
+from hidet.types import dtype
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Plans ("main", and "prepare" if constants are derived), binaries and weights by name."""
+
+    plans: Mapping[str, Plan]
+    binaries: Mapping[str, bytes]
+    weights: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def main(self) -> Plan:
+        """What a call does."""
+        return self.plans["main"]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the archive; the file appears whole or not at all."""
+        target = Path(path)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(self.to_bytes())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def to_bytes(self) -> bytes:
+        """The file's content."""
+        raw = {name: np.ascontiguousarray(w).reshape(-1).view(np.uint8) for name, w in self.weights.items()}
+        members = {f"binaries/{name}": binary for name, binary in self.binaries.items()}
+        members["weights.safetensors"] = save_tensors(raw)
+        facts = {
+            "format": FORMAT,
+            "meta": dict(self.meta),
+            "plans": {name: plan.to_json() for name, plan in self.plans.items()},
+            "weights": {n: [dtype(w.dtype).name, list(w.shape)] for n, w in self.weights.items()},
+            "sha256": {name: hashlib.sha256(body).hexdigest() for name, body in members.items()},
+        }
+        manifest = json.dumps(facts, sort_keys=True).encode()
+        digest = hashlib.sha256(manifest).hexdigest().encode()
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as file:
+            file.writestr(zipfile.ZipInfo(MANIFEST), digest + b"\n" + manifest)
+            for name, body in members.items():
+                file.writestr(zipfile.ZipInfo(name), body)
+        return out.getvalue()
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Archive:
+        """Read an archive; BadArchive says what is wrong with one that was damaged."""
+        return read(Path(path).read_bytes(), str(path))
+
+
+def read(content: bytes, where: str) -> Archive:
+    """The archive in a file's content."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+        digest, _, manifest = members.pop(MANIFEST).partition(b"\n")
+        if hashlib.sha256(manifest).hexdigest().encode() != digest:
+            raise BadArchive(f"{where}: the manifest was altered")
+        facts = json.loads(manifest)
+        return checked(facts, members, where)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+        if isinstance(error, BadArchive):
+            raise
+        raise BadArchive(f"{where} is no archive of hidet, or a damaged one: {error}") from error
+    except (SafetensorError, NotImplementedError, OverflowError) as error:
+        raise BadArchive(f"{where} is damaged: {error}") from error
+
+
+def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:
+    """The archive that a manifest describes, if everything fits together."""
+    if facts["format"] != FORMAT:
+        raise BadArchive(f"{where} has format {facts['format']}; this hidet reads {FORMAT}")
+    for name, digest in facts["sha256"].items():
+        if hashlib.sha256(members.get(name, b"")).hexdigest() != digest:
+            raise BadArchive(f"{where}: {name} is missing or was altered")
+    plans = {name: Plan.from_json(plan) for name, plan in facts["plans"].items()}
+    binaries = {
+        name.removeprefix("binaries/"): body
+        for name, body in members.items()
+        if name.startswith("binaries/") and name in facts["sha256"]
+    }
+    for plan in plans.values():
+        missing = {s.binary for s in plan.steps if isinstance(s, Launch)} - set(binaries)
+        if missing:
+            raise BadArchive(f"{where} lacks the binaries {', '.join(sorted(missing))}")
+    raw = load_tensors(members["weights.safetensors"])
+    weights = {
+        name: raw[name].view(dtype(kind).numpy).reshape(shape)
+        for name, (kind, shape) in facts["weights"].items()
+    }
+    if "main" not in plans:
+        raise BadArchive(f"{where} has no main plan")
+    return Archive(plans, binaries, weights, facts["meta"])

@@ -1,0 +1,48 @@
+"""Script kernels put together to a module in which fusion can see every tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hidet.ir.expr import Expr, Var
+from hidet.ir.kernel import Call, Kernel, Module
+from hidet.ir.walk import substitute_body, variables
+from hidet.lang import ScriptFunction
+from hidet.types import TensorType
+
+
+def assemble(
+    name: str,
+    functions: Sequence[ScriptFunction],
+    operands: Sequence[str],
+    results: Sequence[str],
+    workspaces: Sequence[str] = (),
+) -> Module:
+    """A module that launches kernels in order; tensors of one name are one tensor.
+
+    `operands` and `results` become its parameters, `workspaces` its own. A tensor that no kernel
+    touches is dropped, unless it is an operand or a result.
+    """
+    tensors: dict[str, Var] = {}
+    kernels: list[Kernel] = []
+    for function in functions:
+        kernel = function.kernel
+        same: dict[Var, Expr] = {p: tensors.setdefault(p.name, p) for p in kernel.params}
+        body = substitute_body(kernel.body, same)
+        touched = set(variables(body))
+        params = tuple(tensors[p.name] for p in kernel.params if tensors[p.name] in touched)
+        kernels.append(replace(kernel, body=body, params=params))
+    used = {param for kernel in kernels for param in kernel.params}
+    return Module(
+        name,
+        tuple(tensors[each] for each in (*operands, *results)),
+        tuple(kernels),
+        tuple(Call(kernel.name, kernel.params) for kernel in kernels),
+        tuple(tensors[each] for each in workspaces if tensors[each] in used),
+    )
+
+
+def operand_type(of: TensorType | None, like: TensorType) -> TensorType:
+    """The type of an operand that may be missing; the kernel does not touch it if it is."""
+    return like.with_(shape=(1,)) if of is None else of

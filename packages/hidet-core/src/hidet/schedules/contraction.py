@@ -1,0 +1,117 @@
+"""What a product and a convolution have in common: the form schedules are written against.
+
+c[z, i, j] = sum over r of a[z, i, r] * b[z, r, j], plus a bias. The operands are the operator's
+own; index functions say which of their elements is meant, in whatever layout they lie.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar, TypeAlias
+
+from hidet.compute import accumulator
+from hidet.compute.sizes import same
+from hidet.ir.expr import Value
+from hidet.types import DType, Size, TensorType
+
+Index: TypeAlias = tuple[Value, ...]
+
+TYPICAL = 128
+"""What a size known only at run time counts as in estimates."""
+
+
+class Contraction(ABC):
+    """A stack of matrix products over operands of any layout."""
+
+    a: TensorType
+    b: TensorType
+    bias: TensorType | None
+    c: TensorType
+    batch: Size
+    """How many products there are."""
+    m: Size
+    n: Size
+    k: Size
+    a_along_k: bool
+    """Whether neighbours in a row of a lie side by side; else neighbours in a column do."""
+    b_along_k: bool
+    """Whether neighbours in a column of b lie side by side; else neighbours in a row do."""
+    operands: ClassVar[tuple[str, ...]] = ("a", "b", "bias")
+    """Which of `a`, `b` and `bias` is which operand of the operator."""
+
+    @abstractmethod
+    def a_at(self, z: Value, i: Value, r: Value) -> Index:
+        """The index in `a` of the element that row i multiplies by row r of b."""
+
+    @abstractmethod
+    def b_at(self, z: Value, r: Value, j: Value) -> Index:
+        """The index in `b` of the element at row r and column j."""
+
+    @abstractmethod
+    def c_at(self, z: Value, i: Value, j: Value) -> Index:
+        """The index in `c` of the element at row i and column j."""
+
+    @abstractmethod
+    def bias_at(self, z: Value, i: Value, j: Value) -> Index:
+        """The index in `bias` of what is added at row i and column j."""
+
+    @property
+    def spills(self) -> bool:
+        """Whether `c_at` of a row that there is not may be an element that there is."""
+        return False
+
+    @property
+    def wide(self) -> DType:
+        """The type of the sums."""
+        return accumulator(self.c.dtype)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to multiply."""
+        return any(same(size, 0) is True for size in (self.batch, self.m, self.n, self.k))
+
+    @property
+    def flops(self) -> float:
+        """Operations of all products."""
+        return 2.0 * prod(map(known, (self.batch, self.m, self.n, self.k)))
+
+    @property
+    def nbytes(self) -> tuple[float, float]:
+        """Bytes read and written, each element once."""
+        return sum(map(size_bytes, (self.a, self.b))), size_bytes(self.c)
+
+
+def names_of(p: Contraction) -> list[str]:
+    """The names of the operands that are there, in the operator's order."""
+    return [name for name in p.operands if name != "bias" or p.bias is not None]
+
+
+def digits(number: Value, sizes: Sequence[Size]) -> Index:
+    """`number` as an index of a grid of `sizes`, the last axis fastest; axes of size 1 are at 0.
+
+    A number that is too large gives an index outside of the grid, if the grid has any axis.
+    """
+    rest: Value = number
+    found: list[Value] = []
+    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)] or [len(sizes) - 1]
+    for axis in reversed(range(len(sizes))):
+        if axis not in real:
+            found.append(0)
+        elif axis == real[0]:
+            found.append(rest)
+        else:
+            found.append(rest % sizes[axis])
+            rest = rest // sizes[axis]
+    return tuple(reversed(found))
+
+
+def known(size: Size | Any) -> int:
+    """A size as a number, for estimates."""
+    return size if isinstance(size, int) else TYPICAL
+
+
+def size_bytes(of: TensorType) -> float:
+    """The bytes of a tensor, for estimates."""
+    return float(prod(map(known, of.shape))) * of.dtype.nbytes

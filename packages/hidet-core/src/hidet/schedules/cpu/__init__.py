@@ -1,0 +1,1 @@
+"""Schedules for the CPU: packed panels, vectors of sums, threads over tiles."""

@@ -1,0 +1,34 @@
+"""Convolutions on the CPU as products of the weight and the windows of x, in panels."""
+
+from __future__ import annotations
+
+from hidet.cost import Work
+from hidet.ops.conv import Conv
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.convolution import Convolution
+from hidet.schedules.cpu.matmul import Registers, panels
+from hidet.target import Target
+
+
+class ConvRegisters(Registers):
+    """The tile of sums: output channels by places."""
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether sums and operands have registers; lanes are places."""
+        return not self.flip and self.fits_on(target)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(Convolution(op), target)
+
+
+def has_channels(op: Conv) -> bool:
+    """Whether channels meet: a convolution that keeps them apart is no product."""
+    p = Convolution(op)
+    return not p.empty and not (op.groups > 1 and op.weight.shape[1] == 1)
+
+
+@schedule_for(Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op))
+def conv_panels(op: Conv, target: Target, point: ConvRegisters) -> Scheduled:
+    """Panels of channels and of windows, then tiles of the result over the threads."""
+    return Scheduled(panels(op.name, Convolution(op), target, point), point)

@@ -1,0 +1,1 @@
+"""Schedules for CUDA: tiles of shared memory and registers, tensor cores."""

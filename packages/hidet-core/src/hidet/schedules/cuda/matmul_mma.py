@@ -1,0 +1,31 @@
+"""Products of half-precision matrices on tensor cores."""
+
+from __future__ import annotations
+
+from hidet.cost import Work
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.mma import Warps, is_half, mma
+from hidet.schedules.product import product_of
+from hidet.target import Target
+
+
+class MatmulWarps(Warps):
+    """Tiles of a product."""
+
+    def fits(self, op: Matmul | Linear, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(product_of(op), target)
+
+    def work(self, op: Matmul | Linear, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(product_of(op), target)
+
+
+@schedule_for(
+    Matmul, Linear, target="cuda", space=MatmulWarps,
+    when=lambda op, target: target.has_feature("mma_f16") and is_half(product_of(op)),
+)  # fmt: skip
+def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Scheduled:
+    """Tiles of the product by warps with `mma.sync`."""
+    return Scheduled(mma(op.name, product_of(op), point), point)

@@ -1,0 +1,35 @@
+"""Products of matrices on the ordinary units, in full precision."""
+
+from __future__ import annotations
+
+from hidet.cost import Work
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.mma import is_half
+from hidet.schedules.cuda.simt import Threads, simt
+from hidet.schedules.product import product_of
+from hidet.target import Target
+
+
+class MatmulThreads(Threads):
+    """Tiles of a product."""
+
+    def fits(self, op: Matmul | Linear, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(product_of(op), target)
+
+    def work(self, op: Matmul | Linear, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(product_of(op), target)
+
+
+def is_plain(op: Matmul | Linear, target: Target) -> bool:
+    """Whether there are numbers to multiply, and no tensor cores for them."""
+    p = product_of(op)
+    return not p.empty and not p.c.dtype.is_bool and not is_half(p)
+
+
+@schedule_for(Matmul, Linear, target="cuda", space=MatmulThreads, when=is_plain)
+def matmul_simt(op: Matmul | Linear, target: Target, point: MatmulThreads) -> Scheduled:
+    """Tiles of the product by threads."""
+    return Scheduled(simt(op.name, product_of(op), point), point)

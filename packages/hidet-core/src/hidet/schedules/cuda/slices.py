@@ -1,0 +1,50 @@
+"""Adding up what blocks that share the sum over k have found."""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet.lang import ScriptFunction, attr, cast, cdiv, register_tensor, script, vectorize
+from hidet.lang.cuda import blockIdx, threadIdx
+from hidet.lang.memory import get
+from hidet.schedules.assemble import operand_type
+from hidet.schedules.contraction import Contraction
+from hidet.types import DType, TensorType
+
+THREADS = 128
+VECTOR = 4
+
+
+def slices_type(p: Contraction, wide: DType, block: tuple[int, int], slices: int) -> TensorType:
+    """Partial sums of whole tiles, for each slice."""
+    rows, columns = (
+        cdiv(size, extent) * extent for size, extent in zip((p.m, p.n), block, strict=True)
+    )
+    of: TensorType = wide[slices, p.batch, rows, columns]
+    return of
+
+
+def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFunction:
+    """The kernel that adds slices in order and writes the result."""
+    slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
+    columns = cdiv(p.n, VECTOR)
+
+    @script
+    def add(bias: bias_type, partial: partial_type, c: p.c) -> None:
+        attr.func_name = f"{name}_slices"
+        attr.cuda_grid_dim = (cdiv(p.m * columns, THREADS), p.batch)
+        attr.cuda_block_dim = THREADS
+        number, z = blockIdx.x * THREADS + threadIdx.x, blockIdx.y
+        if number < p.m * columns:
+            i, j = number // columns, number % columns * VECTOR
+            total = register_tensor(wide, (VECTOR,), init=0)
+            for share in range(slices):
+                for v in vectorize(VECTOR):
+                    total[v] += partial[share, z, i, j + v]
+            for lane in vectorize(VECTOR):
+                value = total[lane]
+                if p.bias is not None:
+                    value += cast(get(bias, *p.bias_at(z, i, j + lane)), wide)
+                c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
+
+    return add

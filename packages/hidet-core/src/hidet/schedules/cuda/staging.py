@@ -1,0 +1,106 @@
+"""How the threads of a block bring tiles of both operands to shared memory, through registers.
+
+A tile keeps the order in which its operand lies: neighbours in memory are neighbours in a row of
+the tile. Reads go through hooks, so that fusion can put a producer in their place.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from dataclasses import dataclass
+from typing import Any
+
+from hidet.ir.expr import Expr
+from hidet.lang import ScriptFunction, cast, script, static, vectorize
+from hidet.lang.cuda import threadIdx
+from hidet.lang.memory import get
+from hidet.mapping import auto_map
+from hidet.schedules.contraction import Contraction
+from hidet.types import DType
+
+
+@dataclass(frozen=True)
+class Side:
+    """One operand's tile: `extent` rows (or columns) of the product, `depth` elements of each."""
+
+    product: Contraction
+    left: bool
+    """Whether the operand is a, not b."""
+    extent: int
+    depth: int
+    threads: int
+    vector: int
+    dtype: DType
+    """The type the tile has in shared memory."""
+    padding: int
+    """Elements between rows of the tile, so that its columns lie in different banks."""
+    turned: bool = False
+    """Whether the tile in shared memory has k as its first axis, however the operand lies."""
+
+    @property
+    def along_k(self) -> bool:
+        """Whether rows of the tile run along k."""
+        return self.product.a_along_k if self.left else self.product.b_along_k
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the tile."""
+        return (self.extent, self.depth) if self.along_k else (self.depth, self.extent)
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        """The shape of the tile in shared memory."""
+        rows, columns = (self.depth, self.extent) if self.turned else self.shape
+        return rows, columns + self.padding
+
+    @property
+    def exact(self) -> bool:
+        """Whether the threads share the tile evenly."""
+        rows, columns = self.shape
+        return columns % self.vector == 0 and rows * columns // self.vector % self.threads == 0
+
+    @property
+    def steps(self) -> int:
+        """How many vectors each thread brings."""
+        return self.extent * self.depth // self.vector // self.threads
+
+    def tasks(self) -> list[tuple[Expr, Expr]]:
+        """Row and first column of each vector of this thread."""
+        rows, columns = self.shape
+        mapping = auto_map(rows, columns // self.vector, workers=self.threads, predicate=False)
+        return [(row, column * self.vector) for row, column in mapping.tasks(threadIdx.x)]  # type: ignore[misc]
+
+    def at(self, z: Any, start: Any, first: Any, row: Any, column: Any) -> Any:
+        """The operand's index of an element of the tile that begins at `start`, `first`."""
+        i, r = (row, column) if self.along_k else (column, row)
+        if self.left:
+            return self.product.a_at(z, start + i, first + r)
+        return self.product.b_at(z, first + r, start + i)
+
+    def fetch(self) -> ScriptFunction:
+        """A part of a kernel: this thread's vectors of a tile, from memory to registers."""
+        tasks, vector, dtype = self.tasks(), self.vector, self.dtype
+
+        @script
+        def fetch(operand, registers, z, start, first):  # type: ignore[no-untyped-def]
+            for step, (row, column) in static(enumerate(tasks)):
+                for v in vectorize(vector):
+                    value = get(operand, *self.at(z, start, first, row, column + v))
+                    registers[step, v] = cast(value, dtype)
+
+        return fetch
+
+    def place(self) -> ScriptFunction:
+        """A part of a kernel: this thread's vectors, from registers to one of the tiles."""
+        tasks, vector = self.tasks(), self.vector
+        across = self.turned and self.along_k
+
+        @script
+        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
+            for step, (row, column) in static(enumerate(tasks)):
+                for v in vectorize(vector):
+                    at = (column + v, row) if across else (row, column + v)
+                    tiles[number, *at] = registers[step, v]
+
+        return place

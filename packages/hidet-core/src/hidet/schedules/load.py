@@ -1,0 +1,18 @@
+"""The modules that file schedules: importing this one loads them all."""
+
+from hidet.schedules.cpu import conv as _cpu_conv
+from hidet.schedules.cpu import matmul as _cpu_matmul
+from hidet.schedules.cpu import matvec as _cpu_matvec
+from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
+from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
+from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
+
+LOADED = (
+    _cpu_conv,
+    _cpu_matmul,
+    _cpu_matvec,
+    _cuda_conv,
+    _cuda_matmul_mma,
+    _cuda_matmul_simt,
+)
+"""In this order schedules are filed."""

@@ -1,0 +1,87 @@
+import pytest
+
+from hidet.compute.sizes import (
+    broadcast,
+    numbers,
+    product,
+    quotient,
+    same,
+    same_shape,
+    spelled,
+    tidy,
+)
+from hidet.errors import ShapeMismatch
+from hidet.graph.evaluate import resolved
+from hidet.ir.expr import Var, constant
+from hidet.types import i32
+
+m, n = Var("m", i32), Var("n", i32)
+
+
+def test_equal_sums_are_the_same_size():
+    assert same((m + 1) * (n + 2), m * n + 2 * m + n + 2) is True
+    assert tidy(m + n - m) is n
+    assert tidy((m + 3) - m) == 3
+
+
+def test_sizes_that_differ_always_or_perhaps():
+    assert same(m + 1, m) is False
+    assert same(m, n) is None
+    assert same(m, 1) is None
+    assert same(3, 4) is False
+
+
+def test_quotients_take_out_what_divides():
+    assert same((6 * m + 4) // 2, 3 * m + 2) is True
+    assert same((4 * m + 7) // 4, m + 1) is True
+    assert same((4 * m + 6) % 4, 2) is True
+    assert same((2 * m + 1) // 4, m) is None
+
+
+def test_a_negative_term_divides_as_python_does():
+    size = tidy((m - 3) // 2)
+    for value in range(8):
+        assert evaluated(size, value) == (value - 3) // 2
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 5])
+def test_division_keeps_its_value(by):
+    for built, plain in (
+        ((6 * m - 7) // by, lambda v: (6 * v - 7) // by),
+        ((5 * m + 4) % by, lambda v: (5 * v + 4) % by),
+        ((9 - 4 * m) // by, lambda v: (9 - 4 * v) // by),
+    ):
+        size = tidy(built)
+        assert [evaluated(size, v) for v in range(7)] == [plain(v) for v in range(7)]
+
+
+def evaluated(size, value):
+    return resolved(size, {m: constant(value, i32)})
+
+
+def test_products_and_exact_quotients():
+    assert same(product((m, 2, n)), 2 * m * n) is True
+    assert product(()) == 1
+    assert same(quotient(6 * m * n, 2 * m), 3 * n) is True
+    assert quotient(m * n + 1, m) is None
+    assert quotient(3 * m, 2) is None
+
+
+def test_broadcasting():
+    assert broadcast((3, 1), (4,)) == (3, 4)
+    assert broadcast((m, 1), (1, n)) == (m, n)
+    assert broadcast((0, 3), (1, 3)) == (0, 3)
+    assert broadcast() == ()
+    with pytest.raises(ShapeMismatch, match="do not broadcast"):
+        broadcast((3,), (4,))
+    with pytest.raises(ShapeMismatch, match="must be equal"):
+        broadcast((m,), (n,))
+
+
+def test_shapes():
+    assert same_shape((m, 2 * n), (m, n + n))
+    assert not same_shape((m,), (m, 1))
+    assert spelled((3,)) == "(3,)"
+    assert numbers((2, 3)) == (2, 3)
+    with pytest.raises(ShapeMismatch, match="not known yet"):
+        numbers((2, m))

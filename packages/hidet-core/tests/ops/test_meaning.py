@@ -1,0 +1,163 @@
+"""Where PyTorch's meaning is easy to get wrong: signs, NaN, infinities, corners of windows."""
+
+import numpy as np
+import pytest
+
+from hidet import ops
+from hidet.compute import evaluate
+from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
+from hidet.graph import FlowGraph, from_numpy, symbol_like, tracing
+from hidet.types import f32, f64, i32, i64
+
+NAN, INF = float("nan"), float("inf")
+
+
+def run(function, *arrays):
+    """The function's results, each operator by its definition."""
+    inputs = [symbol_like(from_numpy(np.asarray(each))) for each in arrays]
+    with tracing():
+        out = function(*inputs)
+    results = out if isinstance(out, tuple) else (out,)
+    graph = FlowGraph(inputs, results)
+    values = dict(zip(inputs, map(np.asarray, arrays), strict=True))
+    for node in graph.nodes:
+        found = evaluate(node.op.definition(), *(values[each] for each in node.inputs))
+        values.update(zip(node.outputs, found, strict=True))
+    return values[results[0]] if len(results) == 1 else [values[each] for each in results]
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found, np.asarray(expected, found.dtype))
+
+
+def test_divisions_and_their_signs():
+    x, y = np.int32([-7, 7, -7, 7]), np.int32([2, -2, -2, 2])
+    assert_same(run(ops.floor_divide, x, y), [-4, -4, 3, 3])
+    assert_same(run(ops.trunc_divide, x, y), [-3, -3, 3, 3])
+    assert_same(run(ops.remainder, x, y), [1, -1, -1, 1])
+    assert_same(run(ops.fmod, x, y), [-1, 1, -1, 1])
+    assert run(ops.divide, x, y).dtype == np.float32
+    assert_same(run(ops.floor_divide, np.float32([-7.5]), np.float32([2])), [-4])
+    assert_same(run(ops.remainder, np.float32([-7.5]), np.float32([2])), [0.5])
+
+
+def test_nan_is_kept_where_it_is_compared():
+    x = np.float32([NAN, -1, INF, -INF])
+    for function, expected in (
+        (ops.relu, [NAN, 0, INF, 0]),
+        (ops.relu6, [NAN, 0, 6, 0]),
+        (lambda v: ops.clamp(v, 0, 1), [NAN, 0, 1, 0]),
+        (lambda v: ops.maximum(v, 0.0), [NAN, 0, INF, 0]),
+        (lambda v: ops.minimum(0.0, v), [NAN, -1, 0, -INF]),
+        (ops.hardtanh, [NAN, -1, 1, -1]),
+        (ops.hardshrink, [NAN, -1, INF, -INF]),
+        (ops.sign, [0, -1, 1, -1]),
+    ):
+        assert_same(run(function, x), expected)
+    assert_same(run(ops.fmax, x, np.float32([2, NAN, NAN, NAN])), [2, -1, INF, -INF])
+    assert np.isnan(run(ops.max, x))
+    assert np.isnan(run(ops.min, x))
+    assert run(ops.argmax, x) == 0
+    assert run(ops.argmin, np.float32([1, 0, 0])) == 1
+
+
+def test_masked_rows():
+    row = np.float32([[-INF, -INF]])
+    assert np.isnan(run(ops.softmax, row)).all()
+    assert_same(run(lambda v: ops.logsumexp(v, 1), row), [-INF])
+    q = np.ones((1, 2, 3), np.float32)
+    mask = np.array([[True, False], [False, False]])
+    assert_same(run(ops.attention, q, q, q, mask), [[[1, 1, 1], [0, 0, 0]]])
+
+
+def test_a_causal_row_sees_no_later_column():
+    q = np.random.default_rng(0).normal(size=(1, 4, 8)).astype(np.float32)
+    whole = run(lambda a: ops.attention(a, a, a, causal=True), q)
+    start = q[:, :2].copy()
+    np.testing.assert_allclose(
+        whole[:, :2], run(lambda a: ops.attention(a, a, a, causal=True), start), rtol=1e-6
+    )
+
+
+def test_types_of_results():
+    x, whole, truth = (np.ones(3, of) for of in ("f2", "i4", "?"))
+    assert run(ops.sum, whole).dtype == np.int64
+    assert run(lambda a: ops.cumsum(a, 0), truth).dtype == np.int64
+    assert run(ops.exp, whole).dtype == np.float32
+    assert run(ops.add, x, whole).dtype == np.float16
+    assert run(lambda a: ops.clamp(a, 0.5, None), whole).dtype == np.float32
+    assert run(lambda a, b: ops.add(a, b, dtype=i64), x, whole).dtype == np.int64
+    assert run(lambda a: ops.sum(a, dtype=f64), x).dtype == np.float64
+
+
+def test_variance_of_too_few():
+    assert np.isnan(run(ops.var, np.float32([3])))
+    assert run(lambda v: ops.var(v, correction=0), np.float32([3])) == 0
+
+
+def test_windows_at_the_edge():
+    x = np.arange(5, dtype=np.float32).reshape(1, 1, 5)
+    pool = lambda **options: run(lambda v: ops.avg_pool(v, 2, **options), x).ravel()
+    assert_same(pool(), [0.5, 2.5])
+    assert_same(pool(ceil_mode=True), [0.5, 2.5, 4])
+    assert_same(pool(padding=1), [0, 1.5, 3.5])
+    assert_same(pool(padding=1, count_include_pad=False), [0, 1.5, 3.5])
+    assert_same(pool(padding=1, stride=1), [0, 0.5, 1.5, 2.5, 3.5, 2])
+    assert_same(pool(padding=1, stride=1, count_include_pad=False), [0, 0.5, 1.5, 2.5, 3.5, 4])
+    values, where = run(lambda v: ops.max_pool_with_indices(v, 2, ceil_mode=True), x)
+    assert_same(values.ravel(), [1, 3, 4])
+    assert_same(where.ravel(), [1, 3, 4])
+
+
+def test_indexing_by_numpys_rules():
+    x = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
+    where = np.array([[1, -1], [0, 2]])
+    assert_same(run(lambda v: v[1, ..., None, 1:4:2, -2:], x), x[1, ..., None, 1:4:2, -2:])
+    assert_same(run(lambda v: v[:, 2:1], x), x[:, 2:1])
+    assert_same(run(lambda v: ops.slice(v, 2, None, None, -2), x), x[:, :, ::-2])
+    assert_same(run(lambda v, i: v[:, i], x, where), x[:, where])
+    assert_same(run(lambda v, i: v[:, i, :, i], x, where), x[:, where, :, where])
+    with pytest.raises(ShapeMismatch, match="too many indices"):
+        run(lambda v: v[0, 0, 0, 0, 0], x)
+    with pytest.raises(BadArgument, match="outside of axis"):
+        run(lambda v: v[2], x)
+    with pytest.raises(DtypeMismatch, match="depends on the data"):
+        run(lambda v, m: v[m], x, x > 3)
+
+
+def test_the_last_of_several_writes_wins():
+    x, source = np.zeros((3, 1), np.float32), np.float32([[1], [2], [3]])
+    index = np.array([[2], [0], [2]])
+    assert_same(run(lambda a, i, s: ops.scatter(a, 0, i, s), x, index, source), [[2], [0], [3]])
+    added = run(lambda a, i, s: ops.index_add(a, 0, i, s), x, index[:, 0].copy(), source)
+    assert_same(added, [[2], [0], [4]])
+
+
+def test_moving_without_anything_to_do_gives_the_tensor_itself():
+    x = symbol_like(from_numpy(np.ones((2, 3), np.float32)))
+    for same in (
+        ops.reshape(x, (2, -1)), ops.permute(x, (0, 1)), ops.expand(x, (-1, 3)),
+        ops.cast(x, f32), ops.slice(x, 0), ops.pad(x, [(0, 0)] * 2), ops.squeeze(x),
+        ops.concat([x]),
+    ):  # fmt: skip
+        assert same is x
+
+
+def test_mistakes_are_told_in_the_users_words():
+    x = symbol_like(from_numpy(np.ones((4, 8), np.float32)))
+    whole = ops.cast(x, i32)
+    for function, kind, words in (
+        (lambda: ops.matmul(x, x), ShapeMismatch, r"cannot multiply \(4, 8\) by \(4, 8\)"),
+        (lambda: ops.add(x, ops.reshape(x, (8, 4))), ShapeMismatch, "do not broadcast"),
+        (lambda: ops.softmax(whole), DtypeMismatch, "softmax does not take int32"),
+        (lambda: ops.mean(whole), DtypeMismatch, "mean does not take int32"),
+        (lambda: ops.max(ops.slice(x, 0, 0, 0)), BadArgument, "max of no elements"),
+        (lambda: ops.bitwise_and(x, x), DtypeMismatch, "bitwise_and does not take float32"),
+        (lambda: ops.split(x, [1, 1], 0), ShapeMismatch, "pieces of 2 in all"),
+        (lambda: ops.layer_norm(x, x), ShapeMismatch, "weight is"),
+        (lambda: ops.conv2d(x, x), ShapeMismatch, "x has 2 dimensions, not 4"),
+        (lambda: ops.pad(x, [(0, 0), (8, 0)], "reflect"), ShapeMismatch, "too wide"),
+        (lambda: ops.gelu(x, "sigmoid"), BadArgument, "gelu is approximated by"),
+    ):
+        with pytest.raises(kind, match=words):
+            function()

@@ -1,0 +1,83 @@
+"""Products on the CPU against numpy, for every kind of tile and odd sizes."""
+
+import numpy as np
+import pytest
+
+from hidet.ir.expr import Var
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules.base import candidates
+from hidet.schedules.cpu.matmul import Registers, matmul_panels
+from hidet.schedules.cpu.matvec import Columns, matvec
+from hidet.target import Target
+from hidet.types import bf16, f16, f32, f64, i32
+
+TARGET = Target.parse("cpu+avx512")
+M = Var("m", i32)
+
+PANELS = [
+    (Linear(f32[33, 129], f32[7, 129], f32[7]), Registers(14, 2, False)),
+    (Linear(f32[33, 129], f32[7, 129], f32[7]), Registers(12, 2, True)),
+    (Linear(f32[2, 3, 33], f32[130, 33], None), Registers(8, 3, False)),
+    (Matmul(f32[127, 31], f32[31, 37]), Registers(6, 4, False)),
+    (Matmul(f32[127, 31], f32[31, 37]), Registers(4, 1, True)),
+    (Matmul(f32[29, 17], f32[13, 29], True, True), Registers(2, 2, False)),
+    (Matmul(f32[29, 17], f32[13, 29], True, True), Registers(14, 1, True)),
+    (Matmul(f64[3, 9, 19], f64[3, 19, 8]), Registers(6, 2, False)),
+    (Matmul(f64[2, 1, 9, 19], f64[3, 19, 8]), Registers(6, 2, True)),
+    (Matmul(f16[2, 3, 17, 9], f16[3, 9, 8]), Registers(8, 2, False)),
+    (Matmul(bf16[4, 16], bf16[2, 16, 3]), Registers(8, 2, True)),
+    (Matmul(f32[5, 3, 7], f32[7, 2]), Registers(8, 1, False)),
+]
+VECTORS = [
+    (Linear(f32[129], f32[33, 129], f32[33]), Columns(8)),
+    (Linear(f16[3, 64], f16[7, 64], None), Columns(4)),
+    (Matmul(f32[2, 5, 1, 33], f32[5, 33, 70]), Columns(16)),
+    (Matmul(f64[4, 33], f64[33, 129]), Columns(8)),
+    (Matmul(f32[33, 2], f32[33, 19], True, False), Columns(8)),
+    (Matmul(bf16[2, 7], bf16[3, 7], False, True), Columns(8)),
+]
+SYMBOLIC = [
+    (Linear(f32[M, 33], f32[20, 33], f32[20]), Registers(14, 2, False)),
+    (Linear(f32[M, 33], f32[20, 33], f32[20]), Registers(12, 2, True)),
+    (Matmul(f32[2, 5, M], f32[2, M, 9]), Registers(8, 2, False)),
+]
+CASES = [
+    *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS + SYMBOLIC),
+    *((op, matvec(op, TARGET, point).module) for op, point in VECTORS),
+]
+
+
+@pytest.fixture(scope="module")
+def library(compile_modules):
+    return compile_modules([module for _, module in CASES])
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_products(library, number, check):
+    op, _ = CASES[number]
+    for m in (1, 37) if number in range(len(PANELS), len(PANELS) + len(SYMBOLIC)) else (0,):
+        fixed = op.with_sizes(lambda size, m=m: m)
+        arrays = fixed.examples(seed=number)
+        result = fixed.results()[0]
+        found = np.full(result.shape, 77, result.dtype.numpy)
+        library(number, *arrays, found, m=m)
+        check(fixed, arrays, found)
+
+
+@pytest.mark.parametrize("isa", ["cpu", "cpu+avx2", "cpu+avx512"])
+def test_sums_fit_the_registers(isa):
+    target = Target.parse(isa)
+    for op in (Linear(f32[128, 768], f32[768, 768], None), Linear(f32[2, 768], f32[9, 768], None)):
+        found = candidates(op, target)
+        assert found
+        vectors = [
+            each.point.rows * each.point.vectors
+            for each in found
+            if isinstance(each.point, Registers)
+        ]
+        assert all(count < target.max_registers_per_thread for count in vectors)
+
+
+def test_nothing_to_multiply_is_left_to_the_definition():
+    assert not candidates(Matmul(f32[3, 0], f32[0, 4]), TARGET)
+    assert not candidates(Matmul(i32[3, 4], i32[4, 5]), TARGET)
