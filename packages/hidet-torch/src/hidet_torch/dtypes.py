@@ -104,5 +104,3 @@ def number_type(value: Any) -> DType:
 def wide(of: DType) -> DType:
     """The type to compute several steps in before rounding once to `of`."""
     return f32 if of in (f16, bf16, f8e4m3, f8e5m2) else of
-
-

@@ -35,7 +35,9 @@ class ForeignCall:
     kwargs: Any
     results: tuple[int, ...]
 
-    def __call__(self, tensors: Sequence[torch.Tensor], symbols: dict[str, int]) -> list[torch.Tensor]:
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], symbols: dict[str, int]
+    ) -> list[torch.Tensor]:
         """The wanted results for these tensors, which lie in rows."""
 
         def filled(value: Any) -> Any:

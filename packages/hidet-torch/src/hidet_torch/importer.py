@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -20,59 +19,19 @@ from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.dtypes import hidet_dtype
 from hidet_torch.foreign import ForeignCall, Number, Slot
+from hidet_torch.imported import Imported, LiveInput
 from hidet_torch.place import place_of
+from hidet_torch.results import Results
 from hidet_torch.sizes import Sizes
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of, storage_of
+from hidet_torch.weights import Weight
 
 SIDE_EFFECT_FREE_CHECKS = (
     torch.ops.aten._assert_tensor_metadata.default,
     torch.ops.aten._assert_async.msg,
 )
 """Checks of what the graph was traced for; they compute nothing."""
-
-
-@dataclass(frozen=True)
-class LiveInput:
-    """Placeholder number `position` as an input of the graph; its axes lie in `order`."""
-
-    position: int
-    tensor: Tensor
-    order: tuple[int, ...]
-    dtype: torch.dtype
-
-
-@dataclass(frozen=True)
-class Output:
-    """One result of the fx graph: which graph output, or a plain value, and the example of it."""
-
-    index: int | None
-    value: Any
-    example: torch.Tensor | None
-    order: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """Graph output `index` is written into placeholder number `position` after everything else."""
-
-    position: int
-    output: Output
-
-
-@dataclass
-class Imported:
-    """A FlowGraph, and how PyTorch's values become its inputs and its outputs PyTorch's values."""
-
-    graph: FlowGraph
-    inputs: list[LiveInput]
-    outputs: list[Output]
-    mutations: list[Mutation]
-    weights: dict[Tensor, torch.Tensor]
-    calls: dict[str, ForeignCall]
-    numbers: dict[str, int]
-    coverage: Coverage
-    sizes: Sizes = field(repr=False)
 
 
 def import_graph(
@@ -99,11 +58,11 @@ class Importer:
         self.sizes = Sizes()
         self.inputs: list[LiveInput] = []
         self.numbers: dict[str, int] = {}
-        self.weights: dict[Tensor, torch.Tensor] = {}
+        self.weights: dict[Tensor, Weight] = {}
         self.known: dict[int, Tensor] = {}
         self.calls: dict[str, ForeignCall] = {}
         self.uses: list[Use] = []
-        self.mutations: list[tuple[int, torch.fx.Node, Any]] = []
+        self.mutations: list[tuple[int, Tensor]] = []
         self.token: Tensor | None = None
         self.device = main_device(module.graph)
         self.literals: dict[torch.fx.Node, Any] = {}
@@ -123,7 +82,7 @@ class Importer:
                         self.function(node, position)
                     elif node.op != "output":
                         raise NotYet(f"a node of kind {node.op} in the graph")
-            return self.finish()
+            return self.finish(placeholders)
 
     # ---- what comes in -----------------------------------------------------------------------------
 
@@ -146,12 +105,16 @@ class Importer:
     def live(self, node: torch.fx.Node, value: torch.Tensor, position: int) -> Tensor:
         """An input; one that lies in another order of axes is permuted in the graph."""
         require_plain(value)
+        if value.ndim:
+            require_device(value, self.device)
         order = order_of(value) or tuple(range(value.ndim))
         shape = self.shape(value)
         whole = (*order, *range(value.ndim, len(shape)))
         type_ = TensorType(hidet_dtype(value.dtype), tuple(shape[axis] for axis in whole))
         symbol = Tensor(type_, self.device, name=node.name)
-        self.inputs.append(LiveInput(position, symbol, order, value.dtype))
+        lazy = value.is_conj() or value.is_neg()
+        own = device_of(value.device)
+        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex(), lazy))
         return rearranged(symbol, inverse(whole))
 
     def attribute(self, node: torch.fx.Node) -> None:
@@ -166,20 +129,17 @@ class Importer:
     def constant(self, value: torch.Tensor) -> Tensor:
         """A tensor whose values are there, shared with PyTorch where it lies in rows of some order."""
         require_plain(value)
-        kept = value.detach()
-        if device_of(kept.device) != self.device:
-            kept = kept.to(self.device)
-        order = order_of(kept)
-        if order is None:
-            kept, order = kept.contiguous(), tuple(range(kept.ndim))
-        if id(value) in self.known:
-            return rearranged(self.known[id(value)], inverse(order))
-        rows = kept.permute(order) if order != tuple(range(kept.ndim)) else kept
-        type_ = TensorType(hidet_dtype(rows.dtype), tuple(rows.shape))
-        made = Tensor(type_, self.device, storage_of(rows))
-        self.known[id(value)] = made
-        self.weights[made] = value
-        return rearranged(made, inverse(order))
+        order = order_of(value) or tuple(range(value.ndim))
+        whole = (*order, *((value.ndim,) if value.is_complex() else ()))
+        made = self.known.get(id(value))
+        if made is None:
+            weight = Weight.of(value, self.device, order)
+            storage = storage_of(weight.memory)
+            shape = tuple(view_shape(weight.memory))
+            made = Tensor(TensorType(hidet_dtype(value.dtype), shape), self.device, storage)
+            self.known[id(value)] = made
+            self.weights[made] = weight
+        return rearranged(made, inverse(whole))
 
     # ---- what is called ----------------------------------------------------------------------------
 
@@ -195,7 +155,7 @@ class Importer:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
             source = self.values[node.args[1]]  # type: ignore[index]
-            self.mutations.append((position[target], target, source))
+            self.mutations.append((position[target], source))
             self.values[node] = source
         elif not self.fold_literal(node):
             self.operator(node)
@@ -210,7 +170,9 @@ class Importer:
         if any(each not in self.literals for each in inputs) or is_random(node.target):
             return False
         with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
-            args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), self.literals.__getitem__)
+            args, kwargs = torch.fx.node.map_arg(
+                (node.args, node.kwargs), self.literals.__getitem__
+            )
             found = node.target(*args, **kwargs)  # type: ignore[operator]
         if not isinstance(found, torch.Tensor):
             return False
@@ -229,8 +191,10 @@ class Importer:
         """Convert an operator; the reason if that is not possible, empty if it is done."""
         convert = table.find(node.target)
         if convert is None or is_random(node.target):
-            return "random numbers are PyTorch's" if convert or is_random(node.target) else (
-                "there is no converter"
+            return (
+                "random numbers are PyTorch's"
+                if convert or is_random(node.target)
+                else ("there is no converter")
             )
         if any(is_complex(each) for each in (node, *node.all_input_nodes)):
             return "complex numbers"
@@ -354,50 +318,43 @@ class Importer:
 
     # ---- what goes out -----------------------------------------------------------------------------
 
-    def finish(self) -> Imported:
+    def finish(self, placeholders: list[torch.fx.Node]) -> Imported:
         """The graph of the outputs, then what is written into inputs, then the end of the chain."""
-        results: list[Tensor] = []
         (node,) = self.module.graph.find_nodes(op="output")
-        outputs = [self.output(each, results) for each in node.args[0]]
-        mutations = [
-            Mutation(position, self.returned(source, target.meta["val"], results))
-            for position, target, source in self.mutations
-        ]
+        results = Results(self.values, self.number, set(self.frozen))
+        outputs = results.outputs(list(node.args[0]), placeholders)
+        mutations = [results.mutation(*each) for each in self.mutations]
         if self.token is not None:
-            results.append(self.token)
+            results.add(self.token)
+        symbols = self.symbols()
+        carriers = [name for name, (_, axis) in symbols.items() if axis is None]
+        by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
-        inputs += self.carriers(inputs)
-        graph = FlowGraph(inputs, results, self.name)
+        inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         return Imported(
-            graph, self.inputs, outputs, mutations, self.weights, self.calls, self.numbers,
-            Coverage(tuple(self.uses)), self.sizes,
+            FlowGraph(inputs, results.tensors, self.name), self.device, self.inputs, carriers,
+            symbols, outputs, mutations, self.weights, self.calls, Coverage(tuple(self.uses)),
         )  # fmt: skip
 
-    def output(self, value: Any, results: list[Tensor]) -> Output:
-        """One result of the fx graph."""
-        found = self.values[value] if isinstance(value, torch.fx.Node) else value
-        if not isinstance(found, Tensor):
-            example = value.meta.get("val") if isinstance(value, torch.fx.Node) else value
-            return Output(None, self.number(example), None)
-        return self.returned(found, value.meta["val"], results)
+    def symbols(self) -> dict[str, tuple[int, int | None]]:
+        """From which argument each size is read: an axis of a tensor, or the argument itself."""
+        found: dict[str, tuple[int, int | None]] = {}
+        for live in self.inputs:
+            for place, size in enumerate(live.tensor.shape[: len(live.order)]):
+                if not isinstance(size, int):
+                    found.setdefault(getattr(size, "name", ""), (live.position, live.order[place]))
+        found.pop("", None)
+        for size in self.sizes.symbols.values():
+            if size.name not in found:
+                if size.name not in self.numbers:
+                    raise NotYet(f"the size {size.name}, which no input tells")
+                found[size.name] = (self.numbers[size.name], None)
+        return found
 
-    def returned(self, found: Tensor, example: torch.Tensor, results: list[Tensor]) -> Output:
-        """A tensor as an output of the graph, laid in the order of the example's axes."""
-        order = order_of(example) or tuple(range(example.ndim))
-        whole = (*order, *range(example.ndim, found.ndim))
-        results.append(rearranged(found, whole))
-        return Output(len(results) - 1, None, example, order)
 
-    def carriers(self, inputs: Sequence[Tensor]) -> list[Tensor]:
-        """Inputs without elements that bring those sizes which no tensor has as an axis."""
-        seen = {size for each in inputs for size in each.shape if not isinstance(size, int)}
-        missing = [size for size in self.sizes.symbols.values() if size not in seen]
-        for size in missing:
-            if size.name not in self.numbers:
-                raise NotYet(f"the size {size.name}, which no input tells")
-        return [
-            Tensor(TensorType(u8, (size,)), self.device, name=size.name) for size in missing
-        ]
+def view_shape(memory: torch.Tensor) -> tuple[int, ...]:
+    """The shape in hidet of a tensor that is there."""
+    return (*memory.shape, 2) if memory.is_complex() else tuple(memory.shape)
 
 
 def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
@@ -444,5 +401,3 @@ def is_complex(node: torch.fx.Node) -> bool:
 def is_symbolic(value: Any) -> bool:
     """Whether it is a number that is known only when the graph runs."""
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
-
-

@@ -44,9 +44,7 @@ def keep_whole(graph_module: torch.fx.GraphModule) -> None:
 
 def rewrite(graph: torch.fx.Graph) -> bool:
     """Rewrite the calls of one graph; whether there were any."""
-    found = [
-        node for node in graph.nodes if node.op == "call_function" and node.target in WHOLE
-    ]
+    found = [node for node in graph.nodes if node.op == "call_function" and node.target in WHOLE]
     kept = [node for node in found if not (drops(node) or out_of_rank(node))]
     for node in kept:
         node.target = WHOLE[node.target]
@@ -150,7 +148,9 @@ def below(key: str, device: str, function: Any, lower: bool) -> Any:
     def run(*args: Any, **kwargs: Any) -> torch.Tensor:
         if lower:
             to = torch.get_autocast_dtype(device)
-            args, kwargs = (torch.utils._pytree.tree_map(lowered(to), each) for each in (args, kwargs))
+            args, kwargs = (
+                torch.utils._pytree.tree_map(lowered(to), each) for each in (args, kwargs)
+            )
         with torch._C._ExcludeDispatchKeyGuard(keys):
             return function(*args, **kwargs)  # type: ignore[no-any-return]
 

@@ -25,5 +25,10 @@ def convolution(
     """The convolution over all trailing axes; `padding` is on both sides of each."""
     require(not transposed, "a transposed convolution")
     rank = x.ndim - 2
-    each = [tuple(given) * rank if len(given) == 1 else tuple(given) for given in (stride, padding, dilation)]
-    return ops.conv(x, weight, bias, stride=each[0], padding=each[1], dilation=each[2], groups=groups)
+    each = [
+        tuple(given) * rank if len(given) == 1 else tuple(given)
+        for given in (stride, padding, dilation)
+    ]
+    return ops.conv(
+        x, weight, bias, stride=each[0], padding=each[1], dilation=each[2], groups=groups
+    )

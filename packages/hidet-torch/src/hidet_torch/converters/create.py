@@ -25,7 +25,9 @@ def full(
     **_: Any,
 ) -> Tensor:
     """`value` everywhere."""
-    return ops.full(tuple(shape), value, number_type(value) if dtype is None else dtype, device=device)
+    return ops.full(
+        tuple(shape), value, number_type(value) if dtype is None else dtype, device=device
+    )
 
 
 def filled(value: Number) -> Any:

@@ -96,9 +96,7 @@ def scatter_add(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
 
 
 @torch(aten.index_add.default)
-def index_add(
-    x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: float = 1
-) -> Tensor:
+def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """x with slices of the source added at positions."""
     if alpha != 1:
         source = ops.multiply(source, alpha, dtype=source.dtype)

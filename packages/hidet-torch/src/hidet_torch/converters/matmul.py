@@ -11,9 +11,7 @@ from hidet_torch.dtypes import wide
 from hidet_torch.whole import LINEAR
 
 
-@torch(
-    aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.matmul.default
-)
+@torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.matmul.default)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of matrices, stacks of them, or vectors."""
     return ops.matmul(a, b)

@@ -102,9 +102,7 @@ torch(aten.avg_pool3d.default)(avg_pool(3))
 )
 def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
     """The means of almost equal pieces."""
-    found: Tensor = batched(
-        x, len(size), lambda y: ops.adaptive_avg_pool(y, tuple(size))
-    )
+    found: Tensor = batched(x, len(size), lambda y: ops.adaptive_avg_pool(y, tuple(size)))
     return found
 
 
@@ -117,4 +115,3 @@ def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> tuple[Tensor, Untold]:
     """The largest elements of almost equal pieces."""
     found = batched(x, len(size), lambda y: ops.adaptive_max_pool(y, tuple(size)))
     return found, Untold("the positions of adaptive pooling")
-

@@ -57,9 +57,7 @@ def prod_all(x: Tensor, *, dtype: DType | None = None) -> Tensor:
 
 
 @torch(aten.prod.dim_int)
-def prod_axis(
-    x: Tensor, axis: int, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
+def prod_axis(x: Tensor, axis: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """The product over an axis."""
     return ops.prod(x, axis, keepdims=keepdim, dtype=dtype)
 

@@ -146,9 +146,7 @@ def constant_pad(x: Tensor, widths: Sequence[Size], value: float = 0) -> Tensor:
     return ops.pad(x, pairs(widths, x.ndim), "constant", value)
 
 
-@torch(
-    aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default
-)
+@torch(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default)
 def reflection_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
     """x mirrored at its edges."""
     return ops.pad(x, pairs(widths, x.ndim), "reflect")
