@@ -107,7 +107,19 @@ def test_small_grids_are_divided_along_k():
     assert best.block == (128, 128)
 
 
-def test_channels_that_never_meet_are_left_to_the_definition():
-    op = Conv(f32[1, 5, 7, 6], f32[5, 1, 3, 3], None, ONE, ((0, 0), (0, 0)), ONE, 5)
-    assert not candidates(op, TARGET)
+@pytest.mark.parametrize(
+    "op",
+    [
+        Conv(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], ONE, ((2, 2), (2, 2)), (2, 2), 5),
+        Conv(f16[1, 3, 13, 15], f16[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
+        Conv(bf16[1, 4, 7, 7], bf16[4, 1, 7, 7], bf16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
+    ],
+    ids=str,
+)
+def test_channels_that_never_meet(op, check):
+    found = candidates(op, TARGET)
+    assert {each.schedule.name for each in found} == {"depthwise_neighbours"}
+    for candidate in found[::5]:
+        built = candidate.schedule.apply(op, TARGET, candidate.point)
+        simulated(op, built.module, check)
     assert load.LOADED
