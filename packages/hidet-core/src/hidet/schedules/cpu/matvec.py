@@ -1,7 +1,7 @@
 """Products with few rows on the CPU: each element of the matrix is read once, where it lies."""
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, assignment"
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def adding_lanes(p: Product, width: int, lanes: int) -> ScriptFunction:
     def add_lanes(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
         for i in range(known(p.m)):
             for j in range(width):
-                total: p.wide = 0.0
+                total = cast(0.0, p.wide)
                 for lane in range(lanes):
                     total += sums[i, j, lane]
                 if p.bias is not None:
@@ -137,20 +137,20 @@ def along_columns(p: Product, lanes: int, vectors: int) -> ScriptFunction:
                 for r in range(k):
                     for lane in vectorize(width):
                         part[lane] = cast(get(b, *p.b_at(z, r, left + lane)), wide)
-                    for i in static(rows):
-                        each = cast(get(a, *p.a_at(z, i, r)), wide)
+                    for own in static(rows):
+                        each = cast(get(a, *p.a_at(z, own, r)), wide)
                         for j in static(columns):
-                            kept = load(sums, i, j * lanes, lanes=lanes)
+                            kept = load(sums, own, j * lanes, lanes=lanes)
                             row = load(part, j * lanes, lanes=lanes)
-                            store(sums, i, j * lanes, kept + each * row)
+                            store(sums, own, j * lanes, kept + each * row)
                 done = register_tensor(wide, (m, width))
-                for own in static([(i, j * lanes) for i in rows for j in columns]):
-                    store(done, *own, load(sums, *own, lanes=lanes))
-                for row in range(m):
+                for place in static([(i, j * lanes) for i in rows for j in columns]):
+                    store(done, *place, load(sums, *place, lanes=lanes))
+                for i in range(m):
                     for lane in vectorize(width):
-                        total = done[row, lane]
+                        total = done[i, lane]
                         if p.bias is not None:
-                            total += cast(get(bias, *p.bias_at(z, row, left + lane)), wide)
-                        c.put(*p.c_at(z, row, left + lane), cast(total, p.c.dtype))
+                            total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
+                        c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
 
     return matvec
