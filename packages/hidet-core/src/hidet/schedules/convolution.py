@@ -76,6 +76,12 @@ class Convolution(Contraction):
         """The channels after a group's last one are the next group's."""
         return self.op.groups > 1
 
+    @property
+    def scattered(self) -> bool:
+        """Only windows of one place without padding lie side by side."""
+        plain = all(size == 1 for size in (*self.op.weight.shape[2:], *self.op.stride))
+        return not (plain and all(pair == (0, 0) for pair in self.op.padding))
+
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         return (z * self.m + i, *self.in_window(r))
 

@@ -6,7 +6,7 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import Convolution
-from hidet.schedules.cpu.matmul import Registers, panels
+from hidet.schedules.cpu.panels import Registers, panels
 from hidet.target import Target
 
 

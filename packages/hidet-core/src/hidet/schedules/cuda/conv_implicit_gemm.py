@@ -6,8 +6,9 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import Convolution
-from hidet.schedules.cuda.mma import Warps, is_half, mma
-from hidet.schedules.cuda.simt import Threads, simt
+from hidet.schedules.cuda.mma import Warps, is_half
+from hidet.schedules.cuda.simt import Threads
+from hidet.schedules.cuda.tile import tiled
 from hidet.target import Target
 
 
@@ -49,7 +50,7 @@ def has_channels(op: Conv) -> bool:
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores."""
-    return Scheduled(mma(op.name, Convolution(op), point), point)
+    return Scheduled(tiled(op.name, Convolution(op), point), point)
 
 
 @schedule_for(
@@ -58,4 +59,4 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 )  # fmt: skip
 def conv_simt(op: Conv, target: Target, point: ConvThreads) -> Scheduled:
     """Tiles of channels by places on the ordinary units."""
-    return Scheduled(simt(op.name, Convolution(op), point), point)
+    return Scheduled(tiled(op.name, Convolution(op), point), point)
