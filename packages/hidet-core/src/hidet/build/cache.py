@@ -66,6 +66,7 @@ class Cache:
         """The binary of an entry; None if there is none, or a damaged one, which is removed."""
         path = self.path(key)
         try:
+            self.trust()
             whole = path.read_bytes()
         except FileNotFoundError:
             return None
@@ -97,8 +98,14 @@ class Cache:
             self.sweep()
 
     def prepare(self, folder: Path) -> None:
-        """Make a folder that only its owner can use; refuse one that others own or may write."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Make a folder in the cache that only its owner can use, whatever the umask."""
+        self.root.parent.mkdir(parents=True, exist_ok=True)
+        for each in (self.root, folder):
+            each.mkdir(exist_ok=True, mode=0o700)
+        self.trust()
+
+    def trust(self) -> None:
+        """Refuse a cache that others own or may write: what it holds is executed."""
         state = self.root.stat()
         if state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise PermissionError(f"others may write to {self.root}; it is not trusted")

@@ -51,8 +51,9 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     weights = {name: tensor for tensor, name in names.items()}
     if not options.cache.get():
         return Compiled(built(graph, chosen, names), weights)
-    cache, key = Cache(), key_of(
-        graph=canonical(graph), target=str(chosen), options=options.code_key()
+    cache, key = (
+        Cache(),
+        key_of(graph=canonical(graph), target=str(chosen), options=options.code_key()),
     )
     found = cache.get(key)
     if found is not None:
