@@ -16,6 +16,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -34,8 +35,19 @@ class CacheWarning(UserWarning):
 
 def key_of(**parts: object) -> str:
     """The key of an entry: a hash of everything that affects its content, our version included."""
-    text = json.dumps({"hidet": __version__, **parts}, sort_keys=True, default=str)
+    text = json.dumps({"hidet": compiler_identity(), **parts}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def compiler_identity() -> str:
+    """Our version, and a digest of our own sources: who works on hidet never sees stale code."""
+    root = Path(options.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        state = path.stat()
+        digest.update(f"{path.relative_to(root)} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return f"{__version__} {digest.hexdigest()}"
 
 
 class Cache:
@@ -54,6 +66,7 @@ class Cache:
         """The binary of an entry; None if there is none, or a damaged one, which is removed."""
         path = self.path(key)
         try:
+            self.trust()
             whole = path.read_bytes()
         except FileNotFoundError:
             return None
@@ -85,8 +98,14 @@ class Cache:
             self.sweep()
 
     def prepare(self, folder: Path) -> None:
-        """Make a folder that only its owner can use; refuse one that others own or may write."""
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        """Make a folder in the cache that only its owner can use, whatever the umask."""
+        self.root.parent.mkdir(parents=True, exist_ok=True)
+        for each in (self.root, folder):
+            each.mkdir(exist_ok=True, mode=0o700)
+        self.trust()
+
+    def trust(self) -> None:
+        """Refuse a cache that others own or may write: what it holds is executed."""
         state = self.root.stat()
         if state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise PermissionError(f"others may write to {self.root}; it is not trusted")

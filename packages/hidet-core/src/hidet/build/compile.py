@@ -6,6 +6,7 @@ import numpy as np
 
 from hidet import options
 from hidet.__about__ import __version__
+from hidet.build.cache import Cache, key_of
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner
 from hidet.build.schedule import has_schedule
@@ -15,7 +16,7 @@ from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import optimize, split
-from hidet.runtime.archive import Archive
+from hidet.runtime.archive import Archive, read
 from hidet.target import Target
 
 RECIPES = Recipes()
@@ -45,9 +46,27 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     when it is saved.
     """
     chosen = target_for(graph, target)
+    # Constants as they were given: passes neither make nor drop any that matters to the caller.
+    names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
+    weights = {name: tensor for tensor, name in names.items()}
+    if not options.cache.get():
+        return Compiled(built(graph, chosen, names), weights)
+    cache, key = (
+        Cache(),
+        key_of(graph=canonical(graph), target=str(chosen), options=options.code_key()),
+    )
+    found = cache.get(key)
+    if found is not None:
+        return Compiled(read(found, f"cache entry {key}"), weights)
+    archive = built(graph, chosen, names)
+    cache.put(key, archive.to_bytes(), graph.name)
+    return Compiled(archive, weights)
+
+
+def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
+    """The archive of a graph, without values of weights."""
     graph = optimize(graph)
     parts = split(graph)
-    names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     units = Units(chosen)
     planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
@@ -56,8 +75,21 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
-    weights = {name: tensor for tensor, name in names.items()}
-    return Compiled(Archive(plans, binaries, {}, meta), weights)
+    return Archive(plans, binaries, {}, meta)
+
+
+def canonical(graph: FlowGraph) -> list[str]:
+    """A graph as text that depends on what it computes, not on names or values."""
+    numbers = {tensor: f"i{i}" for i, tensor in enumerate(graph.inputs)}
+    numbers |= {tensor: f"c{i}" for i, tensor in enumerate(graph.constants)}
+    lines = [f"{number}: {tensor.type} {tensor.device}" for tensor, number in numbers.items()]
+    for node in graph.nodes:
+        read = [numbers[each] for each in node.inputs]
+        for each in node.outputs:
+            numbers[each] = f"t{len(numbers)}"
+        lines.append(f"{[numbers[each] for each in node.outputs]} = {node.op!r} {read}")
+    lines.append(str([numbers[each] for each in graph.outputs]))
+    return lines
 
 
 def planned(graph: FlowGraph, target: Target, units: Units, names: dict[Tensor, str]) -> Planner:

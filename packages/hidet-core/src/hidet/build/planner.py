@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from hidet.build import effects
 from hidet.build.kernels import Part, Recipes, Step
@@ -22,6 +23,8 @@ from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Pointer, Ro
 from hidet.target import Target
 from hidet.types import TensorType
 
+T = TypeVar("T")
+
 
 class Planner:
     """Writes the plan of one graph."""
@@ -38,8 +41,8 @@ class Planner:
         for position, tensor in enumerate(graph.inputs):
             role: Role = "derived" if tensor in derived else "input"
             self.add(tensor, role, names.get(tensor, f"input{position}"))
-        outputs = {memory(tensor): tensor for tensor in graph.outputs}
-        self.outputs = {root: f"output{i}" for i, root in enumerate(outputs)}
+        # An output may be another tensor under a new shape, which is then that of the buffer.
+        self.outputs = {memory(each): (i, each.type) for i, each in enumerate(graph.outputs)}
 
     def add(self, tensor: Tensor, role: Role, name: str) -> int:
         """Number a tensor's memory."""
@@ -59,7 +62,9 @@ class Planner:
             if root.storage is not None:
                 return self.add(root, "weight", self.names[root])
             if root in self.outputs:
-                return self.add(root, "output", self.outputs[root])
+                position, type_ = self.outputs[root]
+                self.number[root] = self.buffer(type_, "output", f"output{position}")
+                return self.number[root]
             return self.add(root, "workspace", f"t{len(self.buffers)}")
         return self.number[root]
 
@@ -90,8 +95,8 @@ class Planner:
             tuple(args),
             tuple(dict.fromkeys(numbers[i] for i in reads)),
             tuple(dict.fromkeys(numbers[i] for i in writes)),
-            tuple(map(plan_size, configuration.grid)) if cuda else (1, 1, 1),  # type: ignore[arg-type]
-            tuple(map(fixed, configuration.block)) if cuda else (1, 1, 1),  # type: ignore[arg-type]
+            three(configuration.grid, plan_size) if cuda else (1, 1, 1),
+            three(configuration.block, fixed) if cuda else (1, 1, 1),
             configuration.shared_bytes,
         )
 
@@ -121,6 +126,12 @@ class Planner:
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
         outputs = tuple(self.find(each) for each in self.graph.outputs)
         return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
+
+
+def three(sizes: tuple[Expr, Expr, Expr], spell: Callable[[Expr], T]) -> tuple[T, T, T]:
+    """The extents of a grid or block as data."""
+    x, y, z = sizes
+    return spell(x), spell(y), spell(z)
 
 
 def fixed(size: Expr) -> int:

@@ -173,6 +173,9 @@ class Gelu(Activation):
 
     approximate: Literal["none", "tanh"]
 
+    # Left of -2, 1 + erf(x) keeps as few of its last bits as it does in PyTorch.
+    factor: ClassVar[float] = 256
+
     def value(self, v: Expr) -> Any:
         if self.approximate == "none":
             return v * 0.5 * (1.0 + f.erf(v * math.sqrt(0.5)))

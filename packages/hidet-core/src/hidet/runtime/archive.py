@@ -9,9 +9,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import lzma
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +31,11 @@ from hidet.types import dtype
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+DAMAGE = (
+    ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, SafetensorError,
+)  # fmt: skip
+"""What reading a file raises that is not what it should be."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,10 @@ class Archive:
 
     def to_bytes(self) -> bytes:
         """The file's content."""
-        raw = {name: np.ascontiguousarray(w).reshape(-1).view(np.uint8) for name, w in self.weights.items()}
+        raw = {
+            name: np.ascontiguousarray(w).reshape(-1).view(np.uint8)
+            for name, w in self.weights.items()
+        }
         members = {f"binaries/{name}": binary for name, binary in self.binaries.items()}
         members["weights.safetensors"] = save_tensors(raw)
         facts = {
@@ -93,12 +104,10 @@ def read(content: bytes, where: str) -> Archive:
             raise BadArchive(f"{where}: the manifest was altered")
         facts = json.loads(manifest)
         return checked(facts, members, where)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
-        if isinstance(error, BadArchive):
-            raise
+    except BadArchive:
+        raise
+    except DAMAGE as error:
         raise BadArchive(f"{where} is no archive of hidet, or a damaged one: {error}") from error
-    except (SafetensorError, NotImplementedError, OverflowError) as error:
-        raise BadArchive(f"{where} is damaged: {error}") from error
 
 
 def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from hidet.errors import ShapeMismatch
+from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.runtime.arena import Arena, place
-from hidet.runtime.memory import View
-from hidet.runtime.plan import Host, Launch, Plan, Scalar, Step, dependencies
-from hidet.runtime.sizes import evaluate
+from hidet.runtime.plan import Buffer, Host, Launch, Plan, Scalar, Step, dependencies
+from hidet.runtime.sizes import Size, evaluate
+from hidet.runtime.view import View
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,10 @@ class BoundPlan:
 
 def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     """The plan at the shapes of `inputs`; ShapeMismatch says which input does not fit."""
-    symbols = {
-        name: inputs[given].shape[axis]
-        for name, (given, axis) in plan.symbols.items()
-        if axis < len(inputs[given].shape)
-    }
-    check_inputs(plan, inputs, symbols)
-    shapes = tuple(tuple(evaluate(n, symbols) for n in buffer.shape) for buffer in plan.buffers)
+    check_types(plan, inputs)
+    symbols = {name: inputs[given].shape[axis] for name, (given, axis) in plan.symbols.items()}
+    shapes = tuple(shape_of(buffer, symbols) for buffer in plan.buffers)
+    check_shapes(plan, inputs, shapes)
     steps = [fixed(step, symbols) for step in plan.steps]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
     waits = dependencies(tuple(kept))
@@ -69,16 +66,55 @@ def fixed(step: Step, symbols: Mapping[str, int]) -> Step:
     return replace(step, args=args, grid=(x, y, z))
 
 
-def check_inputs(plan: Plan, inputs: Sequence[View], symbols: Mapping[str, int]) -> None:
-    """Raise unless the inputs are those that the plan was made for."""
+def shape_of(buffer: Buffer, symbols: Mapping[str, int]) -> tuple[int, ...]:
+    """A buffer's sizes as numbers; ShapeMismatch if the inputs leave no sensible ones."""
+    try:
+        shape = tuple(evaluate(size, symbols) for size in buffer.shape)
+    except ZeroDivisionError:
+        shape = (-1,)
+    if any(size < 0 for size in shape):
+        given = ", ".join(f"{name} = {size}" for name, size in symbols.items())
+        raise ShapeMismatch(f"{buffer.name} cannot have the shape {typed(buffer)} with {given}")
+    return shape
+
+
+def check_types(plan: Plan, inputs: Sequence[View]) -> None:
+    """Raise unless the inputs have the number, ranks and element types of the plan's."""
     if len(inputs) != len(plan.inputs):
         raise ShapeMismatch(f"{len(inputs)} inputs for a graph of {len(plan.inputs)}")
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         buffer = plan.buffers[number]
-        expected = f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
-        found = f"{given.dtype}[{', '.join(map(str, given.shape))}]"
-        if len(given.shape) != len(buffer.shape) or given.dtype != buffer.dtype:
-            raise ShapeMismatch(f"input {position} is {found}; the graph takes {expected}")
-        wanted = tuple(evaluate(size, symbols) for size in buffer.shape)
-        if tuple(given.shape) != wanted:
-            raise ShapeMismatch(f"input {position} is {found}; the graph takes {expected}")
+        if given.dtype != buffer.dtype:
+            raise DtypeMismatch(
+                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}"
+            )
+        if len(given.shape) != len(buffer.shape):
+            raise ShapeMismatch(
+                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}"
+            )
+
+
+def check_shapes(plan: Plan, inputs: Sequence[View], shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise unless the inputs' sizes agree with each other and with the plan."""
+    for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
+        if tuple(given.shape) != shapes[number]:
+            buffer = plan.buffers[number]
+            raise ShapeMismatch(
+                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}, "
+                f"here {list(shapes[number])}"
+            )
+
+
+def typed(of: Buffer | View) -> str:
+    """A tensor's element type and shape, as messages show it."""
+    return f"{of.dtype}[{', '.join(map(spelled, of.shape))}]"
+
+
+def spelled(size: Size) -> str:
+    """A size as a person writes it."""
+    if isinstance(size, list | tuple):
+        operator, left, right = size
+        if operator in ("min", "max"):
+            return f"{operator}({spelled(left)}, {spelled(right)})"
+        return f"({spelled(left)} {operator} {spelled(right)})"
+    return str(size)

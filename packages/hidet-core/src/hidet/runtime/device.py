@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from threading import Lock
+from pathlib import Path
 from typing import Any
 
-from hidet.errors import CudaError, NoDevice
+from hidet.errors import BadArgument, CudaError, NoDevice
 from hidet.runtime.driver import call, cu
-
-_lock = Lock()
 
 
 @lru_cache(maxsize=1)
 def device_count() -> int:
     """How many GPUs there are; 0 without a driver."""
     try:
-        with _lock:
-            call("cuInit", 0)
+        call("cuInit", 0)
         return int(call("cuDeviceGetCount"))
     except (NoDevice, CudaError):
         return 0
@@ -25,8 +22,26 @@ def device_count() -> int:
 
 def index_of(device: str) -> int:
     """The number of a CUDA device such as "cuda:1"."""
-    _, _, index = device.partition(":")
+    kind, _, index = device.partition(":")
+    if kind != "cuda" or not (index or "0").isdecimal():
+        raise BadArgument(f"there is no device {device!r}", help='use "cpu", "cuda" or "cuda:1"')
     return int(index or 0)
+
+
+def canonical(device: str) -> str:
+    """A device's one spelling: "cpu", "cuda:0" (for "cuda" too), "cuda:1", ..."""
+    return device if device == "cpu" else f"cuda:{index_of(device)}"
+
+
+@lru_cache(maxsize=1)
+def host_flags() -> frozenset[str]:
+    """The instruction sets of this machine's CPU, as Linux names them; empty where unknown."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    lines = (line.split() for line in text.splitlines())
+    return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
 
 
 @lru_cache(maxsize=64)
@@ -45,10 +60,22 @@ def primary_context(device: str) -> Any:
     return call("cuDevicePrimaryCtxRetain", handle(device))
 
 
-def make_current(device: str) -> None:
-    """Let the driver calls of this thread go to the device."""
+def make_current(device: str) -> Any:
+    """Let the driver calls of this thread go to the device.
+
+    Returns the context they went to if it was another device's, for `restore`, else None.
+    """
     context = primary_context(device)
-    if int(call("cuCtxGetCurrent")) != int(context):
+    before = call("cuCtxGetCurrent")
+    if int(before) == int(context):
+        return None
+    call("cuCtxSetCurrent", context)
+    return before if int(before) else None
+
+
+def restore(context: Any) -> None:
+    """Undo what `make_current` did: frameworks take the current context for their own."""
+    if context is not None:
         call("cuCtxSetCurrent", context)
 
 
@@ -70,5 +97,6 @@ def cuda_capability(device: str) -> tuple[int, int]:
 
 def current_device() -> str:
     """The device of this thread's current context; the first GPU if there is none."""
+    call("cuInit", 0)
     context = call("cuCtxGetCurrent")
     return f"cuda:{int(call('cuCtxGetDevice'))}" if int(context) else "cuda:0"

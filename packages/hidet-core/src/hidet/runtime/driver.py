@@ -6,13 +6,14 @@ from typing import Any
 
 from hidet.errors import CudaError, NoDevice, OutOfMemory
 
+cu: Any
 try:
-    from cuda.bindings import driver as cu
+    from cuda.bindings import driver as cu  # type: ignore[import-untyped,no-redef,unused-ignore]
 except ImportError:  # a platform without NVIDIA's bindings
     cu = None
 
 HINTS = {
-    "CUDA_ERROR_NO_BINARY_FOR_GPU": "the code was compiled for another GPU; compile it for this one",
+    "CUDA_ERROR_NO_BINARY_FOR_GPU": "the code was compiled for another GPU",
     "CUDA_ERROR_ILLEGAL_ADDRESS": "a kernel read or wrote outside of its tensors; the process has "
     "to be restarted. Run it in the simulator (hidet.sim) to see where",
 }

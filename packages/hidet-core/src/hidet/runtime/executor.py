@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from threading import Lock
+from typing import cast
 
-from hidet.errors import BadArchive
+from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import bind
+from hidet.runtime.bound import BoundPlan, bind
 from hidet.runtime.cuda_program import CudaProgram
-from hidet.runtime.device import cuda_capability
+from hidet.runtime.device import canonical, cuda_capability, host_flags
+from hidet.runtime.driver import call
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
-from hidet.runtime.memory import Allocator, View, allocator_for, to_device
-from hidet.runtime.plan import Plan
+from hidet.runtime.memory import Allocator, allocator_for, to_device
+from hidet.runtime.plan import Host, Plan
+from hidet.runtime.scratch import Scratch
+from hidet.runtime.stream import Work
+from hidet.runtime.view import View
 from hidet.target import Target
 
 SHAPES_KEPT = 64
+NOTHING = nullcontext()
+NEEDED: dict[str, frozenset[str]] = {
+    "generic": frozenset(),
+    "avx2": frozenset({"avx2", "fma"}),
+    "avx512": frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}),
+}
+"""The flags of a CPU that runs code for an instruction set."""
 Program = HostProgram | CudaProgram
 
 
@@ -26,7 +39,7 @@ class Executor:
 
     `weights` are used where they lie; weights that the archive holds itself are copied to the
     device once. `allocator` gives scratch memory and outputs, `host_steps` the regions that stay
-    in the framework.
+    in the framework. Without `use_graph` kernels are launched one by one.
     """
 
     def __init__(
@@ -39,90 +52,167 @@ class Executor:
         weights: Mapping[str, View] | None = None,
         use_graph: bool = True,
     ) -> None:
-        check_target(archive.main, device)
-        self.archive, self.device, self.use_graph = archive, device, use_graph
-        self.allocator = allocator or allocator_for(device)
+        self.archive, self.device, self.use_graph = archive, canonical(device), use_graph
+        for plan in archive.plans.values():
+            check_target(plan, self.device)
+            check_host_steps(plan, host_steps or {})
+        self.allocator = allocator or allocator_for(self.device)
         self.host_steps = host_steps or {}
-        self.modules = {
-            name: HostModule(binary, name) if device == "cpu" else CudaModule(binary, device, name)
-            for name, binary in archive.binaries.items()
-        }
         self.programs: OrderedDict[object, Program] = OrderedDict()
         self.lock = Lock()
         self.constants: dict[str, View] = dict(weights or {})
-        for name, array in archive.weights.items():
-            self.constants.setdefault(name, to_device(array, device))
         self.prepared: Program | None = None
+        with self.work(0):
+            self.modules = load_modules(archive.binaries, self.device)
+            self.scratch = Scratch(self.allocator, self.device)
+            for name, array in archive.weights.items():
+                if name not in self.constants:
+                    self.constants[name] = to_device(array, self.device)
         self.refresh()
-        self.fixed = self.constant_pointers(archive.main)
 
     def __call__(self, inputs: Sequence[View], *, stream: int = 0) -> list[View]:
         """Run the graph on `inputs`, on a CUDA stream by its handle (0: the default stream).
 
-        Inputs have no gaps and start at a multiple of 16 bytes. Outputs come from the allocator.
+        Inputs have no gaps and, on a GPU, start at a multiple of 16 bytes. Outputs come from the
+        allocator. On a GPU the call returns when the work is on the stream.
         """
+        with self.work(stream):
+            return self.run(inputs, stream)
+
+    def work(self, stream: int) -> Work | nullcontext[None]:
+        """Where calls to the executor's device belong."""
+        return NOTHING if self.device == "cpu" else Work(self.device, stream)
+
+    def run(self, inputs: Sequence[View], stream: int) -> list[View]:
+        """A call, with the device current."""
         program = self.program(inputs)
-        plan = self.archive.main
-        pointers = dict(self.fixed)
-        for number, view in zip(plan.inputs, inputs, strict=True):
-            pointers[number] = view.pointer
+        bound = program.bound
+        plan = bound.plan
+        pointers = [
+            (number, view.pointer) for number, view in zip(plan.inputs, inputs, strict=True)
+        ]
+        if self.device != "cpu":
+            check_alignment(pointers)
         outputs = []
         for index, number in enumerate(plan.outputs):
-            shape = program.bound.shapes[number]
-            made = self.allocator.output(index, shape, plan.buffers[number].dtype, self.device)
-            pointers[number] = made.pointer
+            made = self.allocator.output(
+                index, bound.shapes[number], plan.buffers[number].dtype, self.device
+            )
+            pointers.append((number, made.pointer))
             outputs.append(made)
         program.run(pointers, stream)
         return outputs
 
-    def refresh(self, stream: int = 0) -> None:
-        """Compute the derived constants again, into the same memory, from what the weights are."""
+    def refresh(self) -> None:
+        """Compute the derived constants again, into the same memory, from what the weights are.
+
+        On a GPU it waits for all work before and for the result: any stream may use it next.
+        """
         plan = self.archive.plans.get("prepare")
         if plan is None:
             return
+        with self.work(0):
+            self.synchronize()
+            self.prepare(plan)
+            self.synchronize()
+
+    def synchronize(self) -> None:
+        """Wait for all work on the device."""
+        if self.device != "cpu":
+            call("cuCtxSynchronize")
+
+    def prepare(self, plan: Plan) -> None:
+        """Run the prepare plan; its output number i is the constant `derived<i>`."""
         if self.prepared is None:
-            self.prepared = self.make(plan, [])
+            bound = bind(plan, [])
             for index, number in enumerate(plan.outputs):
-                shape, buffer = self.prepared.bound.shapes[number], plan.buffers[number]
+                shape, buffer = bound.shapes[number], plan.buffers[number]
                 made = self.allocator.output(index, shape, buffer.dtype, self.device)
                 self.constants[f"derived{index}"] = made
-        pointers = self.constant_pointers(plan)
-        for index, number in enumerate(plan.outputs):
-            pointers[number] = self.constants[f"derived{index}"].pointer
-        self.prepared.run(pointers, stream)
+            self.prepared = self.load(bound, use_graph=False)
+        names = enumerate(plan.outputs)
+        self.prepared.run([(n, self.constants[f"derived{i}"].pointer) for i, n in names], 0)
 
     def program(self, inputs: Sequence[View]) -> Program:
         """The program for the inputs' shapes, made at the first call with them."""
-        key = tuple((view.shape, view.dtype) for view in inputs)
+        key = tuple([(view.shape, view.dtype, view.device) for view in inputs])
         with self.lock:
             found = self.programs.get(key)
             if found is None:
-                found = self.programs[key] = self.make(self.archive.main, inputs)
+                self.check_devices(inputs)
+                bound = bind(self.archive.main, inputs)
+                found = self.programs[key] = self.load(bound, self.use_graph)
                 if len(self.programs) > SHAPES_KEPT:
                     self.programs.popitem(last=False)
             elif len(self.programs) > 1:
                 self.programs.move_to_end(key)
         return found
 
-    def make(self, plan: Plan, inputs: Sequence[View]) -> Program:
+    def load(self, bound: BoundPlan, use_graph: bool) -> Program:
         """A program for given shapes."""
-        bound = bind(plan, inputs)
+        fixed = self.constant_pointers(bound)
         if self.device == "cpu":
-            return HostProgram(bound, self.modules, self.host_steps, self.allocator)  # type: ignore[arg-type]
-        return CudaProgram(
-            bound, self.modules, self.host_steps, self.allocator, self.device, self.use_graph  # type: ignore[arg-type]
+            modules = cast(Mapping[str, HostModule], self.modules)
+            return HostProgram(bound, modules, self.host_steps, self.scratch, fixed)
+        loaded = cast(Mapping[str, CudaModule], self.modules)
+        return CudaProgram(bound, loaded, self.host_steps, self.scratch, fixed, use_graph)
+
+    def constant_pointers(self, bound: BoundPlan) -> dict[int, int]:
+        """Where the weights and derived constants of a plan lie, each of the size it should be."""
+        found = {}
+        for number, buffer in enumerate(bound.plan.buffers):
+            if buffer.role not in ("weight", "derived"):
+                continue
+            view = self.constants.get(buffer.name)
+            if view is None:
+                raise BadArchive(f"there is no value for {buffer.name}")
+            if (view.dtype, tuple(view.shape)) != (buffer.dtype, bound.shapes[number]):
+                raise BadArchive(
+                    f"{buffer.name} is {view.dtype}{list(view.shape)}; the plan expects "
+                    f"{buffer.dtype}{list(bound.shapes[number])}"
+                )
+            found[number] = view.pointer
+        return found
+
+    def check_devices(self, inputs: Sequence[View]) -> None:
+        """Raise unless all inputs are on the executor's device."""
+        for position, view in enumerate(inputs):
+            if view.device != self.device:
+                raise BadArgument(
+                    f"input {position} is on {view.device}; the graph runs on {self.device}"
+                )
+
+
+def load_modules(
+    binaries: Mapping[str, bytes], device: str
+) -> dict[str, HostModule] | dict[str, CudaModule]:
+    """The binaries of an archive, ready to run."""
+    if device == "cpu":
+        return {name: HostModule(binary, name) for name, binary in binaries.items()}
+    return {name: CudaModule(binary, device, name) for name, binary in binaries.items()}
+
+
+def check_alignment(pointers: Sequence[tuple[int, int]]) -> None:
+    """Raise unless all addresses are multiples of 16, as vector loads of a GPU need."""
+    together = 0
+    for _, address in pointers:
+        together |= address
+    if together % 16:
+        wrong = [str(i) for i, (_, address) in enumerate(pointers) if address % 16]
+        raise BadArgument(
+            f"input {', '.join(wrong)} does not start at a multiple of 16 bytes",
+            help="pass a copy of it",
         )
 
-    def constant_pointers(self, plan: Plan) -> dict[int, int]:
-        """Where the weights and derived constants of a plan lie."""
-        found = {}
-        for number, buffer in enumerate(plan.buffers):
-            if buffer.role in ("weight", "derived"):
-                view = self.constants.get(buffer.name)
-                if view is None:
-                    raise BadArchive(f"there is no value for {buffer.name}")
-                found[number] = view.pointer
-        return found
+
+def check_host_steps(plan: Plan, given: Mapping[str, HostStep]) -> None:
+    """Raise unless every region that the framework has to run is there."""
+    missing = [each.key for each in plan.steps if isinstance(each, Host) and each.key not in given]
+    if missing:
+        raise BadArgument(
+            f"the archive leaves {', '.join(missing)} to the framework it was compiled from",
+            help="load it with that framework's frontend",
+        )
 
 
 def check_target(plan: Plan, device: str) -> None:
@@ -131,6 +221,12 @@ def check_target(plan: Plan, device: str) -> None:
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")
+        missing = sorted(NEEDED[target.isa] - host_flags()) if host_flags() else []
+        if missing:
+            raise BadArchive(
+                f"the archive was compiled for {plan.target}; this CPU has no {missing[0]}",
+                help="compile it for cpu or cpu+avx2",
+            )
         return
     if device == "cpu":
         raise BadArchive(f"the archive was compiled for {plan.target}, not for the CPU")

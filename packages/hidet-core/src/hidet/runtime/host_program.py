@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from threading import Lock
 from typing import Any
 
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.launchable import HostModule
-from hidet.runtime.memory import Allocator, View
 from hidet.runtime.plan import Host, Launch, Scalar
+from hidet.runtime.scratch import Scratch
+from hidet.runtime.view import View
 
 HostStep = Callable[[Sequence[View], Sequence[View]], None]
+"""A region that the framework runs: reads the first views, fills the second."""
+
 NUMBERS = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}
 
 
@@ -24,14 +26,14 @@ class HostProgram:
         bound: BoundPlan,
         modules: Mapping[str, HostModule],
         host_steps: Mapping[str, HostStep],
-        allocator: Allocator,
+        scratch: Scratch,
+        fixed: Mapping[int, int],
     ) -> None:
-        self.bound = bound
+        self.bound, self.scratch = bound, scratch
         self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
-        self.lock = Lock()
-        self.arena = allocator.empty(bound.arena.nbytes, "cpu")
-        for buffer, offset in bound.arena.offsets.items():
-            self.pointers[buffer].value = self.arena.pointer + offset
+        for buffer, address in fixed.items():
+            self.pointers[buffer].value = address
+        self.arena = 0
         self.calls: list[Callable[[], Any]] = [
             self.host(step, host_steps) if isinstance(step, Host) else self.launch(step, modules)
             for step in bound.steps
@@ -41,7 +43,7 @@ class HostProgram:
         """The call of one function."""
         function = modules[step.binary].function(step.function)
         args = [
-            NUMBERS[arg.dtype](arg.value) if isinstance(arg, Scalar) else self.pointers[arg.buffer]
+            number(arg) if isinstance(arg, Scalar) else self.pointers[arg.buffer]
             for arg in step.args
         ]
         return lambda: function(*args)
@@ -58,10 +60,21 @@ class HostProgram:
             View(self.pointers[n].value or 0, shapes[n], buffers[n].dtype, "cpu") for n in numbers
         ]
 
-    def run(self, pointers: Mapping[int, int], stream: int) -> None:
-        """Run all steps on memory that the caller provides."""
-        with self.lock:
-            for buffer, address in pointers.items():
+    def run(self, pointers: Sequence[tuple[int, int]], stream: int = 0) -> None:
+        """Run all steps on memory that the caller provides, as (buffer, address) pairs."""
+        with self.scratch.lock:
+            arena = self.scratch.reserve(self.bound.arena.nbytes)
+            if arena != self.arena:
+                self.arena = arena
+                for buffer, offset in self.bound.arena.offsets.items():
+                    self.pointers[buffer].value = arena + offset
+            for buffer, address in pointers:
                 self.pointers[buffer].value = address
             for call in self.calls:
                 call()
+
+
+def number(arg: Scalar) -> Any:
+    """A size as C takes it."""
+    assert isinstance(arg.value, int), "a bound plan has numbers only"
+    return NUMBERS[arg.dtype](arg.value)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from hidet.errors import BadArchive
+from hidet.errors import BadArchive, CudaError
 from hidet.runtime.device import attribute, make_current
 from hidet.runtime.driver import call, cu
 
 _lock = Lock()
-STATIC_SHARED = 48 * 1024
 
 
 class HostModule:
@@ -43,7 +41,7 @@ class HostModule:
 
 
 class CudaModule:
-    """A cubin on one device."""
+    """A cubin on one device; it stays loaded, since work that uses it may still be under way."""
 
     def __init__(self, binary: bytes, device: str, name: str = "unit") -> None:
         make_current(device)
@@ -51,15 +49,31 @@ class CudaModule:
         self.name = name
         self.module = call("cuModuleLoadData", binary)
 
-    @lru_cache(maxsize=None)  # noqa: B019  (modules live as long as their archive)
     def function(self, name: str, shared_bytes: int = 0) -> Any:
         """A kernel that may use `shared_bytes` of dynamic shared memory."""
         make_current(self.device)
-        found = call("cuModuleGetFunction", self.module, name.encode())
-        if shared_bytes > STATIC_SHARED:
-            limit = attribute(self.device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
-            if shared_bytes > limit:
-                raise BadArchive(f"{name} needs {shared_bytes} bytes of {limit} shared memory")
-            kind = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            call("cuFuncSetAttribute", found, kind, shared_bytes)
+        try:
+            found = call("cuModuleGetFunction", self.module, name.encode())
+        except CudaError as error:
+            raise BadArchive(f"binary {self.name} has no kernel {name!r}") from error
+        if shared_bytes:
+            with _lock:
+                self.allow(found, name, shared_bytes)
         return found
+
+    def allow(self, function: Any, name: str, shared_bytes: int) -> None:
+        """Raise the kernel's limit of dynamic shared memory, never lower it.
+
+        The limit that every kernel has without asking counts its static shared memory too.
+        """
+        facts = cu.CUfunction_attribute
+        dynamic = facts.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        if shared_bytes <= call("cuFuncGetAttribute", dynamic, function):
+            return
+        fixed = call("cuFuncGetAttribute", facts.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+        limit = attribute(self.device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if fixed + shared_bytes > limit:
+            raise BadArchive(
+                f"{name} needs {fixed + shared_bytes} bytes of shared memory; a block has {limit}"
+            )
+        call("cuFuncSetAttribute", function, dynamic, shared_bytes)

@@ -1,34 +1,20 @@
-"""Memory as the runtime sees it: an address, a shape, and who keeps it alive."""
+"""Where the runtime's memory comes from, and how values get in and out of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 
+from hidet.errors import BadArgument
+from hidet.runtime.cuda_memory import CudaAllocator
 from hidet.runtime.device import make_current
 from hidet.runtime.driver import call
+from hidet.runtime.view import View as View
 from hidet.types import dtype as dtype_of
 
 ALIGNMENT = 64
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A tensor in memory without gaps: `owner` is what must not be freed while it is used."""
-
-    pointer: int
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    owner: Any = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the elements take."""
-        return prod(self.shape) * dtype_of(self.dtype).nbytes
 
 
 class Allocator(Protocol):
@@ -53,35 +39,6 @@ class HostAllocator:
         return view_of(aligned(shape, dtype_of(dtype).numpy))
 
 
-class CudaAllocator:
-    """Memory of a GPU, from the driver."""
-
-    def empty(self, nbytes: int, device: str) -> View:
-        """Scratch memory."""
-        block = DeviceBlock(max(nbytes, 1), device)
-        return View(block.pointer, (nbytes,), "uint8", device, block)
-
-    def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
-        """Fresh memory."""
-        block = DeviceBlock(max(prod(shape) * dtype_of(dtype).nbytes, 1), device)
-        return View(block.pointer, shape, dtype, device, block)
-
-
-class DeviceBlock:
-    """A piece of device memory, freed with its last reference."""
-
-    def __init__(self, nbytes: int, device: str) -> None:
-        make_current(device)
-        self.device = device
-        self.pointer = int(call("cuMemAlloc", nbytes))
-
-    def __del__(self) -> None:
-        pointer = getattr(self, "pointer", 0)
-        if pointer:
-            make_current(self.device)
-            call("cuMemFree", pointer)
-
-
 def allocator_for(device: str) -> Allocator:
     """The allocator used where a caller brings none."""
     return HostAllocator() if device == "cpu" else CudaAllocator()
@@ -97,17 +54,24 @@ def aligned(shape: tuple[int, ...], of: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def view_of(array: np.ndarray[Any, Any]) -> View:
     """An array as the runtime sees it; the array must have no gaps."""
-    assert array.flags.c_contiguous, "a view has no gaps"
+    if not array.flags.c_contiguous:
+        raise BadArgument("a view has no gaps", help="pass numpy.ascontiguousarray(array)")
     pointer = array.__array_interface__["data"][0]
     return View(pointer, array.shape, dtype_of(array.dtype).name, "cpu", array)
 
 
 def array_of(view: View) -> np.ndarray[Any, Any]:
-    """The values of a view as a numpy array: the owner itself on the CPU, else a copy."""
+    """The values of a view as a numpy array: the owner itself on the CPU, else a copy.
+
+    A copy waits for all work on the device, whichever stream it is on.
+    """
     if view.device == "cpu" and isinstance(view.owner, np.ndarray):
         return view.owner.reshape(view.shape)
+    if view.device == "cpu":
+        return exposed(view)
     array = np.empty(view.shape, dtype_of(view.dtype).numpy)
     make_current(view.device)
+    call("cuCtxSynchronize")
     call("cuMemcpyDtoH", array.__array_interface__["data"][0], view.pointer, view.nbytes)
     return array
 
@@ -118,5 +82,27 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
     if device == "cpu":
         return view_of(packed)
     made = CudaAllocator().output(0, array.shape, dtype_of(array.dtype).name, device)
+    make_current(device)
     call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
+    call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with other streams
     return made
+
+
+class Exposed:
+    """Memory that numpy may look at; the arrays made of it keep the view's owner alive."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.__array_interface__ = {
+            "data": (view.pointer, False),
+            "shape": (view.nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def exposed(view: View) -> np.ndarray[Any, Any]:
+    """The host memory of a view as an array, without a copy."""
+    if view.nbytes == 0:
+        return np.empty(view.shape, dtype_of(view.dtype).numpy)
+    return np.asarray(Exposed(view)).view(dtype_of(view.dtype).numpy).reshape(view.shape)

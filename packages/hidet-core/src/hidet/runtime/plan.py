@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -146,8 +146,16 @@ class Reader:
                 raise BadArchive(f"symbol {name!r} is read from an axis that is not there")
         steps = tuple(self.step(each, f"step {i}") for i, each in enumerate(self.items("steps")))
         outputs = self.numbers(self.data.get("outputs"), "outputs")
+        self.ends(made, inputs, "input")
+        self.ends(made, outputs, "output")
         target = self.text(self.data.get("target"), "target")
         return Plan(target, made, steps, inputs, outputs, self.symbols)
+
+    def ends(self, buffers: tuple[Buffer, ...], numbers: tuple[int, ...], role: Role) -> None:
+        """Refuse inputs or outputs that are not each a buffer of its own of that role."""
+        found = [i for i, buffer in enumerate(buffers) if buffer.role == role]
+        if sorted(numbers) != found:
+            raise BadArchive(f"the {role}s {numbers} are not the buffers of that role, {found}")
 
     def buffer(self, data: Any, where: str) -> Buffer:
         """One buffer."""
@@ -165,7 +173,7 @@ class Reader:
         )
         if any(isinstance(each, int) and each < 0 for each in shape):
             raise BadArchive(f"{where} has a negative size")
-        return Buffer(self.text(fields.get("name"), where), role, kind, shape)
+        return Buffer(self.text(fields.get("name"), where), cast(Role, role), kind, shape)
 
     def step(self, data: Any, where: str) -> Step:
         """One step."""
@@ -183,6 +191,11 @@ class Reader:
         if not all(1 <= each <= 1024 for each in block) or not 0 <= shared <= 1 << 20:
             raise BadArchive(f"{where} launches blocks of {block} with {shared} bytes")
         args = tuple(self.argument(each, where) for each in self.sequence(fields, "args", where))
+        unnamed = {a.buffer for a in args if isinstance(a, Pointer)} - {*reads, *writes}
+        if unnamed:
+            raise BadArchive(
+                f"{where} has buffers {sorted(unnamed)} that it neither reads nor writes"
+            )
         binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
         return Launch(binary, function, args, reads, writes, grid, block, shared)  # type: ignore[arg-type]
 

@@ -63,6 +63,11 @@ class Contraction(ABC):
         return False
 
     @property
+    def scattered(self) -> bool:
+        """Whether elements of b have to be found one by one."""
+        return False
+
+    @property
     def wide(self) -> DType:
         """The type of the sums."""
         return accumulator(self.c.dtype)

@@ -40,7 +40,7 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
         source_file, binary = Path(folder, "unit.cpp"), Path(folder, "unit.so")
         source_file.write_text(source)
         command = [*compiler(), *COMMON, *flags, str(source_file), "-o", str(binary)]
-        code, printed = run(command)
+        code, printed = run(command, folder)
         if code != 0:
             raise CompilerError(
                 f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
@@ -49,10 +49,20 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
         return binary.read_bytes()
 
 
-def run(command: list[str]) -> tuple[int, str]:
-    """Run a compiler in a process group of its own; end it if we are interrupted."""
+def run(command: list[str], folder: str | None = None) -> tuple[int, str]:
+    """Run a compiler in a process group of its own; end it if we are interrupted.
+
+    Its own passing files go to `folder`: a compiler that is killed does not remove them.
+    """
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command,
+        env=os.environ | ({"TMPDIR": folder} if folder else {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
     )
     try:
         printed, _ = process.communicate()

@@ -6,7 +6,7 @@ import pytest
 from hidet.ir.expr import Var
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
-from hidet.schedules.cpu.matmul import Registers, matmul_panels
+from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.matvec import Columns, matvec
 from hidet.target import Target
 from hidet.types import bf16, f16, f32, f64, i32
@@ -15,18 +15,18 @@ TARGET = Target.parse("cpu+avx512")
 M = Var("m", i32)
 
 PANELS = [
-    (Linear(f32[33, 129], f32[7, 129], f32[7]), Registers(14, 2, False)),
-    (Linear(f32[33, 129], f32[7, 129], f32[7]), Registers(12, 2, True)),
-    (Linear(f32[2, 3, 33], f32[130, 33], None), Registers(8, 3, False)),
-    (Matmul(f32[127, 31], f32[31, 37]), Registers(6, 4, False)),
-    (Matmul(f32[127, 31], f32[31, 37]), Registers(4, 1, True)),
-    (Matmul(f32[29, 17], f32[13, 29], True, True), Registers(2, 2, False)),
-    (Matmul(f32[29, 17], f32[13, 29], True, True), Registers(14, 1, True)),
-    (Matmul(f64[3, 9, 19], f64[3, 19, 8]), Registers(6, 2, False)),
-    (Matmul(f64[2, 1, 9, 19], f64[3, 19, 8]), Registers(6, 2, True)),
-    (Matmul(f16[2, 3, 17, 9], f16[3, 9, 8]), Registers(8, 2, False)),
-    (Matmul(bf16[4, 16], bf16[2, 16, 3]), Registers(8, 2, True)),
-    (Matmul(f32[5, 3, 7], f32[7, 2]), Registers(8, 1, False)),
+    (Linear(f32[33, 129], f32[7, 129], f32[7]), MatmulRegisters(14, 2, False)),
+    (Linear(f32[33, 129], f32[7, 129], f32[7]), MatmulRegisters(12, 2, True)),
+    (Linear(f32[2, 3, 33], f32[130, 33], None), MatmulRegisters(8, 3, False)),
+    (Matmul(f32[127, 31], f32[31, 37]), MatmulRegisters(6, 4, False)),
+    (Matmul(f32[127, 31], f32[31, 37]), MatmulRegisters(4, 1, True)),
+    (Matmul(f32[29, 17], f32[13, 29], True, True), MatmulRegisters(2, 2, False)),
+    (Matmul(f32[29, 17], f32[13, 29], True, True), MatmulRegisters(14, 1, True)),
+    (Matmul(f64[3, 9, 19], f64[3, 19, 8]), MatmulRegisters(6, 2, False)),
+    (Matmul(f64[2, 1, 9, 19], f64[3, 19, 8]), MatmulRegisters(6, 2, True)),
+    (Matmul(f16[2, 3, 17, 9], f16[3, 9, 8]), MatmulRegisters(8, 2, False)),
+    (Matmul(bf16[4, 16], bf16[2, 16, 3]), MatmulRegisters(8, 2, True)),
+    (Matmul(f32[5, 3, 7], f32[7, 2]), MatmulRegisters(8, 1, False)),
 ]
 VECTORS = [
     (Linear(f32[129], f32[33, 129], f32[33]), Columns(8)),
@@ -37,9 +37,9 @@ VECTORS = [
     (Matmul(bf16[2, 7], bf16[3, 7], False, True), Columns(8)),
 ]
 SYMBOLIC = [
-    (Linear(f32[M, 33], f32[20, 33], f32[20]), Registers(14, 2, False)),
-    (Linear(f32[M, 33], f32[20, 33], f32[20]), Registers(12, 2, True)),
-    (Matmul(f32[2, 5, M], f32[2, M, 9]), Registers(8, 2, False)),
+    (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),
+    (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(12, 2, True)),
+    (Matmul(f32[2, 5, M], f32[2, M, 9]), MatmulRegisters(8, 2, False)),
 ]
 CASES = [
     *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS + SYMBOLIC),
@@ -73,7 +73,7 @@ def test_sums_fit_the_registers(isa):
         vectors = [
             each.point.rows * each.point.vectors
             for each in found
-            if isinstance(each.point, Registers)
+            if isinstance(each.point, MatmulRegisters)
         ]
         assert all(count < target.max_registers_per_thread for count in vectors)
 

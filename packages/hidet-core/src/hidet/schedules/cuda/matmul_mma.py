@@ -5,7 +5,8 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.mma import Warps, is_half, mma
+from hidet.schedules.cuda.mma import Warps, is_half
+from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
 from hidet.target import Target
 
@@ -28,4 +29,4 @@ class MatmulWarps(Warps):
 )  # fmt: skip
 def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Scheduled:
     """Tiles of the product by warps with `mma.sync`."""
-    return Scheduled(mma(op.name, product_of(op), point), point)
+    return Scheduled(tiled(op.name, product_of(op), point), point)

@@ -6,7 +6,8 @@ from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma import is_half
-from hidet.schedules.cuda.simt import Threads, simt
+from hidet.schedules.cuda.simt import Threads
+from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
 from hidet.target import Target
 
@@ -32,4 +33,4 @@ def is_plain(op: Matmul | Linear, target: Target) -> bool:
 @schedule_for(Matmul, Linear, target="cuda", space=MatmulThreads, when=is_plain)
 def matmul_simt(op: Matmul | Linear, target: Target, point: MatmulThreads) -> Scheduled:
     """Tiles of the product by threads."""
-    return Scheduled(simt(op.name, product_of(op), point), point)
+    return Scheduled(tiled(op.name, product_of(op), point), point)

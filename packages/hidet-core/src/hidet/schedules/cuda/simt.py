@@ -1,7 +1,6 @@
-"""Contractions on the ordinary units, in full precision: float32, float64, integers.
+"""Tiles on the ordinary units, in full precision: float32, float64, integers.
 
-A block owns a tile of the result, a thread a part of it in registers, in pieces as wide as one
-access. While threads multiply one pair of tiles in shared memory, they hold the next in flight.
+Each thread owns a part of the block's tile, in pieces as wide as one access.
 """
 
 from __future__ import annotations
@@ -11,42 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from hidet.cost import Work
-from hidet.ir.kernel import Module
-from hidet.lang import (
-    ScriptFunction,
-    attr,
-    cast,
-    cdiv,
-    grid,
-    register_tensor,
-    script,
-    script_module,
-    shared_tensor,
-    unroll,
-    vectorize,
-)
-from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+from hidet.lang import ScriptFunction, cast, grid, register_tensor, script, unroll, vectorize
+from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.schedules.assemble import assemble, operand_type
-from hidet.schedules.contraction import Contraction, known, names_of
-from hidet.schedules.cuda.slices import add_slices, slices_type
+from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import Target
 from hidet.types import DType, i32
 
 ACCESS_BYTES = 16
 
 
-def sum_type(p: Contraction) -> DType:
-    """The type of the sums; integers wrap, so that narrow ones need no more than 32 bits."""
-    of = p.c.dtype
-    return i32 if of.is_integer and of.bits <= 32 else p.wide
-
-
 @dataclass(frozen=True)
-class Threads:
+class Threads(Tile):
     """A block's tile of the result, its depth, a thread's part, how many blocks share k."""
 
     block: tuple[int, int] = choice(
@@ -61,9 +38,19 @@ class Threads:
         """Threads of a block."""
         return prod(self.block) // prod(self.each)
 
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """One for each element of a thread's part."""
+        return self.each
+
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums; integers wrap, so that narrow ones need no more than 32 bits."""
+        of = p.c.dtype
+        return i32 if of.is_integer and of.bits <= 32 else p.wide
+
     def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """The tiles of both operands."""
-        dtype = sum_type(p)
+        """Tiles with k as their first axis, so that a thread's piece is one access."""
+        dtype = self.sum_type(p)
         lanes = ACCESS_BYTES // dtype.nbytes
         a, b = (
             Side(p, left, extent, self.depth, self.threads, lanes, dtype, lanes, turned=True)
@@ -71,99 +58,28 @@ class Threads:
         )
         return a, b
 
-    def shared_bytes(self, p: Contraction) -> int:
-        """Two tiles of each operand."""
-        return sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
+    def shaped(self) -> bool:
+        """Whether threads have whole parts."""
+        whole = all(size % each == 0 for size, each in zip(self.block, self.each, strict=True))
+        return whole and 32 <= self.threads <= 512 and self.threads % 32 == 0
 
     def registers(self, p: Contraction) -> int:
-        """An estimate: sums, fragments, tiles in flight, and indices."""
+        """Sums, fragments, tiles in flight, and indices."""
         flight = sum(self.block) * self.depth // self.threads
-        return (prod(self.each) + sum(self.each) + flight) * sum_type(p).nbytes // 4 + 32
+        words = self.sum_type(p).nbytes // 4
+        return (prod(self.each) + sum(self.each) + flight) * words + 32
 
-    def fits_on(self, p: Contraction, target: Target) -> bool:
-        """Whether threads have whole pieces, and there is room."""
-        whole = all(size % each == 0 for size, each in zip(self.block, self.each, strict=True))
-        if not (whole and 32 <= self.threads <= 512 and self.threads % 32 == 0):
-            return False
-        turns = -(-known(p.k) // self.depth)
-        return (
-            all(side.exact for side in self.sides(p))
-            and self.registers(p) <= target.max_registers_per_thread
-            and self.shared_bytes(p) <= target.max_shared_bytes_per_block
-            and (self.slices == 1 or (isinstance(p.k, int) and turns >= 2 * self.slices))
-        )
+    def busy(self) -> float:
+        """A multiply-add should come with less than half a word from shared memory."""
+        return min(1.0, prod(self.each) / sum(self.each) / 2)
 
-    def work_on(self, p: Contraction, target: Target) -> Work:
-        """Whole tiles; each turn of the main loop waits for memory; slices are added up."""
-        tiles = -(-known(p.m) // self.block[0]) * -(-known(p.n) // self.block[1]) * known(p.batch)
-        turns = -(-known(p.k) // (self.depth * self.slices))
-        blocks = tiles * self.slices
-        read, written = p.nbytes
-        partial = 0.0 if self.slices == 1 else 4.0 * blocks * prod(self.block)
-        # A multiply-add should come with less than half a word from shared memory.
-        busy = min(1.0, prod(self.each) / sum(self.each) / 2)
-        return Work(
-            read + partial,
-            written + partial,
-            2.0 * blocks * prod(self.block) * turns * self.depth / busy,
-            sum_type(p).name,
-            blocks,
-            self.threads,
-            launches=1 if self.slices == 1 else 2,
-            shared_bytes=self.shared_bytes(p),
-            registers=self.registers(p),
-            rounds=turns,
-        )
+    def multiplication(self, p: Contraction) -> ScriptFunction:
+        """Each thread adds the product of its parts of two tiles to its sums."""
+        return multiplication(self, self.sum_type(p))
 
-
-def simt(name: str, p: Contraction, point: Threads) -> Module:
-    """A contraction on the ordinary units."""
-    slices, wide = point.slices, sum_type(p)
-    turns = cdiv(cdiv(p.k, point.depth), slices)
-    a_side, b_side = point.sides(p)
-    partial_type = slices_type(p, wide, point.block, slices)
-    bias_type = operand_type(p.bias, p.c)
-
-    with script_module():
-        fetch_a, fetch_b = a_side.fetch(), b_side.fetch()
-        place_a, place_b = a_side.place(), b_side.place()
-        multiply = multiplication(point, wide)
-        finish = writing(p, point, wide)
-
-        @script
-        def product(a: p.a, b: p.b, bias: bias_type, partial: partial_type, c: p.c) -> None:
-            attr.func_name = name
-            attr.cuda_grid_dim = (
-                cdiv(p.n, point.block[1]), cdiv(p.m, point.block[0]), p.batch * slices
-            )  # fmt: skip
-            attr.cuda_block_dim = point.threads
-            z, share = blockIdx.z // slices, blockIdx.z % slices
-            top, left = blockIdx.y * point.block[0], blockIdx.x * point.block[1]
-            tiles_a = shared_tensor(wide, (2, *a_side.padded))
-            tiles_b = shared_tensor(wide, (2, *b_side.padded))
-            flight_a = register_tensor(wide, (a_side.steps, a_side.vector))
-            flight_b = register_tensor(wide, (b_side.steps, b_side.vector))
-            sums = register_tensor(wide, point.each, init=0)
-            fetch_a(a, flight_a, z, top, share * turns * point.depth)
-            fetch_b(b, flight_b, z, left, share * turns * point.depth)
-            place_a(flight_a, tiles_a, 0)
-            place_b(flight_b, tiles_b, 0)
-            syncthreads()
-            for turn in range(turns):
-                if turn + 1 < turns:
-                    fetch_a(a, flight_a, z, top, (share * turns + turn + 1) * point.depth)
-                    fetch_b(b, flight_b, z, left, (share * turns + turn + 1) * point.depth)
-                multiply(tiles_a, tiles_b, sums, turn % 2)
-                if turn + 1 < turns:
-                    place_a(flight_a, tiles_a, (turn + 1) % 2)
-                    place_b(flight_b, tiles_b, (turn + 1) % 2)
-                syncthreads()
-            finish(sums, bias, partial, c, z, share, top, left)
-
-        kernels = [product]
-        if slices > 1:
-            kernels.append(add_slices(name, p, partial_type))
-    return assemble(name, kernels, names_of(p), ["c"], ["partial"])
+    def writing(self, p: Contraction) -> ScriptFunction:
+        """Each thread writes its sums, piece by piece."""
+        return writing(p, self, self.sum_type(p))
 
 
 def pieces(point: Threads, wide: DType) -> tuple[tuple[int, int], tuple[int, int]]:

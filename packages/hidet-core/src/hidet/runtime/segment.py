@@ -1,0 +1,70 @@
+"""Kernels between two steps of the framework: one CUDA graph, its pointers patched in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hidet.runtime.driver import call, cu
+from hidet.runtime.kernel_node import KernelNode
+
+
+class Segment:
+    """Launches of which each waits only for those it depends on; parallel branches are parallel."""
+
+    def __init__(self, kernels: Sequence[KernelNode], waits: Sequence[frozenset[int]]) -> None:
+        self.kernels, self.waits = kernels, waits
+        self.users: dict[int, list[int]] = {}
+        for number, kernel in enumerate(kernels):
+            for buffer in {buffer for _, buffer in kernel.slots}:
+                self.users.setdefault(buffer, []).append(number)
+        self.graph: Any = None
+        self.executable: Any = None
+        self.nodes: list[Any] = []
+
+    def run(self, pointers: Sequence[int], changed: Iterable[int], stream: int) -> None:
+        """Launch the graph with the buffers at `pointers`, of which `changed` moved."""
+        if self.executable is None:
+            self.build(pointers)
+        else:
+            self.patch(pointers, changed)
+        call("cuGraphLaunch", self.executable, stream)
+
+    def build(self, pointers: Sequence[int]) -> None:
+        """Make the graph: a node for each kernel, an edge for each dependency."""
+        self.forget()
+        self.graph = call("cuGraphCreate", 0)
+        for kernel, needs in zip(self.kernels, self.waits, strict=True):
+            kernel.point(pointers)
+            before = [self.nodes[each] for each in sorted(needs)]
+            node = call("cuGraphAddKernelNode", self.graph, before, len(before), kernel.params)
+            self.nodes.append(node)
+        self.executable = call("cuGraphInstantiate", self.graph, 0)
+
+    def patch(self, pointers: Sequence[int], changed: Iterable[int]) -> None:
+        """Point the nodes that use a buffer which moved to where it is now."""
+        for number in {node for buffer in changed for node in self.users.get(buffer, ())}:
+            kernel = self.kernels[number]
+            kernel.point(pointers)
+            call(
+                "cuGraphExecKernelNodeSetParams", self.executable, self.nodes[number], kernel.params
+            )
+
+    def launch_each(self, pointers: Sequence[int], stream: int) -> None:
+        """Launch the kernels one after the other."""
+        for kernel in self.kernels:
+            kernel.point(pointers)
+            kernel.launch(stream)
+
+    def forget(self) -> None:
+        """Drop the graph; the next run builds it again."""
+        executable, graph = self.executable, self.graph
+        self.executable, self.graph, self.nodes = None, None, []
+        if executable is not None:
+            cu.cuGraphExecDestroy(executable)
+        if graph is not None:
+            cu.cuGraphDestroy(graph)
+
+    def __del__(self) -> None:
+        if cu is not None:  # None when the interpreter ends
+            self.forget()

@@ -1,0 +1,240 @@
+"""Contractions on the CPU: both operands in panels, a tile of sums in vector registers.
+
+One operand gives the rows of a tile (its elements are spread over lanes), the other one the
+columns (its elements are loaded as vectors). Panels hold what one tile reads in the order of
+reading, zero beyond the edge, in the type of the sums; each is made once.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from dataclasses import dataclass
+from typing import Any
+
+from hidet.cost import Work
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    attr,
+    cast,
+    cdiv,
+    load,
+    parallel,
+    register_tensor,
+    script,
+    script_module,
+    static,
+    store,
+    vectorize,
+)
+from hidet.lang.memory import get
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.space import choice
+from hidet.target import Target
+
+PACKED_SCALAR = 16.0
+"""Multiply-adds that moving one element to another order costs; vectors move as many at once."""
+LINE = 16
+"""Elements of a cache line of float32."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The tile of sums that a thread keeps in registers."""
+
+    rows: int = choice(14, 12, 8, 6, 4, 2)
+    vectors: int = choice(2, 1, 3, 4)
+    flip: bool = choice(False, True)
+    """Whether the rows of a tile are columns of the result."""
+
+    def fits_on(self, target: Target) -> bool:
+        """Whether sums, a row of vectors and a spread element have registers."""
+        return self.rows * self.vectors + self.vectors + 1 <= target.max_registers_per_thread
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
+        t = Panels(p, self, target)
+        k = known(p.k)
+        rows = -(-known(t.rows) // t.height) * t.height
+        columns = -(-known(t.columns) // t.width) * t.width
+        sums = self.rows * self.vectors
+        # Eight multiply-adds are under way at once; two loads come with one at most.
+        busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
+        making = rows * (1.0 if t.rows_as_stored else PACKED_SCALAR)
+        making += columns * (1.0 if t.lanes_as_stored else PACKED_SCALAR)
+        flops = 2.0 * known(p.batch) * k * (rows * columns / busy + making)
+        blocks = known(p.batch) * (rows // t.height) * (columns // t.width)
+        # Operands are read while panels are made: that is counted there, not beside the products.
+        return Work(0, 0, flops, p.wide.name, blocks, 1)
+
+
+class Panels:
+    """Which elements of a contraction's operands the panels hold, and in which order."""
+
+    def __init__(self, p: Contraction, registers: Registers, target: Target) -> None:
+        self.p, self.wide, self.flip = p, p.wide, registers.flip
+        self.lanes = max(2, target.vector_bytes // p.wide.nbytes)
+        self.vectors, self.height = range(registers.vectors), registers.rows
+        self.width = self.lanes * registers.vectors
+        self.rows, self.columns = (p.n, p.m) if self.flip else (p.m, p.n)
+        along_k = (p.b_along_k, p.a_along_k) if self.flip else (p.a_along_k, p.b_along_k)
+        self.lanes_as_stored = not along_k[1]
+        self.rows_along_k = along_k[0] and isinstance(p.k, int)
+        self.rows_as_stored = self.rows_along_k or not along_k[0]
+        self.row_tiles = cdiv(self.rows, self.height)
+        self.lane_tiles = cdiv(self.columns, self.width)
+        columns_bytes = known(self.columns) * known(p.k) * p.wide.nbytes
+        enough = known(p.batch) * known(self.rows) >= 4 * target.cores * self.height
+        self.at_once = enough and columns_bytes <= 2 * target.l2_bytes
+        """Whether a panel of rows is made just before it meets all columns, still in the cache."""
+
+    @property
+    def row_panels(self) -> Any:
+        """The type of all panels of rows."""
+        # Rows of a panel an odd number of cache lines apart do not compete for one set.
+        stride = (cdiv(self.p.k, LINE) // 2 * 2 + 1) * LINE
+        each = (self.height, stride) if self.rows_along_k else (self.p.k, self.height)
+        return self.wide[self.p.batch * self.row_tiles, *each]
+
+    @property
+    def lane_panels(self) -> Any:
+        """The type of all panels of columns."""
+        return self.wide[self.p.batch * self.lane_tiles, self.p.k, self.width]
+
+    def in_row_panel(self, i: Any, r: Any) -> tuple[Any, Any]:
+        """Where row i of a panel has its element r."""
+        return (i, r) if self.rows_along_k else (r, i)
+
+    def place(self, z: Any, i: Any, j: Any) -> tuple[Any, Any, Any]:
+        """The product, row and column of the result that row i and column j of tiles meet at."""
+        return (z, j, i) if self.flip else (z, i, j)
+
+    def row_element(self, a: Any, b: Any, z: Any, i: Any, r: Any) -> Any:
+        """Element r of row i."""
+        found = get(b, *self.p.b_at(z, r, i)) if self.flip else get(a, *self.p.a_at(z, i, r))
+        return cast(found, self.wide)
+
+    def lane_element(self, a: Any, b: Any, z: Any, r: Any, j: Any) -> Any:
+        """Element r of column j."""
+        found = get(a, *self.p.a_at(z, j, r)) if self.flip else get(b, *self.p.b_at(z, r, j))
+        return cast(found, self.wide)
+
+
+def panels(name: str, p: Contraction, target: Target, registers: Registers) -> Module:
+    """A contraction by panels: panels of both operands, then tiles, over the threads."""
+    t = Panels(p, registers, target)
+    batch, row_tiles, lane_tiles = p.batch, t.row_tiles, t.lane_tiles
+    row_panels, lane_panels, bias_type = t.row_panels, t.lane_panels, operand_type(p.bias, p.c)
+
+    with script_module():
+        make_rows, make_columns = making_rows(t), making_columns(t)
+        multiply, write = multiplying(t), writing(t)
+
+        @script
+        def product(
+            a: p.a, b: p.b, bias: bias_type, rows: row_panels, columns: lane_panels, c: p.c
+        ) -> None:
+            attr.func_kind = "cpu_kernel"
+            attr.func_name = name
+            for panel in parallel(batch * lane_tiles):
+                make_columns(a, b, columns, panel)
+            if t.at_once:
+                for panel in parallel(batch * row_tiles):
+                    make_rows(a, b, rows, panel)
+                    for tile in range(lane_tiles):
+                        done = register_tensor(t.wide, (t.height, t.width))
+                        multiply(rows, columns, done, panel, panel // row_tiles * lane_tiles + tile)
+                        write(bias, done, c, panel, panel // row_tiles * lane_tiles + tile)
+            else:
+                for panel in parallel(batch * row_tiles):
+                    make_rows(a, b, rows, panel)
+                for number in parallel(batch * lane_tiles * row_tiles):
+                    column_panel = number // row_tiles
+                    row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
+                    done = register_tensor(t.wide, (t.height, t.width))
+                    multiply(rows, columns, done, row_panel, column_panel)
+                    write(bias, done, c, row_panel, column_panel)
+
+    return assemble(name, [product], names_of(p), ["c"], ["rows", "columns"])
+
+
+def making_rows(t: Panels) -> ScriptFunction:
+    """A part of a kernel: fills a panel of rows."""
+
+    @script
+    def make_rows(a, b, rows, panel):  # type: ignore[no-untyped-def]
+        z, top = panel // t.row_tiles, panel % t.row_tiles * t.height
+        if t.rows_along_k:
+            for i in range(t.height):
+                for r in vectorize(t.p.k):
+                    rows[panel, i, r] = t.row_element(a, b, z, top + i, r)
+        else:
+            for r in range(t.p.k):
+                for i in vectorize(t.height):
+                    rows[panel, r, i] = t.row_element(a, b, z, top + i, r)
+
+    return make_rows
+
+
+def making_columns(t: Panels) -> ScriptFunction:
+    """A part of a kernel: fills a panel of columns."""
+
+    @script
+    def make_columns(a, b, columns, panel):  # type: ignore[no-untyped-def]
+        z, left = panel // t.lane_tiles, panel % t.lane_tiles * t.width
+        if t.lanes_as_stored:
+            for r in range(t.p.k):
+                for j in vectorize(t.width):
+                    columns[panel, r, j] = t.lane_element(a, b, z, r, left + j)
+        else:
+            for j in range(t.width):
+                for r in range(t.p.k):
+                    columns[panel, r, j] = t.lane_element(a, b, z, r, left + j)
+
+    return make_columns
+
+
+def multiplying(t: Panels) -> ScriptFunction:
+    """A part of a kernel: the product of a panel of rows and one of columns."""
+    lanes, vectors = t.lanes, t.vectors
+
+    @script
+    def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        sums = register_tensor(t.wide, (t.height, t.width), init=0.0)
+        for r in range(t.p.k):
+            row = [load(columns, column_panel, r, v * lanes, lanes=lanes) for v in vectors]
+            for i in static(range(t.height)):
+                each = rows[row_panel, *t.in_row_panel(i, r)]
+                for v in static(vectors):
+                    kept = load(sums, i, v * lanes, lanes=lanes)
+                    store(sums, i, v * lanes, kept + each * row[v])
+        # A copy: sums stay in registers only while every index is a constant.
+        for own in static([(i, v * lanes) for i in range(t.height) for v in vectors]):
+            store(done, *own, load(sums, *own, lanes=lanes))
+
+    return multiply
+
+
+def writing(t: Panels) -> ScriptFunction:
+    """A part of a kernel: writes a tile, neighbours of the result one after the other."""
+    p, wide = t.p, t.wide
+    # Along the columns of the result, whichever of the tile they are.
+    outer, inner = (t.width, t.height) if t.flip else (t.height, t.width)
+
+    @script
+    def write(bias, done, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        z, top = row_panel // t.row_tiles, row_panel % t.row_tiles * t.height
+        left = column_panel % t.lane_tiles * t.width
+        for first in range(outer):
+            for second in vectorize(inner):
+                i, j = (second, first) if t.flip else (first, second)
+                at = t.place(z, top + i, left + j)
+                value = done[i, j]
+                if p.bias is not None:
+                    value += cast(get(bias, *p.bias_at(*at)), wide)
+                if at[1] < p.m if p.spills else True:
+                    c.put(*p.c_at(*at), cast(value, p.c.dtype))
+
+    return write

@@ -1,0 +1,172 @@
+"""Contractions by tiles in shared memory: the loop that tensor cores and ordinary units share.
+
+A block owns a tile of the result, in registers. While its threads multiply one pair of tiles in
+shared memory, they hold the next one in flight. Where the grid is too small for the device, several
+blocks share the sum over k, and a second kernel adds what they found.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from abc import ABC, abstractmethod
+from math import prod
+
+from hidet.cost import Work
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    attr,
+    cdiv,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+)
+from hidet.lang.cuda import blockIdx, syncthreads
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.cuda.slices import add_slices, slices_type
+from hidet.schedules.cuda.staging import Side
+from hidet.target import Target
+from hidet.types import DType
+
+CACHE_GAIN = 2.0
+"""How much faster tiles come from the second-level cache than from memory; an estimate."""
+
+
+class Tile(ABC):
+    """A point of a space: how a contraction is divided into tiles."""
+
+    block: tuple[int, int]
+    """Rows and columns of the result that a block owns."""
+    depth: int
+    """How much of k is in shared memory at once."""
+    slices: int
+    """How many blocks share the sum over k."""
+
+    @property
+    @abstractmethod
+    def threads(self) -> int:
+        """Threads of a block."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> tuple[int, ...]:
+        """The shape of a thread's sums."""
+
+    @abstractmethod
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums."""
+
+    @abstractmethod
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """The tiles of both operands in shared memory."""
+
+    @abstractmethod
+    def shaped(self) -> bool:
+        """Whether threads divide the block's tile evenly."""
+
+    @abstractmethod
+    def registers(self, p: Contraction) -> int:
+        """Registers of a thread, estimated."""
+
+    @abstractmethod
+    def busy(self) -> float:
+        """The part of the time that the arithmetic units are not waiting for shared memory."""
+
+    @abstractmethod
+    def multiplication(self, p: Contraction) -> ScriptFunction:
+        """A part of a kernel: (tiles_a, tiles_b, sums, number of the pair of tiles)."""
+
+    @abstractmethod
+    def writing(self, p: Contraction) -> ScriptFunction:
+        """A part of a kernel: (sums, bias, partial, c, z, share, top, left)."""
+
+    tensor_core = False
+
+    def shared_bytes(self, p: Contraction) -> int:
+        """Two tiles of each operand."""
+        return sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
+
+    def fits_on(self, p: Contraction, target: Target) -> bool:
+        """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
+        if not self.shaped() or not all(side.exact for side in self.sides(p)):
+            return False
+        turns = -(-known(p.k) // self.depth)
+        return (
+            self.registers(p) <= target.max_registers_per_thread
+            and self.shared_bytes(p) <= target.max_shared_bytes_per_block
+            and (self.slices == 1 or (isinstance(p.k, int) and turns >= 2 * self.slices))
+        )
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """Whole tiles; each turn of the main loop waits for memory; slices are added up."""
+        rows, columns = self.block
+        tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
+        turns = -(-known(p.k) // (self.depth * self.slices))
+        blocks = tiles * self.slices
+        once, written = p.nbytes
+        elements = blocks * turns * self.depth
+        read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
+        partial = 0.0 if self.slices == 1 else float(blocks * rows * columns)
+        partial *= self.sum_type(p).nbytes
+        return Work(
+            max(read, once) + partial,
+            written + partial,
+            2.0 * elements * rows * columns / self.busy(),
+            p.a.dtype.name if self.tensor_core else self.sum_type(p).name,
+            blocks,
+            self.threads,
+            tensor_core=self.tensor_core,
+            launches=1 if self.slices == 1 else 2,
+            shared_bytes=self.shared_bytes(p),
+            registers=self.registers(p),
+            rounds=turns,
+        )
+
+
+def tiled(name: str, p: Contraction, tile: Tile) -> Module:
+    """A contraction as kernels."""
+    slices, (rows, columns), depth = tile.slices, tile.block, tile.depth
+    wide = tile.sum_type(p)
+    turns = cdiv(cdiv(p.k, depth), slices)
+    side_a, side_b = tile.sides(p)
+    partial_type = slices_type(p, wide, tile.block, slices)
+    bias_type = operand_type(p.bias, p.c)
+
+    with script_module():
+        fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
+        place_a, place_b = side_a.place(), side_b.place()
+        multiply, finish = tile.multiplication(p), tile.writing(p)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, partial: partial_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = (cdiv(p.n, columns), cdiv(p.m, rows), p.batch * slices)
+            attr.cuda_block_dim = tile.threads
+            z, share = blockIdx.z // slices, blockIdx.z % slices
+            top, left = blockIdx.y * rows, blockIdx.x * columns
+            tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
+            tiles_b = shared_tensor(side_b.dtype, (2, *side_b.padded))
+            flight_a = register_tensor(side_a.dtype, (side_a.steps, side_a.vector))
+            flight_b = register_tensor(side_b.dtype, (side_b.steps, side_b.vector))
+            sums = register_tensor(wide, tile.sums, init=0)
+            fetch_a(a, flight_a, z, top, share * turns * depth)
+            fetch_b(b, flight_b, z, left, share * turns * depth)
+            place_a(flight_a, tiles_a, 0)
+            place_b(flight_b, tiles_b, 0)
+            syncthreads()
+            for turn in range(turns):
+                if turn + 1 < turns:
+                    fetch_a(a, flight_a, z, top, (share * turns + turn + 1) * depth)
+                    fetch_b(b, flight_b, z, left, (share * turns + turn + 1) * depth)
+                multiply(tiles_a, tiles_b, sums, turn % 2)
+                if turn + 1 < turns:
+                    place_a(flight_a, tiles_a, (turn + 1) % 2)
+                    place_b(flight_b, tiles_b, (turn + 1) % 2)
+                syncthreads()
+            finish(sums, bias, partial, c, z, share, top, left)
+
+        kernels = [product] if slices == 1 else [product, add_slices(name, p, partial_type)]
+    return assemble(name, kernels, names_of(p), ["c"], ["partial"])

@@ -1,0 +1,230 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+
+from hidet.build.cache import Cache, CacheWarning, key_of
+from hidet.options import options
+
+KEY = key_of(source="int x;")
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return Cache(tmp_path / "kernels")
+
+
+def test_what_was_put_is_found(cache):
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"binary\nwith lines", note="a kernel")
+    assert cache.get(KEY) == b"binary\nwith lines"
+    assert Cache(cache.root).get(KEY) == b"binary\nwith lines"
+
+
+def test_an_empty_binary_is_one(cache):
+    cache.put(KEY, b"")
+    assert cache.get(KEY) == b""
+
+
+def test_keys_differ_where_anything_does():
+    keys = {key_of(source="a"), key_of(source="b"), key_of(source="a", arch="sm_90a")}
+    assert len(keys) == 3
+    assert key_of(a=1, b=2) == key_of(b=2, a=1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole[:-1],
+        lambda whole: whole + b"x",
+        lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]),
+        lambda whole: b"",
+        lambda whole: b"\n" + whole,
+        lambda whole: b"[]" + whole[whole.index(b"\n") :],
+        lambda whole: bytes([whole[0] ^ 128]) + whole[1:],
+    ],
+)
+def test_a_damaged_entry_is_said_removed_and_written_again(cache, damage):
+    cache.put(KEY, b"binary")
+    path = cache.path(KEY)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(CacheWarning, match="was damaged"):
+        assert cache.get(KEY) is None
+    assert not path.exists()
+    cache.put(KEY, b"binary")
+    assert cache.get(KEY) == b"binary"
+
+
+def test_any_changed_byte_is_noticed(cache):
+    cache.put(KEY, b"binary", note="n")
+    path = cache.path(KEY)
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 1
+        path.write_bytes(bytes(changed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CacheWarning)
+            assert cache.get(KEY) in (None, b"binary")
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o000])
+def test_only_the_owner_can_use_the_folder_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        cache = Cache(tmp_path / "new" / "kernels")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            cache.put(KEY, b"binary")
+            assert cache.get(KEY) == b"binary"
+    finally:
+        os.umask(before)
+    for folder in (cache.root, cache.path(KEY).parent):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert cache.path(KEY).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_others_may_write_is_not_trusted(cache):
+    cache.put(KEY, b"binary")
+    cache.root.chmod(0o777)
+    with pytest.warns(CacheWarning, match="not trusted"):
+        assert cache.get(KEY) is None
+    with pytest.warns(CacheWarning, match="not trusted"):
+        cache.put(KEY, b"binary")
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    cache = Cache(tmp_path / "file" / "kernels")
+    with pytest.warns(CacheWarning, match="cannot be written"):
+        cache.put(KEY, b"binary")
+    with pytest.warns(CacheWarning):
+        assert cache.get(KEY) is None
+    with pytest.warns(CacheWarning, match="cannot be locked"), cache.lock(KEY):
+        pass
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_read_only_cache_still_serves(cache):
+    cache.put(KEY, b"binary")
+    cache.path(KEY).parent.chmod(0o500)
+    try:
+        assert cache.get(KEY) == b"binary"
+        with pytest.warns(CacheWarning, match="cannot be written"):
+            cache.put(KEY, b"other")
+    finally:
+        cache.path(KEY).parent.chmod(0o700)
+
+
+def test_a_lock_lets_one_work_at_a_time(cache):
+    at_once, most = 0, 0
+
+    def work():
+        nonlocal at_once, most
+        with cache.lock(KEY):
+            at_once += 1
+            most = max(most, at_once)
+            time.sleep(0.02)
+            at_once -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_an_error_under_the_lock_is_the_callers(cache):
+    with pytest.raises(OSError, match="mine"), cache.lock(KEY):
+        raise OSError("mine")
+    with cache.lock(KEY):
+        pass
+
+
+def test_the_longest_unused_entries_go_first(cache):
+    for i in range(6):
+        cache.put(key_of(i=i), bytes(1000))
+        os.utime(cache.path(key_of(i=i)), (i, i))
+    cache.get(key_of(i=0))
+    with options(cache_bytes=3500):
+        cache.sweep()
+    kept = [i for i in range(6) if cache.path(key_of(i=i)).exists()]
+    assert kept == [0, 4, 5]
+
+
+def test_leftovers_of_the_killed_are_swept_after_an_hour(cache):
+    cache.put(KEY, b"binary")
+    folder = cache.path(KEY).parent
+    old, new = folder / "old.part", folder / "new.part"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    hours_ago = time.time() - 7200
+    os.utime(old, (hours_ago, hours_ago))
+    cache.sweep()
+    assert not old.exists()
+    assert new.exists()
+    assert cache.get(KEY) == b"binary"
+
+
+def test_clearing_removes_everything(cache):
+    for i in range(3):
+        cache.put(key_of(i=i), bytes(100))
+    assert cache.clear() > 300
+    assert cache.entries() == []
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from hidet.build.cache import Cache, key_of
+cache = Cache(Path(sys.argv[1]))
+for turn in range(60):
+    key = key_of(i=turn % 5)
+    cache.put(key, bytes([turn % 5]) * 20000)
+    for i in range(5):
+        found = cache.get(key_of(i=i))
+        assert found in (None, bytes([i]) * 20000), "another process saw half an entry"
+"""
+
+
+def test_processes_share_a_cache_and_see_whole_entries(cache):
+    command = [sys.executable, "-W", "error", "-c", WRITER, str(cache.root)]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    for process in processes:
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 0, told.decode()
+    assert [path for path in cache.root.glob("??/*") if path.suffix] == []
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+from hidet.build.cache import Cache
+cache = Cache(Path(sys.argv[1]))
+with cache.lock(sys.argv[2]):
+    Path(sys.argv[3]).touch()
+    time.sleep(60)
+"""
+
+
+def test_an_interrupt_lets_go_of_the_lock_and_leaves_nothing(cache, tmp_path):
+    held = tmp_path / "held"
+    command = [sys.executable, "-c", INTERRUPTED, str(cache.root), KEY, str(held)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while not held.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    start = time.monotonic()
+    with cache.lock(KEY):
+        pass
+    assert time.monotonic() - start < 5
+    assert cache.entries() == []

@@ -1,0 +1,77 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hidet.errors import DtypeMismatch, ShapeMismatch
+from hidet.runtime import Plan
+from hidet.runtime.bound import bind
+from hidet.runtime.memory import view_of
+
+from .conftest import buffer, diamond, launch
+
+
+def given(*shape, dtype=np.float32):
+    return view_of(np.zeros(shape, dtype))
+
+
+def two_inputs(second):
+    return Plan(
+        "cpu",
+        (buffer("x", "input", "n", "m"), buffer("w", "input", *second), buffer("y", "output", "n")),
+        (launch("f", [0, 1], [2], ["+", "n", "m"], grid=("n", ["//", "m", 2], 1)),),
+        (0, 1),
+        (2,),
+        {"n": (0, 0), "m": (0, 1)},
+    )
+
+
+def test_sizes_become_numbers():
+    bound = bind(two_inputs(("m",)), [given(3, 8), given(8)])
+    assert bound.shapes == ((3, 8), (8,), (3,))
+    (step,) = bound.steps
+    assert step.grid == (3, 4, 1)
+    assert step.args[-1].value == 11
+
+
+def test_inputs_that_disagree_are_named():
+    with pytest.raises(ShapeMismatch, match=r"input 1 is float32\[7\]; the graph takes float32\[m"):
+        bind(two_inputs(("m",)), [given(3, 8), given(7)])
+
+
+def test_an_expression_is_spelled_as_a_person_writes_it():
+    with pytest.raises(ShapeMismatch, match=r"float32\[\(n - max\(m, 2\)\)\], here \[1\]"):
+        bind(two_inputs((["-", "n", ["max", "m", 2]],)), [given(9, 8), given(7)])
+
+
+def test_sizes_that_cannot_be_are_refused():
+    with pytest.raises(ShapeMismatch, match="w cannot have the shape"):
+        bind(two_inputs((["-", "n", "m"],)), [given(3, 8), given(7)])
+    with pytest.raises(ShapeMismatch, match="w cannot have the shape"):
+        bind(two_inputs((["//", "m", "n"],)), [given(0, 8), given(7)])
+
+
+def test_number_rank_and_type_of_inputs_are_checked():
+    with pytest.raises(ShapeMismatch, match="2 inputs for a graph of 1"):
+        bind(diamond(), [given(3), given(3)])
+    with pytest.raises(ShapeMismatch, match="0 inputs for a graph of 1"):
+        bind(diamond(), [])
+    with pytest.raises(ShapeMismatch, match=r"input 0 is float32\[3, 3\]"):
+        bind(diamond(), [given(3, 3)])
+    with pytest.raises(DtypeMismatch, match=r"input 0 is float64\[3\]; the graph takes float32"):
+        bind(diamond(), [given(3, dtype=np.float64)])
+
+
+def test_empty_grids_are_skipped_and_waited_for_by_nobody():
+    plan = diamond(grid=("n", 1, 1))
+    empty = replace(plan.steps[1], grid=(0, 1, 1))
+    plan = replace(plan, steps=(plan.steps[0], empty, *plan.steps[2:]))
+    bound = bind(plan, [given(5)])
+    assert [step.function for step in bound.steps] == ["twice", "shift", "add"]
+    assert bound.waits == (frozenset(), {0}, {1})
+
+
+def test_the_arena_holds_workspaces_only():
+    bound = bind(diamond(), [given(100)])
+    assert set(bound.arena.offsets) == {1, 2, 3}
+    assert bound.nbytes(1) == 400

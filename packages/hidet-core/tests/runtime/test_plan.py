@@ -1,0 +1,119 @@
+import copy
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hidet.errors import BadArchive
+from hidet.runtime import Plan
+from hidet.runtime.plan import Host, dependencies
+
+from .conftest import diamond, hosted, weighted
+
+PLANS = [diamond(), hosted(), *weighted().values()]
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_plan_survives_json(plan):
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_steps_wait_for_what_they_read():
+    assert dependencies(diamond().steps) == [set(), {0}, {0}, {1, 2}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "waits"),
+    [
+        (((), (0,)), ((0,), (1,)), {0}),  # read after write
+        (((0,), (1,)), ((), (0,)), {0}),  # write after read
+        (((), (0,)), ((), (0,)), {0}),  # write after write
+        (((0,), (1,)), ((0,), (2,)), set()),  # two readers
+    ],
+)
+def test_hazards_order_two_steps(first, second, waits):
+    assert dependencies((Host("a", *first), Host("b", *second))) == [set(), waits]
+
+
+def test_a_writer_waits_for_all_readers_since_the_last_writer():
+    steps = (Host("w", (), (0,)), Host("r", (0,), ()), Host("r", (0,), ()), Host("w", (), (0,)))
+    assert dependencies(steps)[3] == {0, 1, 2}
+
+
+def places(data, at=()):
+    """Every position in nested JSON."""
+    yield at
+    children = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in children:
+        if isinstance(value, dict | list):
+            yield from places(value, (*at, key))
+        else:
+            yield (*at, key)
+
+
+WHOLE = json.loads(json.dumps(diamond().to_json()))
+PLACES = list(places(WHOLE))[1:]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 9),
+    st.integers(2**40, 2**80),
+    st.floats(),
+    st.sampled_from(["n", "m", "Launch", "Host", "input", "float32", ""]),
+    st.just([]),
+    st.just({}),
+    st.just(["+", "n", 1]),
+)
+
+
+@settings(max_examples=600, deadline=None, derandomize=True)
+@given(st.sampled_from(PLACES), VALUES)
+def test_any_changed_field_is_refused_or_makes_a_plan_that_is_whole(place, value):
+    data = copy.deepcopy(WHOLE)
+    spot = data
+    for key in place[:-1]:
+        spot = spot[key]
+    spot[place[-1]] = value
+    try:
+        plan = Plan.from_json(data)
+    except BadArchive:
+        return
+    assert json.loads(json.dumps(Plan.from_json(plan.to_json()).to_json())) == json.loads(
+        json.dumps(plan.to_json())
+    )
+    count = len(plan.buffers)
+    for step in plan.steps:
+        assert all(0 <= each < count for each in (*step.reads, *step.writes))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["steps"][0]["reads"].append(9), "step 0 names a buffer"),
+        (lambda d: d["steps"][3].update(reads=[2]), r"neither reads nor writes"),
+        (lambda d: d["steps"][1].update(block=[1, 1]), "step 1"),
+        (lambda d: d["steps"][1].update(block=[2000, 1, 1]), "step 1 launches blocks"),
+        (lambda d: d["steps"][1].update(shared_bytes=-1), "step 1 launches blocks"),
+        (lambda d: d["steps"][2]["args"][2].update(dtype="float32"), "step 2 takes a size as"),
+        (lambda d: d["buffers"][1].update(role="stuff"), "buffer 1 has role 'stuff'"),
+        (lambda d: d["buffers"][1].update(dtype="float33"), "buffer 1"),
+        (lambda d: d["buffers"][1].update(shape=[-1]), "buffer 1 has a negative size"),
+        (lambda d: d["symbols"].update(m=[0, 1]), "symbol 'm'"),
+        (lambda d: d["symbols"].update(m=[3, 0]), "symbol 'm'"),
+        (lambda d: d.update(outputs=[3]), "the outputs"),
+        (lambda d: d.update(outputs=[4, 4]), "the outputs"),
+        (lambda d: d.update(inputs=[]), "symbol 'n'"),
+        (lambda d: d.pop("buffers"), "the plan has no list of buffers"),
+    ],
+)
+def test_the_error_names_the_field(change, message):
+    data = copy.deepcopy(WHOLE)
+    change(data)
+    with pytest.raises(BadArchive, match=message):
+        Plan.from_json(data)
+
+
+def test_a_plan_is_a_mapping():
+    with pytest.raises(BadArchive, match="no mapping"):
+        Plan.from_json([1, 2])

@@ -1,0 +1,48 @@
+"""What NVRTC makes of untuned choices: 16-byte accesses, no spills, registers as estimated."""
+
+import pytest
+
+from hidet.codegen import cuda
+from hidet.ops.conv import Conv
+from hidet.ops.matmul import Linear, Matmul
+from hidet.passes.pipeline import lower
+from hidet.schedules import load
+from hidet.schedules.base import candidates
+from hidet.target import Target
+from hidet.toolchain.nvrtc import compile_cuda
+from hidet.types import f16, f32
+
+SAME = ((1, 1), (1, 1))
+TYPICAL = [
+    Linear(f16[128, 768], f16[768, 768], f16[768]),
+    Linear(f16[1, 768], f16[2304, 768], f16[2304]),
+    Matmul(f16[12, 128, 128], f16[12, 128, 64]),
+    Matmul(f16[4096, 4096], f16[4096, 4096]),
+    Matmul(f32[1024, 1024], f32[1024, 1024]),
+    Conv(f16[1, 128, 28, 28], f16[128, 128, 3, 3], f16[128], (1, 1), SAME, (1, 1), 1),
+    Conv(f16[1, 64, 56, 56], f16[256, 64, 1, 1], None, (1, 1), ((0, 0),) * 2, (1, 1), 1),
+]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("op", TYPICAL, ids=str)
+def test_untuned_choices_compile_without_spills(op, arch):
+    target = Target.parse(arch)
+    best = candidates(op, target)[0]
+    module = best.schedule.apply(op, target, best.point).module
+    text = cuda.emit([lower(kernel) for kernel in module.kernels])
+    built = compile_cuda(text, arch=arch)
+    assert {kernel.name for kernel in module.kernels} == set(built.usage)
+    for name, usage in built.usage.items():
+        assert usage.spill_bytes == 0, f"{name} at {best.point} spills {usage.spill_bytes} bytes"
+    assert load.LOADED
+
+
+@pytest.mark.parametrize("op", [op for op in TYPICAL if op.types()[0].dtype is f16][:4], ids=str)
+def test_operands_are_read_sixteen_bytes_at_a_time(op):
+    target = Target.parse("sm_90a")
+    best = candidates(op, target)[0]
+    module = best.schedule.apply(op, target, best.point).module
+    text = cuda.emit([lower(module.kernels[0])])
+    assert "load<f16, 8>(&a[" in text
+    assert "load<f16, 8>(&b[" in text

@@ -1,0 +1,136 @@
+"""Every CUDA schedule of products and convolutions, simulated, against numpy."""
+
+import random
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.ir.expr import Var
+from hidet.ops.conv import Conv
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules import load
+from hidet.schedules.base import SCHEDULES, candidates
+from hidet.schedules.cuda.conv_implicit_gemm import ConvThreads, ConvWarps, conv_mma, conv_simt
+from hidet.schedules.cuda.matmul_mma import MatmulWarps, matmul_mma
+from hidet.schedules.cuda.matmul_simt import MatmulThreads, matmul_simt
+from hidet.target import Target
+from hidet.types import bf16, f16, f32, f64, i32
+
+TARGET = Target.parse("sm_90a")
+ONE = (1, 1)
+M = Var("m", i32)
+
+OPS = [
+    *Matmul.samples(),
+    *Linear.samples(),
+    *Conv.samples(),
+    Linear(f16[33, 129], f16[7, 129], f16[7]),
+    Linear(bf16[129, 64], bf16[33, 64], None),
+    Linear(f32[2, 3, 7], f32[33, 7], f32[33]),
+    Linear(f16[1, 200], f16[70, 200], f16[70]),
+    Linear(f16[40], f16[24, 40], f16[24]),
+    Matmul(f16[31, 37], f16[37, 41]),
+    Matmul(f16[40, 24], f16[33, 40], True, True),
+    Matmul(f32[70, 33], f32[33, 67]),
+    Matmul(f16[3, 8, 16], f32[16, 8]),
+    Conv(f16[2, 16, 9, 7], f16[24, 16, 3, 3], f16[24], (2, 1), ((1, 1), (1, 0)), (1, 2), 1),
+    Conv(f16[1, 32, 8, 8], f16[16, 32, 1, 1], f16[16], ONE, ((0, 0), (0, 0)), ONE, 1),
+    Conv(f16[1, 6, 7, 7], f16[8, 3, 3, 3], f16[8], ONE, ((1, 1), (1, 1)), ONE, 2),
+]
+
+
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_products_and_convolutions(op, check):
+    found = candidates(op, TARGET)
+    few = random.Random(str(op)).sample(found[1:], min(2, len(found) - 1)) if found else []
+    for candidate in [*found[:1], *few]:
+        module = candidate.schedule.apply(op, TARGET, candidate.point).module
+        simulated(op, module, check)
+
+
+def simulated(op, module, check):
+    arrays, result = op.examples(seed=0), op.results()[0]
+    out = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(module, *arrays, out)
+    check(op, arrays, out)
+
+
+LONG = [OPS[-3], OPS[-7], Linear(f16[9, 257], f16[17, 257], f16[17])]
+
+
+@pytest.mark.parametrize("slices", [2, 3])
+@pytest.mark.parametrize("op", LONG, ids=str)
+def test_blocks_share_a_sum(op, slices, check):
+    for schedule in SCHEDULES:
+        if not isinstance(op, schedule.ops):
+            continue
+        points = [p for p in schedule.candidates(op, TARGET) if p.slices == slices]
+        for point in points[:1]:
+            built = schedule.apply(op, TARGET, point)
+            assert len(built.module.kernels) == 2
+            simulated(op, built.module, check)
+
+
+@pytest.mark.parametrize("m", [1, 33])
+@pytest.mark.parametrize(
+    ("schedule", "op", "point"),
+    [
+        (
+            matmul_mma,
+            Linear(f16[M, 40], f16[24, 40], f16[24]),
+            MatmulWarps((32, 32), 32, (1, 2), 1),
+        ),
+        (matmul_mma, Matmul(f16[2, 16, M], f16[2, M, 8]), MatmulWarps((16, 64), 64, (1, 4), 1)),
+        (matmul_simt, Linear(f32[M, 9], f32[7, 9], None), MatmulThreads((32, 32), 8, (4, 4), 1)),
+        (
+            conv_simt,
+            Conv(f32[M, 3, 5, 4], f32[7, 3, 3, 3], None, ONE, ((1, 1), (1, 1)), ONE, 1),
+            ConvThreads((32, 32), 8, (4, 4), 1),
+        ),
+        (
+            conv_mma,
+            Conv(f16[1, 3, M, 5], f16[7, 3, 1, 3], None, (2, 1), ((0, 0), (1, 1)), ONE, 1),
+            ConvWarps((32, 32), 32, (1, 2), 1),
+        ),
+    ],
+)
+def test_sizes_known_at_run_time(schedule, op, point, m, check):
+    module = schedule(op, TARGET, point).module
+    fixed = op.with_sizes(lambda size: m)
+    simulated(fixed, module, check)
+
+
+def test_full_precision_is_kept(check):
+    op = Matmul(f32[33, 200], f32[200, 17])
+    assert {c.schedule.name for c in candidates(op, TARGET)} == {"matmul_simt"}
+    op = Matmul(f64[33, 20], f64[20, 17])
+    assert {c.schedule.name for c in candidates(op, TARGET)} == {"matmul_simt"}
+
+
+def test_small_grids_are_divided_along_k():
+    best = candidates(Linear(f16[128, 768], f16[768, 768], f16[768]), TARGET)[0].point
+    blocks = (128 // best.block[0]) * (768 // best.block[1])
+    assert best.slices > 1
+    assert blocks * best.slices >= TARGET.cores / 4
+    best = candidates(Matmul(f16[4096, 4096], f16[4096, 4096]), TARGET)[0].point
+    assert best.slices == 1
+    assert best.block == (128, 128)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        Conv(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], ONE, ((2, 2), (2, 2)), (2, 2), 5),
+        Conv(f16[1, 3, 13, 15], f16[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
+        Conv(bf16[1, 4, 7, 7], bf16[4, 1, 7, 7], bf16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
+    ],
+    ids=str,
+)
+def test_channels_that_never_meet(op, check):
+    found = candidates(op, TARGET)
+    assert {each.schedule.name for each in found} == {"depthwise_neighbours"}
+    for candidate in found[::5]:
+        built = candidate.schedule.apply(op, TARGET, candidate.point)
+        simulated(op, built.module, check)
+    assert load.LOADED
