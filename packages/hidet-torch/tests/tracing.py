@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from hidet.graph import evaluate
-from torch.fx.experimental.proxy_tensor import make_fx
+from torch._functorch.aot_autograd import aot_export_module
 
 from hidet_torch.decompositions import decompositions
 from hidet_torch.imported import Imported
@@ -17,11 +17,21 @@ from hidet_torch.importer import import_graph
 
 def imported(function: Callable[..., Any], *inputs: Any) -> Imported:
     """The import of a function traced for inputs."""
-    flat = lambda *given: results(function(*given))
+    module = Wrapped(function)
     with torch.no_grad():
-        traced = make_fx(flat, decomposition_table=decompositions(), tracing_mode="fake")(*inputs)
-    traced.graph.eliminate_dead_code()
+        traced, _ = aot_export_module(
+            module, inputs, trace_joint=False, decompositions=decompositions()
+        )
     return import_graph(traced)
+
+
+class Wrapped(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *given: Any) -> Any:
+        return results(self.function(*given))
 
 
 def results(found: Any) -> list[Any]:

@@ -51,22 +51,25 @@ class Alias:
 
 @dataclass(frozen=True)
 class Output:
-    """One result: the graph's output number `index` with its axes in `order`, or a plain value."""
+    """One result: the graph's output number `index` with its axes in `order`, or a plain value.
+
+    `shape` is that of the graph's output: the runtime may give the same elements in another one.
+    """
 
     index: int | None
     value: Any = None
     order: tuple[int, ...] = ()
+    shape: tuple[int | Number, ...] = ()
     complex: bool = False
     alias: Alias | None = None
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """The graph's output `index`, its axes put `back`, is written into argument `position`."""
+    """The graph's output `index` is written into argument `position`."""
 
     position: int
     index: int
-    back: tuple[int, ...]
 
 
 @dataclass(frozen=True)

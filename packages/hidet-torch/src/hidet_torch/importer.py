@@ -190,12 +190,9 @@ class Importer:
     def converted(self, node: torch.fx.Node) -> str:
         """Convert an operator; the reason if that is not possible, empty if it is done."""
         convert = table.find(node.target)
-        if convert is None or is_random(node.target):
-            return (
-                "random numbers are PyTorch's"
-                if convert or is_random(node.target)
-                else ("there is no converter")
-            )
+        if convert is None:
+            random = is_random(node.target)
+            return "random numbers are PyTorch's" if random else "there is no converter"
         if any(is_complex(each) for each in (node, *node.all_input_nodes)):
             return "complex numbers"
         try:

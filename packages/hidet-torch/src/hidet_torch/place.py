@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
-import torch.fx
+import torch
 from hidet.errors import Place
 
+TORCH = str(Path(torch.__file__).parent)
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 
 
 def place_of(node: torch.fx.Node) -> Place | None:
-    """The innermost line of the stack that PyTorch recorded, in the module that it names."""
+    """The innermost line outside of PyTorch that it recorded, and the module it belongs to."""
     frames = list(FRAME.finditer(node.meta.get("stack_trace") or ""))
     if not frames:
         return None
-    frame = frames[-1]
+    own = [each for each in frames if not each["file"].startswith(TORCH)]
+    frame = (own or frames)[-1]
     module = module_path(node.meta.get("nn_module_stack"))
     function = frame["function"] + (f" of {module}" if module else "")
     return Place(frame["file"], int(frame["line"]), function=function)

@@ -56,7 +56,9 @@ class Results:
         whole = (*laid, *range(example.ndim, value.ndim))
         index = self.add(value if whole == tuple(range(value.ndim)) else ops.permute(value, whole))
         shared = None if alone else self.of_group(example, group)
-        return Output(index, None, laid, example.is_complex(), shared)
+        shape = [example.shape[axis] for axis in laid] + [2] * example.is_complex()
+        sizes = tuple(map(self.number, shape))
+        return Output(index, None, laid, sizes, example.is_complex(), shared)
 
     def add(self, tensor: Tensor) -> int:
         """The number of a tensor among the graph's outputs."""
@@ -67,7 +69,7 @@ class Results:
 
     def mutation(self, position: int, value: Tensor) -> Mutation:
         """A write into an argument."""
-        return Mutation(position, self.add(value), tuple(range(value.ndim)))
+        return Mutation(position, self.add(value))
 
     def of_input(self, example: torch.Tensor, position: int, base: torch.Tensor) -> Alias:
         """A result that is a view of an argument; its offset counts from the argument's own."""

@@ -10,7 +10,7 @@ import torch
 from hidet.frontend.execute import View, prepare_runner
 
 from hidet_torch.foreign import ForeignCall, plain
-from hidet_torch.imported import Imported, LiveInput, Number, Output
+from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
 from hidet_torch.weights import ALIGNMENT, Weights
@@ -65,9 +65,9 @@ class CompiledCall:
         groups: dict[int, torch.Tensor] = {}
         results = [write(given, made, symbols, groups) for write in self.outputs]
         for mutation in self.imported.mutations:
-            source = made[mutation.index].permute(mutation.back)
             target = given[mutation.position].detach()
-            target.copy_(torch.view_as_complex(source) if target.is_complex() else source)
+            parts = torch.view_as_real(target) if target.is_complex() else target
+            parts.copy_(made[mutation.index].view(parts.shape))
         return results
 
     def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:
@@ -138,20 +138,27 @@ def writer(output: Output) -> Write:
         if isinstance(value, Number):
             return lambda given, made, symbols, groups: value.read(symbols)
         return lambda given, made, symbols, groups: value
-    if output.complex:
-        back = inverse(output.order)
-        return lambda given, made, symbols, groups: torch.view_as_complex(made[index]).permute(back)
-    if output.order == tuple(range(len(output.order))):
-        return lambda given, made, symbols, groups: made[index]
-    back = inverse(output.order)
-    return lambda given, made, symbols, groups: made[index].permute(back)
+    if not output.complex and output.order == tuple(range(len(output.order))):
+        return lambda given, made, symbols, groups: shaped(made[index], output, symbols)
+    return lambda given, made, symbols, groups: laid_out(made[index], output, symbols)
+
+
+def shaped(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
+    """A result in the shape that the graph gives it."""
+    shape = tuple(numbers(output.shape, symbols)) if symbols else output.shape
+    return made if made.shape == shape else made.view(shape)  # type: ignore[arg-type]
+
+
+def laid_out(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
+    """A result with its axes as the model has them."""
+    rows = shaped(made, output, symbols)
+    return (torch.view_as_complex(rows) if output.complex else rows).permute(inverse(output.order))
 
 
 def aliasing(output: Output) -> Write:
     """What gives a result that shares memory with an input, or with other results."""
     alias = output.alias
     assert alias is not None
-    back = inverse(output.order)
 
     def write(
         given: Sequence[Any],
@@ -165,8 +172,7 @@ def aliasing(output: Output) -> Write:
             start = base.storage_offset() * base.dtype.itemsize // alias.dtype.itemsize
             return view_as(base, alias.dtype).as_strided(size, stride, start + offset)
         assert output.index is not None
-        source = made[output.index]
-        source = (torch.view_as_complex(source) if output.complex else source).permute(back)
+        source = laid_out(made[output.index], output, symbols)
         base = groups.get(alias.group)
         if base is None:
             count = alias.extent.read(symbols) if isinstance(alias.extent, Number) else alias.extent

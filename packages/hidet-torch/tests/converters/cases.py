@@ -54,7 +54,9 @@ for _name in "log log2 log10 log1p sqrt rsqrt reciprocal".split():
 for _name in "asin acos atanh".split():
     case(_name, getattr(torch, _name), x(7, low=-0.9, high=0.9))
 case("acosh", torch.acosh, x(7, low=1.1))
-for _name in "abs neg floor ceil sign relu exp sin sqrt isnan isinf bitwise_not logical_not".split():
+for (
+    _name
+) in "abs neg floor ceil sign relu exp sin sqrt isnan isinf bitwise_not logical_not".split():
     case(f"{_name} of integers", getattr(torch, _name), n(3, 5, low=1))
 case("relu keeps nan", torch.relu, NAN)
 case("sign of zero dimensions", torch.sign, torch.tensor(-2.5))
@@ -211,7 +213,12 @@ case(
     lambda a, w: F.conv2d(a, w, None, (2, 1), (1, 2), (1, 2), 2),
     x(2, 4, 6, 9), x(6, 2, 3, 3),
 )  # fmt: skip
-case("conv2d depthwise", lambda a, w: F.conv2d(a, w, padding=1, groups=4), x(1, 4, 5, 5), x(4, 1, 3, 3))
+case(
+    "conv2d depthwise",
+    lambda a, w: F.conv2d(a, w, padding=1, groups=4),
+    x(1, 4, 5, 5),
+    x(4, 1, 3, 3),
+)
 case("conv2d same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 2, 5, 5), x(3, 2, 3, 3))
 case("conv1d", lambda a, w: F.conv1d(a, w, stride=2), x(2, 3, 9), x(4, 3, 3))
 case("max_pool2d", lambda a: F.max_pool2d(a, 3, 2, 1), x(1, 2, 7, 6))
@@ -219,7 +226,9 @@ case("max_pool2d indices", lambda a: F.max_pool2d(a, 2, return_indices=True), x(
 case("max_pool2d ceil", lambda a: F.max_pool2d(a, 3, 2, ceil_mode=True), x(1, 2, 8, 8))
 case("max_pool2d unbatched", lambda a: F.max_pool2d(a, 2), x(2, 6, 6))
 case("avg_pool2d", lambda a: F.avg_pool2d(a, 3, 2, 1), x(1, 2, 7, 6))
-case("avg_pool2d inside", lambda a: F.avg_pool2d(a, 3, 2, 1, count_include_pad=False), x(1, 2, 7, 6))
+case(
+    "avg_pool2d inside", lambda a: F.avg_pool2d(a, 3, 2, 1, count_include_pad=False), x(1, 2, 7, 6)
+)
 case("avg_pool2d divisor", lambda a: F.avg_pool2d(a, 2, divisor_override=3), x(1, 2, 6, 6))
 case("avg_pool1d", lambda a: F.avg_pool1d(a, 2), x(1, 2, 6))
 case("adaptive_avg_pool2d", lambda a: F.adaptive_avg_pool2d(a, (3, 2)), x(1, 2, 7, 6))
@@ -231,7 +240,11 @@ case("layer_norm", lambda a, w, c: F.layer_norm(a, (6,), w, c), x(2, 3, 6), x(6)
 case("layer_norm two axes", lambda a: F.layer_norm(a, (3, 6)), x(2, 3, 6))
 case("native_layer_norm", lambda a: aten.native_layer_norm(a, (6,), None, None, 1e-5), x(3, 6))
 case("group_norm", lambda a, w, c: F.group_norm(a, 2, w, c), x(2, 4, 5), x(4), x(4))
-case("native_group_norm", lambda a: aten.native_group_norm(a, None, None, 2, 4, 5, 2, 1e-5), x(2, 4, 5))
+case(
+    "native_group_norm",
+    lambda a: aten.native_group_norm(a, None, None, 2, 4, 5, 2, 1e-5),
+    x(2, 4, 5),
+)
 case(
     "batch_norm",
     lambda a, m, v, w, c: F.batch_norm(a, m, v, w, c),
@@ -300,9 +313,21 @@ case("embedding int32", lambda w, i: F.embedding(i, w), x(7, 4), n(3, low=0, hig
 case("scatter", lambda a, s: a.scatter(1, torch.tensor([[0, 2], [1, 0]]), s), x(2, 4), x(2, 4))
 case("scatter value", lambda a: a.scatter(1, torch.tensor([[0], [3]]), 9.0), x(2, 4))
 case("scatter_add", lambda a, i, s: a.scatter_add(0, i, s), x(4), n(6, low=0, high=4), x(6))
-case("index_put accumulate", lambda a, i, s: a.index_put((i,), s, True), x(4, 2), n(6, low=0, high=4), x(6, 2))
+case(
+    "index_put accumulate",
+    lambda a, i, s: a.index_put((i,), s, True),
+    x(4, 2),
+    n(6, low=0, high=4),
+    x(6, 2),
+)
 case("index_put mask", lambda a, m: a.index_put((m,), torch.tensor(2.0)), x(4, 2), b(4))
-case("index_add", lambda a, i, s: a.index_add(0, i, s, alpha=2), x(4, 2), n(6, low=0, high=4), x(6, 2))
+case(
+    "index_add",
+    lambda a, i, s: a.index_add(0, i, s, alpha=2),
+    x(4, 2),
+    n(6, low=0, high=4),
+    x(6, 2),
+)
 case("one_hot", lambda i: F.one_hot(i, 5), n(4, low=0, high=5))
 
 # Creation
@@ -313,6 +338,6 @@ case("full", lambda a: a + torch.full((2, 1), 3), x(2, 3))
 case("zeros_like", lambda a: torch.zeros_like(a) + a, x(2, 3))
 case("ones", lambda a: torch.ones(3, dtype=i32) + a, n(3))
 case("new_full", lambda a: a.new_full((2,), 1.5) * a, x(2))
-case("eye", lambda a: torch.eye(3) @ a, x(3, 2))
+case("eye", lambda a: torch.eye(3, dtype=a.dtype) @ a, x(3, 2))
 case("linspace", lambda a: torch.linspace(0, 1, 5) * a, x(5))
 case("scalar tensor", lambda a: a * torch.tensor(2.5), x(5))

@@ -94,8 +94,18 @@ BINARY = {
     ops.bitwise_and: ["bitwise_and.Tensor", "bitwise_and.Scalar"],
     ops.bitwise_or: ["bitwise_or.Tensor", "bitwise_or.Scalar"],
     ops.bitwise_xor: ["bitwise_xor.Tensor", "bitwise_xor.Scalar"],
-    ops.shift_left: ["bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar"],
-    ops.shift_right: ["bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar"],
+    ops.shift_left: [
+        "bitwise_left_shift.Tensor",
+        "bitwise_left_shift.Tensor_Scalar",
+        "__lshift__.Tensor",
+        "__lshift__.Scalar",
+    ],
+    ops.shift_right: [
+        "bitwise_right_shift.Tensor",
+        "bitwise_right_shift.Tensor_Scalar",
+        "__rshift__.Tensor",
+        "__rshift__.Scalar",
+    ],
     ops.prelu: ["_prelu_kernel"],
 }
 for _function, _names in BINARY.items():

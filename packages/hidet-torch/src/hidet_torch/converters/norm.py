@@ -73,16 +73,35 @@ def batch_norm_training(
 ) -> tuple[Tensor, ...]:
     """Batch norm by the batch's statistics, those, and the running statistics moved towards them."""
     require(training, "functional batch norm in evaluation")
-    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-    values = ops.cast(x, wide(x.dtype))
-    own_mean, own_var = ops.mean(values, axes), ops.var(values, axes, correction=0)
-    y = ops.batch_norm(values, own_mean, own_var, weight, bias, eps=eps)
-    scale = ops.rsqrt(ops.add(own_var, eps))
+    y, own_mean, scale = batch_norm_alone(x, weight, bias, training, momentum, eps)
+    _, unbiased = statistics(x, 1)
     moved = [
         ops.add(ops.multiply(old, 1 - momentum), ops.cast(ops.multiply(new, momentum), old.dtype))
-        for old, new in ((mean, own_mean), (var, ops.var(values, axes, correction=1)))
+        for old, new in ((mean, own_mean), (var, unbiased))
     ]
-    return ops.cast(y, x.dtype), own_mean, scale, *moved
+    return y, own_mean, scale, *moved
+
+
+@torch(aten._native_batch_norm_legit.no_stats)
+def batch_norm_alone(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """Batch norm by the batch's statistics, and those."""
+    mean, var = statistics(x)
+    y = ops.batch_norm(ops.cast(x, mean.dtype), mean, var, weight, bias, eps=eps)
+    return ops.cast(y, x.dtype), mean, ops.rsqrt(ops.add(var, eps))
+
+
+def statistics(x: Tensor, correction: float = 0) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of each channel."""
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    values = ops.cast(x, wide(x.dtype))
+    return ops.mean(values, axes), ops.var(values, axes, correction=correction)
 
 
 @torch(aten._fused_rms_norm.default)
