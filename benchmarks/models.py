@@ -1,4 +1,4 @@
-"""The measured networks by name, with random weights and inputs that are the same on each machine."""
+"""The measured networks by name; weights and inputs are random and the same everywhere."""
 
 from __future__ import annotations
 

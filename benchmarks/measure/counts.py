@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import hidet_torch
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+import hidet_torch
 from benchmarks.measure.timing import Call
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import hidet_torch
 import torch
 
+import hidet_torch
 from benchmarks.measure.timing import Call, in_graph
 
 Inputs = tuple[torch.Tensor, ...]
@@ -73,7 +73,7 @@ def hidet_direct(model: Callable[..., Any], inputs: Inputs) -> Call:
 
 
 def nothing(model: Callable[..., Any], inputs: Inputs) -> Call:
-    """Dynamo and AOTAutograd with a compiler that does nothing: what tracing costs every backend."""
+    """Dynamo and AOTAutograd before a compiler that does nothing: what every backend pays."""
     traced = torch.compile(model, backend="aot_eager")
     return lambda: traced(*inputs)
 

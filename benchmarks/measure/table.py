@@ -22,7 +22,7 @@ HEADINGS = (
 
 
 def network_table(rows: Sequence[Row]) -> str:
-    """The rows with each one's speed-up over eager; columns that are empty throughout are absent."""
+    """The rows with each one's speed-up over eager."""
     base = {(r.network, r.batch, r.dtype): r.milliseconds for r in rows if r.system == "eager"}
     lines = [cells(r, base.get((r.network, r.batch, r.dtype), math.nan)) for r in rows]
     return table(HEADINGS, lines)

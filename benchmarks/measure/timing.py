@@ -44,7 +44,7 @@ def host_microseconds(call: Call, device: str, calls: int = 500, rounds: int = 5
 
 
 def in_graph(call: Call, copies: int = 1) -> Call:
-    """A replay of `copies` calls as one CUDA graph: what the kernels take without their launches."""
+    """A replay of `copies` calls as one CUDA graph: the kernels without their launches."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

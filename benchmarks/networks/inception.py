@@ -1,4 +1,4 @@
-"""Inception-V3 (Szegedy et al. 2015, arXiv 1512.00567), without the head that only training uses."""
+"""Inception-V3 (Szegedy et al. 2015, arXiv 1512.00567), without the head used in training."""
 
 from __future__ import annotations
 
@@ -81,9 +81,7 @@ def fine_to_middle(channels: int) -> nn.Module:
     """35x35 to 17x17 (figure 10)."""
     return Branches(
         Conv(channels, 384, 3, stride=2),
-        nn.Sequential(
-            Conv(channels, 64, 1), Conv(64, 96, 3, padding=1), Conv(96, 96, 3, stride=2)
-        ),
+        nn.Sequential(Conv(channels, 64, 1), Conv(64, 96, 3, padding=1), Conv(96, 96, 3, stride=2)),
         nn.MaxPool2d(3, stride=2),
     )
 
@@ -127,9 +125,7 @@ def coarse(channels: int) -> nn.Module:
 
 def split() -> nn.Module:
     """A 1x3 and a 3x1 convolution of the same 384 channels."""
-    return Branches(
-        Conv(384, 384, (1, 3), padding=(0, 1)), Conv(384, 384, (3, 1), padding=(1, 0))
-    )
+    return Branches(Conv(384, 384, (1, 3), padding=(0, 1)), Conv(384, 384, (3, 1), padding=(1, 0)))
 
 
 def wide(channels: int, width: int) -> nn.Module:

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from benchmarks.models import MEASURED, NETWORKS, build
 from benchmarks.measure.accuracy import first_tensor
+from benchmarks.models import MEASURED, NETWORKS, build
 
 PUBLISHED = {
     "resnet18": 11_689_512,
@@ -40,7 +40,8 @@ def test_built_twice_is_the_same_and_leaves_the_random_state():
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(*x, *y)
     assert x[0].shape == (3, 784)
-    assert all(torch.equal(p, q) for p, q in zip(first.parameters(), second.parameters()))
+    pairs = zip(first.parameters(), second.parameters(), strict=True)
+    assert all(torch.equal(p, q) for p, q in pairs)
 
 
 def test_seven_networks_are_measured():

@@ -1,0 +1,215 @@
+"""A module's kernels made ready for given shapes and numbers, and their launches."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import BadArgument, DtypeMismatch
+from hidet.ir.expr import Expr, Var
+from hidet.ir.kernel import Call, Kernel, Module
+from hidet.runtime.arena import rounded
+from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.launchable import CudaModule, HostModule
+from hidet.runtime.memory import Allocator
+from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
+from hidet.runtime.stream import Work
+from hidet.sim.arguments import Bound, match_shape
+from hidet.types import DType, PointerType, TensorType
+
+
+@dataclass(frozen=True)
+class Sized:
+    """One launch with all numbers known; `args` are positions of pointers, or bits of numbers."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    args: tuple[int | np.generic, ...]
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The launches of a module for given shapes; workspaces lie `offsets` into scratch memory.
+
+    Positions of pointers count the module's parameters, then its workspaces.
+    """
+
+    launches: tuple[Sized, ...]
+    offsets: tuple[int, ...]
+    nbytes: int
+
+
+def sized(module: Module, kernels: Mapping[str, Kernel], given: Mapping[Var, Any]) -> Sizing:
+    """The launches for parameters of these shapes (tensors) and values (numbers)."""
+    bound = Bound(scalars={var: value for var, value in given.items() if is_number(var)})
+    shapes = {var: value for var, value in given.items() if isinstance(var.of, TensorType)}
+    for var, shape in shapes.items():
+        assert isinstance(var.of, TensorType)
+        match_shape(var, var.of, shape, bound)
+    offsets, total = [], 0
+    for var in module.workspaces:
+        assert isinstance(var.of, TensorType)
+        shapes[var] = tuple(int(bound.number(size)) for size in var.of.shape)
+        offsets.append(total)
+        total += rounded(prod(shapes[var]) * var.dtype.nbytes)
+    places = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
+    launches = [
+        launch(call, module.kernel(call.kernel), kernels[call.kernel], places, shapes, bound)
+        for call in module.calls
+    ]
+    nonempty = tuple(each for each in launches if 0 not in each.grid)
+    return Sizing(nonempty, tuple(offsets), total)
+
+
+def launch(
+    call: Call,
+    source: Kernel,
+    kernel: Kernel,
+    places: Mapping[Var, int],
+    shapes: Mapping[Var, tuple[int, ...]],
+    outer: Bound,
+) -> Sized:
+    """One launch of a kernel, lowered from `source`: its symbols are read off what it is passed."""
+    inner = Bound(scalars=dict(outer.scalars))
+    args: list[int | np.generic] = []
+    for var, arg in zip(source.params, call.args, strict=True):
+        if is_number(var):
+            inner.scalars[var] = outer.number(arg)
+            args.append(as_number(var, inner.scalars[var]))
+        else:
+            assert isinstance(arg, Var)
+            args.append(places[arg])
+    for var, arg in zip(source.params, call.args, strict=True):
+        if isinstance(var.of, TensorType) and arg in shapes:
+            assert isinstance(arg, Var)
+            match_shape(var, var.of, shapes[arg], inner)
+    args += [as_number(var, inner.number(var)) for var in kernel.params[len(source.params) :]]
+    x, y, z = (size_of(size, inner) for size in kernel.launch.grid)
+    a, b, c = (size_of(size, inner) for size in kernel.launch.block)
+    return Sized(kernel.name, (x, y, z), (a, b, c), kernel.launch.shared_bytes, tuple(args))
+
+
+def size_of(size: Expr, bound: Bound) -> int:
+    """A launch size as a number."""
+    found = int(bound.number(size))
+    if found < 0:
+        raise BadArgument(f"the launch size {size} is {found}")
+    return found
+
+
+def is_number(var: Var) -> bool:
+    """Whether a parameter is a number, no memory."""
+    return not isinstance(var.of, TensorType | PointerType)
+
+
+def as_number(var: Var, value: Any) -> np.generic:
+    """A number at its parameter's type; what does not fit is an error."""
+    of = var.of
+    if not isinstance(of, DType) or not isinstance(value, bool | int | float | np.generic):
+        raise BadArgument(f"{var.name} is {of}; {type(value).__name__} does not fit")
+    if of.is_integer:
+        value = value.item() if isinstance(value, np.generic) else value
+        if value != int(value):
+            raise DtypeMismatch(f"{var.name} is {of}; {value} is no whole number")
+        low, high = of.limits
+        if not low <= value <= high:
+            raise BadArgument(f"{value} does not fit into {var.name}, which is {of}")
+    return of.numpy.type(value)  # type: ignore[no-any-return]
+
+
+class HostLaunches:
+    """Launches on the CPU: one call of a C function for each."""
+
+    def __init__(
+        self, sizing: Sizing, modules: Mapping[str, HostModule], count: int, scratch: Allocator
+    ) -> None:
+        self.sizing, self.scratch, self.lock = sizing, scratch, Lock()
+        self.pointers = [ctypes.c_void_p() for _ in range(count + len(sizing.offsets))]
+        self.count = count
+        self.calls = [self.prepared(each, modules[each.kernel]) for each in sizing.launches]
+
+    def prepared(self, sized: Sized, module: HostModule) -> Callable[[], Any]:
+        """The call of one function."""
+        function = module.function(sized.kernel)
+        args = [self.pointers[arg] if isinstance(arg, int) else c_number(arg) for arg in sized.args]
+        return lambda: function(*args)
+
+    def run(self, pointers: Sequence[int], stream: int) -> None:
+        """Run all launches."""
+        with self.lock:
+            for slot, address in zip(self.pointers, pointers, strict=False):
+                slot.value = address
+            if self.sizing.nbytes:
+                memory = self.scratch.empty(self.sizing.nbytes, "cpu")
+                for slot, offset in zip(
+                    self.pointers[self.count :], self.sizing.offsets, strict=True
+                ):
+                    slot.value = memory.pointer + offset
+            for call in self.calls:
+                call()
+
+
+class CudaLaunches:
+    """Launches on a GPU, in order, on the caller's stream."""
+
+    def __init__(
+        self, sizing: Sizing, modules: Mapping[str, CudaModule], device: str, scratch: Allocator
+    ) -> None:
+        self.sizing, self.device, self.scratch = sizing, device, scratch
+        self.lock = Lock()
+        self.nodes = [KernelNode(step(each), modules[each.kernel]) for each in sizing.launches]
+
+    def run(self, pointers: Sequence[int], stream: int) -> None:
+        """Run all launches on memory that the caller provides."""
+        with self.lock, Work(self.device, stream):
+            if self.sizing.nbytes:
+                memory = self.scratch.empty(self.sizing.nbytes, self.device)
+                pointers = [*pointers, *(memory.pointer + each for each in self.sizing.offsets)]
+            for node in self.nodes:
+                node.point(pointers)
+                node.launch(stream)
+
+
+def step(sized: Sized) -> Launch:
+    """A launch as the runtime knows it."""
+    args: list[Argument] = [
+        Pointer(arg) if isinstance(arg, int) else Scalar("int64", bits(arg)) for arg in sized.args
+    ]
+    return Launch(
+        "", sized.kernel, tuple(args), (), (), sized.grid, sized.block, sized.shared_bytes
+    )
+
+
+def bits(number: np.generic) -> int:
+    """A number's bytes in an 8-byte slot, as an integer."""
+    return int(np.frombuffer(number.tobytes().ljust(8, b"\0"), np.int64)[0])
+
+
+C_NUMBERS = {
+    np.dtype(kind): of
+    for kind, of in {
+        "int8": ctypes.c_int8, "int16": ctypes.c_int16, "int32": ctypes.c_int32,
+        "int64": ctypes.c_int64, "uint8": ctypes.c_uint8, "uint16": ctypes.c_uint16,
+        "uint32": ctypes.c_uint32, "uint64": ctypes.c_uint64, "float32": ctypes.c_float,
+        "float64": ctypes.c_double, "bool": ctypes.c_bool,
+    }.items()
+}  # fmt: skip
+
+
+def c_number(number: np.generic) -> Any:
+    """A number as an argument of a C function."""
+    found = C_NUMBERS.get(number.dtype)
+    if found is None:
+        raise BadArgument(
+            f"a {number.dtype} number cannot be passed to a CPU kernel",
+            help="declare the parameter f32 and cast it in the kernel",
+        )
+    return found(number.item())

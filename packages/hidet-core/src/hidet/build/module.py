@@ -1,0 +1,264 @@
+"""Modules of kernels compiled into something to call on tensors of any library."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from hidet import options
+from hidet.build import effects
+from hidet.build.arguments import Described, current_stream, described, glance, host_array
+from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
+from hidet.build.names import unique
+from hidet.build.target import target_of_device
+from hidet.build.units import Units
+from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, ShapeMismatch
+from hidet.ir.expr import Var
+from hidet.ir.kernel import Kernel, Module
+from hidet.passes.pipeline import lower
+from hidet.runtime.device import cuda_capability, current_device, device_count
+from hidet.runtime.launchable import CudaModule, HostModule
+from hidet.runtime.memory import allocator_for
+from hidet.sim.launch import launch as simulate
+from hidet.target import Target
+from hidet.types import DType, PointerType, TensorType
+
+SHAPES_KEPT = 256
+SIMULATOR = "sim"
+
+
+def build_module(module: Module, target: Target | str | None = None) -> CompiledFunction:
+    """Compile the kernels of a module into a function of its parameters.
+
+    `target` is, by default, this machine's CPU or current GPU, as the kernels ask for; "sim" runs
+    them in the simulator, on memory of the host. Code for a GPU can be compiled without one, if
+    the target is named; it is loaded at the first call.
+    """
+    if target == SIMULATOR:
+        return SimulatedFunction(module)
+    chosen = chosen_target(module, target)
+    kernels = {each.name: unique(lower(each), each.name) for each in module.kernels}
+    units = Units(chosen)
+    for kernel in kernels.values():
+        units.add(kernel)
+    binaries, home = units.compile(f"Compiling {module.name}")
+    return CompiledFunction(module, chosen, kernels, binaries, home)
+
+
+def chosen_target(module: Module, given: Target | str | None) -> Target:
+    """The target asked for, or this machine, checked against what the kernels are."""
+    kinds = {str(kernel.kind) for kernel in module.kernels}
+    if len(kinds) != 1:
+        raise BadKernel(f"the kernels of {module.name} are of {len(kinds)} kinds: {sorted(kinds)}")
+    (kind,) = kinds
+    text = given or options.target.get()
+    if text:
+        target = text if isinstance(text, Target) else Target.parse(text)
+    elif kind == "cpu":
+        target = target_of_device("cpu")
+    elif device_count():
+        target = target_of_device(current_device())
+    else:
+        raise NoDevice(
+            f"{module.name} is made of CUDA kernels, and this machine has no GPU",
+            help='name a target to compile for, as "sm_90a", or run it in the simulator: '
+            'target="sim"',
+        )
+    if target.kind != kind:
+        raise BadArgument(f"{module.name} is made of {kind} kernels; the target is {target}")
+    return target
+
+
+class CompiledFunction:
+    """A compiled module: `function(*arguments)` runs its kernels on the caller's tensors.
+
+    Arguments are numbers and tensors of any library, without gaps, on one device; results are
+    written in place. Work goes to the caller's current CUDA stream. Safe to call from several
+    threads.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        target: Target | str,
+        kernels: Mapping[str, Kernel] | None = None,
+        binaries: Mapping[str, bytes] | None = None,
+        home: Mapping[str, str] | None = None,
+    ) -> None:
+        self.module, self.target, self.kernels = module, target, dict(kernels or {})
+        self.binaries, self.home = dict(binaries or {}), dict(home or {})
+        self.params = module.params
+        self.arrays = tuple(not is_number(var) for var in module.params)
+        self.prepared: OrderedDict[Any, HostLaunches | CudaLaunches] = OrderedDict()
+        self.loaded: dict[str, Mapping[str, Any]] = {}
+        self.lock = Lock()
+
+    def __call__(self, *arguments: Any) -> None:
+        """Run the kernels; errors name the parameter that an argument does not fit."""
+        if len(arguments) != len(self.params):
+            self.refuse_count(len(arguments))
+        pointers: list[int] = []
+        facts: list[Any] = []
+        owners: list[Any] = []  # exported memory lives as long as the call
+        stream: int | None = None
+        for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
+            if not is_array:
+                pointers.append(0)
+                facts.append(as_number(var, value))
+                continue
+            seen = glance(value)
+            if seen is None:
+                raise BadArgument(f"{var.name} is {var.of}; {type(value).__name__} is no tensor")
+            pointers.append(seen.pointer)
+            facts.append(seen.facts)
+            owners.append(seen.owner)
+            stream = seen.stream if stream is None else stream
+        key = tuple(facts)
+        ready = self.prepared.get(key)
+        if ready is None:
+            ready = self.prepare(key)
+        if stream is None and isinstance(ready, CudaLaunches):
+            stream = current_stream(ready.device)
+        ready.run(pointers, stream or 0)
+
+    def refuse_count(self, count: int) -> None:
+        """Raise for a wrong number of arguments."""
+        names = ", ".join(var.name for var in self.params)
+        raise BadArgument(f"{self.module.name} takes ({names}), {count} arguments were given")
+
+    def prepare(self, key: tuple[Any, ...]) -> HostLaunches | CudaLaunches:
+        """The launches for arguments with these facts, kept for the next call with the same."""
+        given, device = self.checked(key)
+        sizing = sized(self.module, self.kernels, given)
+        with self.lock:
+            binaries = self.loaded.get(device)
+            if binaries is None:
+                binaries = self.loaded[device] = self.load(device)
+            scratch = allocator_for(device)
+            made: HostLaunches | CudaLaunches
+            if device == "cpu":
+                made = HostLaunches(sizing, binaries, len(self.params), scratch)
+            else:
+                made = CudaLaunches(sizing, binaries, device, scratch)
+            self.prepared[key] = made
+            if len(self.prepared) > SHAPES_KEPT:
+                self.prepared.popitem(last=False)
+        return made
+
+    def load(self, device: str) -> Mapping[str, Any]:
+        """For each kernel the loaded binary it is in."""
+        if device == "cpu":
+            loaded: dict[str, Any] = {n: HostModule(b, n) for n, b in self.binaries.items()}
+        else:
+            self.check_capability(device)
+            loaded = {n: CudaModule(b, device, n) for n, b in self.binaries.items()}
+        return {kernel: loaded[name] for kernel, name in self.home.items()}
+
+    def check_capability(self, device: str) -> None:
+        """Raise unless the GPU runs code for the target."""
+        assert isinstance(self.target, Target)
+        found, wanted = cuda_capability(device), self.target.capability or (0, 0)
+        exact = str(self.target).endswith("a")
+        if not (found == wanted if exact else found[0] == wanted[0] and found >= wanted):
+            raise BadArgument(
+                f"{self.module.name} was compiled for {self.target}; "
+                f"{device} is sm_{found[0]}{found[1]}",
+                help="build it for this GPU",
+            )
+
+    def checked(self, key: tuple[Any, ...]) -> tuple[dict[Var, Any], str]:
+        """Shapes and numbers by parameter, and the device on which all arguments are."""
+        given: dict[Var, Any] = {}
+        devices: dict[str, str] = {}
+        for var, is_array, facts in zip(self.params, self.arrays, key, strict=True):
+            if not is_array:
+                given[var] = facts
+                continue
+            found = described(facts)
+            self.check(var, found)
+            devices.setdefault(found.device, var.name)
+            if isinstance(var.of, TensorType):
+                given[var] = found.shape
+        if len(devices) > 1:
+            (one, first), (other, second) = list(devices.items())[:2]
+            raise BadArgument(f"{first} is on {one}, {second} on {other}", help="use one device")
+        return given, next(iter(devices), self.default_device)
+
+    def check(self, var: Var, found: Described) -> None:
+        """Raise unless an argument fits its parameter; sizes that depend on others come later."""
+        of = var.of
+        assert isinstance(of, TensorType | PointerType)
+        element = of.to if isinstance(of, PointerType) else of.dtype
+        if not alike(element, found.dtype):
+            raise DtypeMismatch(
+                f"{var.name} is {of}; the argument holds {found.dtype}",
+                help=f"convert it to {element.name}, or declare {var.name} otherwise",
+            )
+        if isinstance(of, TensorType) and of.layout is None and len(found.shape) != of.ndim:
+            raise ShapeMismatch(f"{var.name} is {of}; the argument has shape {found.shape}")
+        if found.device.partition(":")[0] != self.default_device.partition(":")[0]:
+            raise BadArgument(
+                f"{var.name} is on {found.device}; "
+                f"{self.module.name} was compiled for {self.target}",
+                help=f"copy it to {self.default_device}",
+            )
+        if found.gaps:
+            raise BadArgument(f"{var.name} has gaps", help="pass its contiguous() copy")
+        if not found.writable and var in self.written:
+            raise BadArgument(f"{self.module.name} writes {var.name}, which is read-only")
+
+    @property
+    def default_device(self) -> str:
+        """Where the target's tensors are."""
+        cuda = isinstance(self.target, Target) and self.target.kind == "cuda"
+        return "cuda" if cuda else "cpu"
+
+    @cached_property
+    def written(self) -> frozenset[Var]:
+        """The parameters that some kernel writes."""
+        found: set[Var] = set()
+        for call in self.module.calls:
+            kernel = self.kernels[call.kernel]
+            writes = effects.written(kernel)
+            pairs = zip(kernel.params, call.args, strict=False)  # sizes come after the arguments
+            found |= {arg for var, arg in pairs if var in writes and isinstance(arg, Var)}
+        return frozenset(found)
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{var.name}: {var.of}" for var in self.params)
+        return f"<{self.module.name}({params}) for {self.target}>"
+
+
+class SimulatedFunction(CompiledFunction):
+    """A module that runs in the simulator, on memory of the host."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__(module, SIMULATOR)
+
+    def __call__(self, *arguments: Any) -> None:
+        """Simulate the kernels; what they do wrong is a SimulationError."""
+        if len(arguments) != len(self.params):
+            self.refuse_count(len(arguments))
+        values: list[Any] = []
+        for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
+            values.append(self.host_values(var, value) if is_array else as_number(var, value))
+        simulate(self.module, *values)
+
+    def host_values(self, var: Var, value: Any) -> np.ndarray[Any, Any]:
+        """An argument's memory as the simulator takes it."""
+        seen = glance(value)
+        if seen is None:
+            raise BadArgument(f"{var.name} is {var.of}; {type(value).__name__} is no tensor")
+        found = described(seen.facts)
+        self.check(var, found)
+        return host_array(seen.pointer, found.dtype, found.shape, found.writable)
+
+
+def alike(element: DType, name: str) -> bool:
+    """Whether memory of element type `name` serves as `element`; tf32 is kept as float32."""
+    return name == element.name or (element.name == "tfloat32" and name == "float32")
