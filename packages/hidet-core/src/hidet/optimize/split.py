@@ -47,7 +47,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
             each not in given and (each.storage is not None or made_by(each, found))
             for each in node.inputs
         )
-        if known and not isinstance(node.op, Foreign):
+        if known and not isinstance(node.op, Foreign) and has_known_sizes(node):
             found.add(node)
     users = graph.users()
     outputs = set(graph.outputs)
@@ -57,6 +57,11 @@ def foldable(graph: FlowGraph) -> set[Node]:
         if free and (outputs & set(node.outputs) or not all(each in found for each in readers)):
             found.discard(node)
     return found
+
+
+def has_known_sizes(node: Node) -> bool:
+    """Whether no result's size waits for a call: what is computed before has no calls to read."""
+    return all(isinstance(size, int) for each in node.outputs for size in each.shape)
 
 
 def made_by(tensor: Tensor, nodes: set[Node]) -> bool:
