@@ -49,17 +49,15 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     # Constants as they were given: passes neither make nor drop any that matters to the caller.
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     weights = {name: tensor for tensor, name in names.items()}
-    if not options.cache.get():
+    if not options.cache.get() or options.dump.get():
         return Compiled(built(graph, chosen, names), weights)
-    cache, key = Cache(), key_of(
-        graph=canonical(graph), target=str(chosen), options=options.code_key()
+    key = key_of(
+        graph=canonical(graph),
+        target=str(chosen),
+        compiler=Units(chosen).compiler(),
     )
-    found = cache.get(key)
-    if found is not None:
-        return Compiled(read(found, f"cache entry {key}"), weights)
-    archive = built(graph, chosen, names)
-    cache.put(key, archive.to_bytes(), graph.name)
-    return Compiled(archive, weights)
+    whole = Cache().made(key, lambda: built(graph, chosen, names).to_bytes(), graph.name)
+    return Compiled(read(whole, f"cache entry {key}"), weights)
 
 
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
