@@ -176,9 +176,9 @@ class Var(Expr):
     def infer(self) -> Type:
         return self.of
 
-    def children(self) -> Any:
+    def children(self) -> tuple[Node, ...]:
         """Sizes in a tensor's shape are no children: a type may mention any enclosing symbol."""
-        return iter(())
+        return ()
 
     def map_children(self, change: Any) -> Var:
         """Itself."""
