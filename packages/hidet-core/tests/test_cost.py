@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.cost import LAUNCH_SECONDS, Work, seconds
+from hidet.cost import LAUNCH_SECONDS, ROUND_SECONDS, Work, seconds
 from hidet.errors import BadArgument
 from hidet.target import Target
 
@@ -24,7 +24,7 @@ AMOUNTS = st.floats(0, 1e12)
         blocks=st.integers(1, 5000),
         block_threads=st.sampled_from([32, 128, 1024]),
     ),
-    st.sampled_from(["bytes_read", "bytes_written", "flops", "launches"]),
+    st.sampled_from(["bytes_read", "bytes_written", "flops", "launches", "rounds"]),
 )
 def test_more_work_is_never_cheaper(target, work, field):
     more = replace(work, **{field: getattr(work, field) * 2 + 1})
@@ -76,3 +76,12 @@ def test_what_does_not_fit_takes_forever_and_nonsense_is_refused():
     assert seconds(Work(1, 1, 1, shared_bytes=300 * 1024), Target.parse("sm_90a")) == inf
     with pytest.raises(BadArgument):
         Work(-1, 0, 0)
+
+
+def test_waits_one_after_the_other_add_up():
+    target = Target.parse("sm_90a")
+    work = Work(1e5, 1e5, 1e6, blocks=8, rounds=40)
+    assert seconds(work, target) - seconds(replace(work, rounds=20), target) == pytest.approx(
+        20 * ROUND_SECONDS
+    )
+    assert seconds(work, TARGETS[-1]) == seconds(replace(work, rounds=0), TARGETS[-1])

@@ -1,21 +1,216 @@
-"""The compile cache: what is kept, what is refused, and what goes when it grows too large."""
-
 import errno
 import os
+import signal
+import subprocess
+import sys
+import threading
 import time
 import warnings
 from contextlib import contextmanager
 
 import pytest
 
-from hidet import options
 from hidet.build import cache as cache_module
 from hidet.build.cache import Cache, CacheWarning, key_of
+from hidet.options import options
+
+KEY = key_of(source="int x;")
 
 
 @pytest.fixture
 def cache(tmp_path):
     return Cache(tmp_path / "kernels")
+
+
+def test_what_was_put_is_found(cache):
+    assert cache.get(KEY) is None
+    cache.put(KEY, b"binary\nwith lines", note="a kernel")
+    assert cache.get(KEY) == b"binary\nwith lines"
+    assert Cache(cache.root).get(KEY) == b"binary\nwith lines"
+
+
+def test_an_empty_binary_is_one(cache):
+    cache.put(KEY, b"")
+    assert cache.get(KEY) == b""
+
+
+def test_keys_differ_where_anything_does():
+    keys = {key_of(source="a"), key_of(source="b"), key_of(source="a", arch="sm_90a")}
+    assert len(keys) == 3
+    assert key_of(a=1, b=2) == key_of(b=2, a=1)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda whole: whole[:-1],
+        lambda whole: whole + b"x",
+        lambda whole: whole[:-1] + bytes([whole[-1] ^ 1]),
+        lambda whole: b"",
+        lambda whole: b"\n" + whole,
+        lambda whole: b"[]" + whole[whole.index(b"\n") :],
+        lambda whole: bytes([whole[0] ^ 128]) + whole[1:],
+    ],
+)
+def test_a_damaged_entry_is_said_removed_and_written_again(cache, damage):
+    cache.put(KEY, b"binary")
+    path = cache.path(KEY)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(CacheWarning, match="was damaged"):
+        assert cache.get(KEY) is None
+    assert not path.exists()
+    cache.put(KEY, b"binary")
+    assert cache.get(KEY) == b"binary"
+
+
+def test_any_changed_byte_is_noticed(cache):
+    cache.put(KEY, b"binary", note="n")
+    path = cache.path(KEY)
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 1
+        path.write_bytes(bytes(changed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CacheWarning)
+            assert cache.get(KEY) in (None, b"binary")
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o000])
+def test_only_the_owner_can_use_the_folder_whatever_the_umask(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        cache = Cache(tmp_path / "new" / "kernels")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            cache.put(KEY, b"binary")
+            assert cache.get(KEY) == b"binary"
+    finally:
+        os.umask(before)
+    for folder in (cache.root, cache.path(KEY).parent):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert cache.path(KEY).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_a_read_only_cache_still_serves(cache):
+    cache.put(KEY, b"binary")
+    cache.path(KEY).parent.chmod(0o500)
+    try:
+        assert cache.get(KEY) == b"binary"
+        with pytest.warns(CacheWarning, match="not used"):
+            cache.put(KEY, b"other")
+    finally:
+        cache.path(KEY).parent.chmod(0o700)
+
+
+def test_a_lock_lets_one_work_at_a_time(cache):
+    at_once, most = 0, 0
+
+    def work():
+        nonlocal at_once, most
+        with cache.lock(KEY):
+            at_once += 1
+            most = max(most, at_once)
+            time.sleep(0.02)
+            at_once -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_an_error_under_the_lock_is_the_callers(cache):
+    with pytest.raises(OSError, match="mine"), cache.lock(KEY):
+        raise OSError("mine")
+    with cache.lock(KEY):
+        pass
+
+
+def test_the_longest_unused_entries_go_first(cache):
+    for i in range(6):
+        cache.put(key_of(i=i), bytes(1000))
+        os.utime(cache.path(key_of(i=i)), (i, i))
+    cache.get(key_of(i=0))
+    with options(cache_bytes=3500):
+        cache.sweep()
+    kept = [i for i in range(6) if cache.path(key_of(i=i)).exists()]
+    assert kept == [0, 4, 5]
+
+
+def test_leftovers_of_the_killed_are_swept_after_an_hour(cache):
+    cache.put(KEY, b"binary")
+    folder = cache.path(KEY).parent
+    old, new = folder / "old.part", folder / "new.part"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    hours_ago = time.time() - 7200
+    os.utime(old, (hours_ago, hours_ago))
+    cache.sweep()
+    assert not old.exists()
+    assert new.exists()
+    assert cache.get(KEY) == b"binary"
+
+
+def test_clearing_removes_everything(cache):
+    for i in range(3):
+        cache.put(key_of(i=i), bytes(100))
+    assert cache.clear() > 300
+    assert cache.entries() == []
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from hidet.build.cache import Cache, key_of
+cache = Cache(Path(sys.argv[1]))
+for turn in range(60):
+    key = key_of(i=turn % 5)
+    cache.put(key, bytes([turn % 5]) * 20000)
+    for i in range(5):
+        found = cache.get(key_of(i=i))
+        assert found in (None, bytes([i]) * 20000), "another process saw half an entry"
+"""
+
+
+def test_processes_share_a_cache_and_see_whole_entries(cache):
+    command = [sys.executable, "-W", "error", "-c", WRITER, str(cache.root)]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    for process in processes:
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 0, told.decode()
+    assert [path for path in cache.root.glob("??/*") if path.suffix] == []
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+from hidet.build.cache import Cache
+cache = Cache(Path(sys.argv[1]))
+with cache.lock(sys.argv[2]):
+    Path(sys.argv[3]).touch()
+    time.sleep(60)
+"""
+
+
+def test_an_interrupt_lets_go_of_the_lock_and_leaves_nothing(cache, tmp_path):
+    held = tmp_path / "held"
+    command = [sys.executable, "-c", INTERRUPTED, str(cache.root), KEY, str(held)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while not held.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode != 0
+    start = time.monotonic()
+    with cache.lock(KEY):
+        pass
+    assert time.monotonic() - start < 5
+    assert cache.entries() == []
 
 
 @contextmanager
@@ -24,17 +219,6 @@ def silence():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
-
-
-def test_what_was_put_is_there(cache):
-    cache.put("ab12", b"binary\nwith lines\0")
-    assert cache.get("ab12") == b"binary\nwith lines\0"
-    assert cache.get("ab13") is None
-
-
-def test_keys_tell_everything_apart_and_orders_not():
-    assert key_of(a=1, b="x") == key_of(b="x", a=1)
-    assert len({key_of(a=1), key_of(a="1"), key_of(a=2), key_of(b=1)}) == 4
 
 
 @pytest.mark.parametrize(
@@ -60,18 +244,6 @@ def test_a_damaged_entry_is_made_again_with_one_warning(cache, damage):
     assert len(seen) == 1
     assert cache.made("ab12", make) == b"binary"
     assert len(made) == 2
-
-
-def test_files_are_of_their_owner_only_whatever_the_umask(tmp_path):
-    before = os.umask(0o002)
-    try:
-        cache = Cache(tmp_path / "new" / "kernels")
-        cache.put("ab12", b"x")
-    finally:
-        os.umask(before)
-    assert cache.get("ab12") == b"x"
-    assert cache.root.stat().st_mode & 0o777 == 0o700
-    assert cache.path("ab12").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
@@ -117,36 +289,6 @@ def test_no_folder_at_all(tmp_path):
     with pytest.warns(CacheWarning, match="not used") as seen:
         assert cache.made("ab12", lambda: b"x") == b"x"
     assert len(seen) <= 2  # it can neither be read nor be made
-
-
-def test_the_longest_unused_goes_first(cache):
-    now = time.time()
-    for number, key in enumerate(("aa1", "bb2", "cc3", "dd4")):
-        cache.put(key, bytes(1000))
-        os.utime(cache.path(key), (now - 100 + number, now - 100 + number))
-    assert cache.get("aa1") is not None  # used now: the last to go
-    with options.options(cache_bytes=2500):
-        cache.sweep()
-    assert [key for key in ("aa1", "bb2", "cc3", "dd4") if cache.get(key)] == ["aa1", "dd4"]
-
-
-def test_leftovers_of_killed_processes_are_swept_others_are_not(cache):
-    cache.put("aa1", b"x")
-    old, young = cache.root / "aa" / "tmp1.part", cache.root / "aa" / "tmp2.part"
-    for path in (old, young):
-        path.write_bytes(b"half")
-    os.utime(old, (time.time() - 7200,) * 2)
-    cache.sweep()
-    assert not old.exists()
-    assert young.exists()
-    assert cache.get("aa1") == b"x"
-
-
-def test_clearing_frees_everything(cache):
-    cache.put("aa1", bytes(1000))
-    assert cache.clear() > 1000
-    assert cache.entries() == []
-    assert cache.get("aa1") is None
 
 
 def test_a_good_cache_says_nothing(cache):

@@ -1,13 +1,14 @@
 """Small archives written by hand: a few C++ and CUDA functions and the plans that call them."""
 
-import os
-
 import numpy as np
 import pytest
 
 from hidet.runtime import Archive, Buffer, Host, Launch, Plan, Pointer, Scalar
-from hidet.runtime.device import device_count
+from hidet.runtime.device import cuda_capability, device_count
+from hidet.target import Target
 from hidet.toolchain import compile_cpp, compile_cuda
+
+ARCH = str(Target.for_capability(*cuda_capability("cuda:0"))) if device_count() else "sm_90a"
 
 CPP = """
 extern "C" void twice(float *x, float *y, long n) {
@@ -56,7 +57,7 @@ def cpp():
 
 @pytest.fixture(scope="session")
 def cubin():
-    return compile_cuda(CUDA, arch=os.environ.get("HIDET_TEST_ARCH", "sm_90a"), name="test").cubin
+    return compile_cuda(CUDA, arch=ARCH, name="test").cubin
 
 
 def buffer(name, role, *shape, dtype="float32"):

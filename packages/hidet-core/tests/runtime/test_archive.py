@@ -65,8 +65,7 @@ def test_any_changed_byte_is_noticed_or_without_effect(position, change):
     content[position] ^= change
     try:
         found = read(bytes(content), "model.hidet")
-    except BadArchive as error:
-        assert "model.hidet" in error.message
+    except BadArchive:
         return
     assert same(found, SMALL)
 

@@ -9,7 +9,12 @@ from hidet_torch.__about__ import __version__
 
 # Public name -> the module that defines it, imported on first use. A public name must differ
 # from every module's name in this package: importing the module would replace it.
-_PUBLIC: dict[str, str] = {}
+_PUBLIC: dict[str, str] = {
+    "compile": "hidet_torch.exported",
+    "dynamo_config": "hidet_torch.config",
+    "explain": "hidet_torch.explaining",
+    "refresh": "hidet_torch.weights",
+}
 
 __all__ = ["__version__"]
 

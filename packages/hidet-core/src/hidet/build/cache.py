@@ -30,6 +30,9 @@ SWEEP_EVERY = 64
 """How many entries are written between looks at the size of the cache."""
 
 
+PASSING = (".lock", ".part")
+"""Files that are no entries: locks, and what is being written."""
+
 _written = itertools.count()
 _said: set[tuple[str, str]] = set()
 
@@ -83,7 +86,7 @@ class Cache:
         """The content of an entry; None if there is none, or a damaged one, which is removed."""
         path = self.path(key)
         try:
-            self.check()
+            self.trust()
             whole = path.read_bytes()
         except FileNotFoundError:
             return None
@@ -119,10 +122,10 @@ class Cache:
             self.root.parent.mkdir(parents=True, exist_ok=True)
             self.root.mkdir(mode=0o700, exist_ok=True)
             self.folder_is_ready = True
-        self.check()
+        self.trust()
         folder.mkdir(mode=0o700, exist_ok=True)
 
-    def check(self) -> None:
+    def trust(self) -> None:
         """Refuse a folder that others own or may write: what is in it is run."""
         state = self.root.stat()
         if state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -156,8 +159,8 @@ class Cache:
         finally:
             lock.release()  # the file stays: who waits for it must see the same one
 
-    def entries(self) -> list[tuple[float, int, Path]]:
-        """All entries as (time of last use, bytes, file), the longest unused first."""
+    def files(self) -> list[tuple[float, int, Path]]:
+        """All files as (time of last use, bytes, file), the longest unused first."""
         found = []
         for path in self.root.glob("??/*"):
             with suppress(OSError):
@@ -165,15 +168,19 @@ class Cache:
                 found.append((state.st_mtime, state.st_size, path))
         return sorted(found)
 
+    def entries(self) -> list[tuple[float, int, Path]]:
+        """Those of the files that are entries, neither locks nor leftovers of killed processes."""
+        return [each for each in self.files() if each[2].suffix not in PASSING]
+
     def sweep(self) -> None:
         """Remove what was not used for longest until the cache is as small as it should be."""
-        entries = self.entries()
-        total = sum(size for _, size, _ in entries)
+        files = self.files()
+        total = sum(size for _, size, _ in files)
         limit = options.cache_bytes.get()
         stale = time.time() - 3600
-        for used, size, path in entries:
-            leftover = path.suffix in (".lock", ".part") and used < stale
-            if total <= limit and not leftover:
+        for used, size, path in files:
+            passing = path.suffix in PASSING
+            if (total <= limit and not passing) or (passing and used > stale):
                 continue
             with suppress(OSError):
                 path.unlink()

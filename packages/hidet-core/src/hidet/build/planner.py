@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from hidet.build import effects
 from hidet.build.kernels import Part, Recipes, Step
@@ -21,6 +22,8 @@ from hidet.optimize.separate_outputs import is_view, memory
 from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Pointer, Role, Scalar
 from hidet.target import Target
 from hidet.types import TensorType
+
+T = TypeVar("T")
 
 
 class Planner:
@@ -92,8 +95,8 @@ class Planner:
             tuple(args),
             tuple(dict.fromkeys(numbers[i] for i in reads)),
             tuple(dict.fromkeys(numbers[i] for i in writes)),
-            tuple(map(plan_size, configuration.grid)) if cuda else (1, 1, 1),  # type: ignore[arg-type]
-            tuple(map(fixed, configuration.block)) if cuda else (1, 1, 1),  # type: ignore[arg-type]
+            three(configuration.grid, plan_size) if cuda else (1, 1, 1),
+            three(configuration.block, fixed) if cuda else (1, 1, 1),
             configuration.shared_bytes,
         )
 
@@ -123,6 +126,12 @@ class Planner:
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
         outputs = tuple(self.find(each) for each in self.graph.outputs)
         return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
+
+
+def three(sizes: tuple[Expr, Expr, Expr], spell: Callable[[Expr], T]) -> tuple[T, T, T]:
+    """The extents of a grid or block as data."""
+    x, y, z = sizes
+    return spell(x), spell(y), spell(z)
 
 
 def fixed(size: Expr) -> int:

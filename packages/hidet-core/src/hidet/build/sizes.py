@@ -7,6 +7,7 @@ from typing import Any
 from hidet.errors import InternalError
 from hidet.ir.expr import (
     Add,
+    Binary,
     Cast,
     Const,
     Expr,
@@ -22,7 +23,7 @@ from hidet.ir.expr import (
 )
 from hidet.types import Size
 
-SPELLED = {
+SPELLED: dict[type[Expr], str] = {
     Add: "+",
     Sub: "-",
     Mul: "*",
@@ -46,7 +47,6 @@ def plan_size(size: Size) -> Any:
             return name
         case Cast(value):
             return plan_size(value)
-        case Expr() if type(size) in SPELLED:
-            left, right = size.children()
-            return [SPELLED[type(size)], plan_size(left), plan_size(right)]  # type: ignore[arg-type]
+        case Binary(left, right) if type(size) in SPELLED:
+            return [SPELLED[type(size)], plan_size(left), plan_size(right)]
     raise InternalError(f"`{size}` cannot be a size of a launch plan")

@@ -12,6 +12,7 @@ from hidet.lang.recorder import TaskLoop, current
 from hidet.lang.values import converted, index, is_pointer, is_tensor, plain, spoken
 from hidet.mapping import TaskMapping
 from hidet.types import DType, Scope, TensorType, VectorType, i32
+from hidet.types import dtype as dtype_of
 
 
 class Distributed:
@@ -64,7 +65,7 @@ class Distributed:
 
 
 def tensor(
-    dtype: DType,
+    dtype: DType | str,
     shape: Sequence[int] | int,
     scope: Scope | str = Scope.REGISTER,
     layout: Any = None,
@@ -81,18 +82,19 @@ def tensor(
     scope = Scope(scope)
     if scope is Scope.GLOBAL:
         raise BadScript("a kernel cannot make a global tensor", help="pass it as a parameter")
-    of = TensorType(dtype, tuple(map(int, sizes)), scope, layout)
-    first = None if init is None else converted(init, dtype, "the tensor's element")
+    element = dtype_of(dtype)
+    of = TensorType(element, tuple(map(int, sizes)), scope, layout)
+    first = None if init is None else converted(init, element, "the tensor's element")
     return current(f"a {scope} tensor").declare(of, first)
 
 
-def shared_tensor(dtype: DType, shape: Sequence[int] | int, layout: Any = None) -> Any:
+def shared_tensor(dtype: DType | str, shape: Sequence[int] | int, layout: Any = None) -> Any:
     """A tensor that the threads of a block share."""
     return tensor(dtype, shape, Scope.SHARED, layout)
 
 
 def register_tensor(
-    dtype: DType, shape: Sequence[int] | int | TaskMapping, init: Value | None = None
+    dtype: DType | str, shape: Sequence[int] | int | TaskMapping, init: Value | None = None
 ) -> Any:
     """A tensor of each thread's own, or one spread over the workers of a task mapping."""
     if not isinstance(shape, TaskMapping):

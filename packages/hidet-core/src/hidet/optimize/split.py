@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Node, Tensor
+from hidet.optimize.separate_outputs import is_view
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def split(graph: FlowGraph) -> Parts:
 def foldable(graph: FlowGraph) -> set[Node]:
     """The nodes that read constants, or what comes of constants, and nothing else.
 
-    A node without operands is folded only together with what reads it.
+    What costs nothing where it is used (made from nothing, or a new shape) is folded only together
+    with what reads it.
     """
     given = set(graph.inputs)
     found: set[Node] = set()
@@ -49,9 +51,10 @@ def foldable(graph: FlowGraph) -> set[Node]:
             found.add(node)
     users = graph.users()
     outputs = set(graph.outputs)
-    for node in [each for each in found if not each.inputs]:
+    for node in reversed(graph.nodes):
+        free = not node.inputs or all(map(is_view, node.outputs))
         readers = [reader for each in node.outputs for reader in users.get(each, [])]
-        if outputs & set(node.outputs) or not all(reader in found for reader in readers):
+        if free and (outputs & set(node.outputs) or not all(each in found for each in readers)):
             found.discard(node)
     return found
 

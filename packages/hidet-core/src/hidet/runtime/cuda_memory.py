@@ -39,11 +39,12 @@ class CudaAllocator:
 class Block:
     """A piece of device memory, kept for reuse when its last reference goes."""
 
-    __slots__ = ("home", "pointer")
+    __slots__ = ("kept", "pointer")
 
     def __init__(self, nbytes: int, device: str) -> None:
-        self.home = (device, current.handle, rounded(nbytes))
-        self.pointer = take(self.home)
+        home = (device, current.handle, rounded(nbytes))
+        self.kept = _free[home]
+        self.pointer = take(home)
         if current.capturing:
             _captured.append(self)
 
@@ -51,7 +52,7 @@ class Block:
         # Called at any time by the garbage collector: no driver call, which could fail or, in
         # another's capture, break it; the list's append needs no lock.
         if hasattr(self, "pointer"):
-            _free[self.home].append(self.pointer)
+            self.kept.append(self.pointer)
 
 
 Home = tuple[str, int, int]

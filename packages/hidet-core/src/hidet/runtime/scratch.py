@@ -20,15 +20,17 @@ class Scratch:
         self.allocator, self.device = allocator, device
         self.lock = Lock()
         self.memory: View | None = None
+        self.nbytes = 0
         self.finished = None if device == "cpu" else Event(device)
 
     def reserve(self, nbytes: int) -> int:
         """The address of at least `nbytes` bytes, until the next call asks for more."""
-        if self.memory is None or self.memory.nbytes < nbytes:
+        if self.memory is None or self.nbytes < nbytes:
             if self.memory is not None and self.finished is not None:
                 self.finished.synchronize()  # the old memory goes back while nothing uses it
             self.memory = None
             self.memory = self.allocator.empty(nbytes, self.device)
+            self.nbytes = nbytes
         return self.memory.pointer
 
     def begin(self, stream: int) -> None:

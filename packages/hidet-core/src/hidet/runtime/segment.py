@@ -66,4 +66,5 @@ class Segment:
             cu.cuGraphDestroy(graph)
 
     def __del__(self) -> None:
-        self.forget()
+        if cu is not None:  # None when the interpreter ends
+            self.forget()

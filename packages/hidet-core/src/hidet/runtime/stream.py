@@ -64,7 +64,7 @@ class Stream:
         call("cuStreamSynchronize", self.handle)
 
     def __del__(self) -> None:
-        if getattr(self, "handle", 0):
+        if getattr(self, "handle", 0) and cu is not None:  # None when the interpreter ends
             cu.cuStreamDestroy(self.handle)
 
 
@@ -94,5 +94,5 @@ class Event:
         return float(call("cuEventElapsedTime", start.handle, self.handle)) / 1e3
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None) is not None:
+        if getattr(self, "handle", None) is not None and cu is not None:
             cu.cuEventDestroy(self.handle)

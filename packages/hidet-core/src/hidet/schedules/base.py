@@ -31,7 +31,7 @@ class Schedule:
     name: str
     ops: tuple[type[Op], ...]
     target: str
-    space: type
+    space: type[Any]
     when: Callable[[Any, Target], bool]
     build: Callable[[Any, Target, Any], Scheduled]
 
@@ -54,7 +54,7 @@ SCHEDULES: list[Schedule] = []
 def schedule_for(
     *ops: type[Op],
     target: str,
-    space: type,
+    space: type[Any],
     when: Callable[[Any, Target], bool] = lambda op, target: True,
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""

@@ -7,6 +7,7 @@ outside of x gives the zeros of the padding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from hidet.compute.sizes import product
@@ -41,7 +42,7 @@ class Convolution(Contraction):
         """One number for each output channel."""
         return self.op.bias
 
-    @property
+    @cached_property
     def c(self) -> TensorType:  # type: ignore[override]
         """The result."""
         return self.op.infer()
@@ -51,17 +52,17 @@ class Convolution(Contraction):
         """The groups."""
         return self.op.groups
 
-    @property
+    @cached_property
     def m(self) -> Size:  # type: ignore[override]
         """Output channels of a group."""
         return self.op.weight.shape[0] // self.op.groups
 
-    @property
+    @cached_property
     def n(self) -> Size:  # type: ignore[override]
         """Places of all images."""
         return product((self.op.x.shape[0], *self.op.spatial()))
 
-    @property
+    @cached_property
     def k(self) -> Size:  # type: ignore[override]
         """Elements of a window."""
         return product(self.op.weight.shape[1:])
@@ -109,3 +110,9 @@ class Convolution(Contraction):
     def laid(self, image: Value, channel: Value, place: Index) -> Index:
         """The index of an element of an image."""
         return (image, *place, channel) if self.channels_last else (image, channel, *place)
+
+
+@lru_cache(maxsize=1024)
+def convolution_of(op: Conv) -> Convolution:
+    """The contraction that an operator asks for."""
+    return Convolution(op)

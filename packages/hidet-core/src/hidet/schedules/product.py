@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 from hidet.compute.sizes import Shape, product, same
 from hidet.ir.expr import Value
@@ -30,12 +31,12 @@ class Product(Contraction):
     a_along_k: bool = True
     b_along_k: bool = False
 
-    @property
+    @cached_property
     def m(self) -> Size:  # type: ignore[override]
         """How many rows there are."""
         return product(self.rows)
 
-    @property
+    @cached_property
     def batch(self) -> Size:  # type: ignore[override]
         """How many products there are."""
         return product(self.stack)
@@ -67,6 +68,7 @@ class Product(Contraction):
         return (*(0 if once else at for once, at in zip(shared, outer)), *inner)  # noqa: B905
 
 
+@lru_cache(maxsize=1024)
 def product_of(op: Matmul | Linear) -> Product:
     """The product that an operator asks for."""
     c = op.infer()

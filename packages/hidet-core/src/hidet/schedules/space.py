@@ -10,19 +10,20 @@ A point of a space is one instance; points are JSON both ways, so that records o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, field, fields
+from dataclasses import Field, asdict, field, fields
 from itertools import product
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from hidet.errors import BadArgument
-
-S = TypeVar("S")
 
 
 class Point(Protocol):
     """A point of a space: a frozen dataclass instance."""
 
-    __dataclass_fields__: dict[str, Any]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+S = TypeVar("S", bound=Point)
 
 
 def choice(*values: Any) -> Any:
@@ -32,7 +33,7 @@ def choice(*values: Any) -> Any:
 
 def points(space: type[S]) -> Iterator[S]:
     """Every point of `space`, the default one first."""
-    listed = fields(space)  # type: ignore[arg-type]
+    listed = fields(space)
     for values in product(*(each.metadata["choices"] for each in listed)):
         yield space(**dict(zip((each.name for each in listed), values, strict=True)))
 
@@ -44,7 +45,8 @@ def to_json(point: Point) -> dict[str, Any]:
 
 def from_json(space: type[S], data: dict[str, Any]) -> S:
     """The point of `space` that `data` describes; BadArgument if it is none."""
+    wanted = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
     for point in points(space):
-        if asdict(point) == {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}:  # type: ignore[call-overload]
+        if asdict(point) == wanted:
             return point
     raise BadArgument(f"{data} is no point of {space.__name__}")

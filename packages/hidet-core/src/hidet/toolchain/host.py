@@ -44,7 +44,7 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
         source_file, binary = Path(folder, "unit.cpp"), Path(folder, "unit.so")
         source_file.write_text(source)
         command = [*compiler(), *COMMON, *flags, str(source_file), "-o", str(binary)]
-        code, printed = run(command)
+        code, printed = run(command, folder)
         if code != 0:
             raise CompilerError(
                 f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
@@ -61,16 +61,19 @@ class Compilers:
         self.ended = False
         self.lock = Lock()
 
-    def start(self, command: list[str]) -> subprocess.Popen[str]:
+    def start(self, command: list[str], folder: str | None) -> subprocess.Popen[str]:
         """Start one in a process group of its own, unless all are to end."""
         with self.lock:
             if self.ended:
                 raise CompilerError("the build was given up")
             process = subprocess.Popen(
                 command,
+                env=os.environ | ({"TMPDIR": folder} if folder else {}),
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
+                errors="replace",
                 start_new_session=True,
             )
             self.processes.add(process)
@@ -111,10 +114,13 @@ def end(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def run(command: list[str]) -> tuple[int, str]:
-    """Run a compiler; end it if we are interrupted."""
+def run(command: list[str], folder: str | None = None) -> tuple[int, str]:
+    """Run a compiler; end it if we are interrupted.
+
+    Its own passing files go to `folder`: a compiler that is killed does not remove them.
+    """
     compilers = _compilers.get() or Compilers()
-    process = compilers.start(command)
+    process = compilers.start(command, folder)
     try:
         printed, _ = process.communicate()
     finally:

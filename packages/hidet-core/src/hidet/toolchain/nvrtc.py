@@ -66,7 +66,8 @@ def compile_cuda(
     program = checked(nvrtc.nvrtcCreateProgram(source.encode(), f"{name}.cu".encode(), 0, [], []))
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
-        log = read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog).decode()
+        raw = read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+        log = raw.rstrip(b"\0 \n").decode(errors="replace")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise CompilerError(
                 f"NVRTC rejected {name} for {arch}:\n{log[-4000:]}",
@@ -115,6 +116,7 @@ def read(program: Any, size: Any, fill: Any) -> bytes:
 @lru_cache(maxsize=1)
 def headers() -> tuple[str, ...]:
     """The folders with cuda_fp16.h and the like: NVIDIA's wheels, else CUDA_HOME."""
+    major = library()[0]
     roots: list[Path] = []
     spec = find_spec("nvidia")
     if spec is not None:
@@ -122,7 +124,7 @@ def headers() -> tuple[str, ...]:
     found = [
         folder
         for root in roots
-        for folder in (*root.glob("cu1*/include"), root / "cuda_runtime" / "include")
+        for folder in (root / f"cu{major}" / "include", root / "cuda_runtime" / "include")
         if (folder / "cuda_fp16.h").exists()
     ]
     home = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include"

@@ -1,4 +1,4 @@
-"""The automatic schedule computes every operator: its CUDA kernels in the simulator, its C++ here."""
+"""The automatic schedule computes every operator: CUDA kernels in the simulator, its C++ here."""
 
 import ctypes
 

@@ -5,31 +5,40 @@ import pytest
 
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates
-from hidet.schedules.cpu.conv import ConvRegisters, conv_panels
+from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
+from hidet.schedules.cpu.depthwise import RowVectors, depthwise_rows
 from hidet.target import Target
 from hidet.types import f16, f32, f64
 
 ONE, SAME = (1, 1), ((1, 1), (1, 1))
 WIDE, HALF, PLAIN = (Target.parse(text) for text in ("cpu+avx512", "cpu+avx2", "cpu"))
 CONVS = [
-    *(op for op in Conv.samples() if candidates(op, WIDE)),
+    *(op for op in Conv.samples() if has_channels(op)),
     Conv(f32[2, 7, 13, 11], f32[33, 7, 3, 3], f32[33], (2, 1), SAME, ONE, 1),
     Conv(f32[1, 6, 9, 9], f32[10, 3, 3, 3], f32[10], ONE, SAME, (2, 1), 2),
     Conv(f32[1, 40, 7, 7], f32[129, 40, 1, 1], None, ONE, ((0, 0), (0, 0)), ONE, 1),
     Conv(f64[1, 3, 9, 9], f64[8, 3, 5, 5], f64[8], (3, 3), ((2, 1), (0, 2)), ONE, 1),
     Conv(f16[3, 5, 1, 1], f16[7, 5, 1, 1], f16[7], ONE, ((0, 0), (0, 0)), ONE, 1),
 ]
+APART = [
+    Conv(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], ONE, ((2, 2), (2, 2)), (2, 2), 5),
+    Conv(f32[1, 3, 33, 35], f32[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
+    Conv(f64[2, 2, 9, 40], f64[2, 1, 1, 4], f64[2], (1, 3), ((0, 0), (1, 2)), (1, 2), 2),
+    Conv(f16[1, 4, 7, 7], f16[4, 1, 7, 7], f16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
+]
 CASES = [
-    *((op, WIDE, ConvRegisters(8, 2)) for op in CONVS),
-    *((op, WIDE, ConvRegisters(14, 1)) for op in CONVS[-5:]),
-    *((op, HALF, ConvRegisters(6, 2)) for op in CONVS[-5:]),
-    *((op, PLAIN, ConvRegisters(4, 2)) for op in CONVS[-5:-3]),
+    *((op, conv_panels(op, WIDE, ConvRegisters(8, 2))) for op in CONVS),
+    *((op, conv_panels(op, WIDE, ConvRegisters(14, 1))) for op in CONVS[-5:]),
+    *((op, conv_panels(op, HALF, ConvRegisters(6, 2))) for op in CONVS[-5:]),
+    *((op, conv_panels(op, PLAIN, ConvRegisters(4, 2))) for op in CONVS[-5:-3]),
+    *((op, depthwise_rows(op, WIDE, RowVectors(count))) for op in APART for count in (1, 2)),
+    *((op, depthwise_rows(op, PLAIN, RowVectors(4))) for op in APART),
 ]
 
 
 @pytest.fixture(scope="module")
 def library(compile_modules):
-    return compile_modules([conv_panels(op, *rest).module for op, *rest in CASES])
+    return compile_modules([built.module for _, built in CASES])
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -39,3 +48,9 @@ def test_convolutions(library, number, check):
     found = np.full(result.shape, 77, result.dtype.numpy)
     library(number, *arrays, found)
     check(op, arrays, found)
+
+
+@pytest.mark.parametrize("op", [*CONVS, *APART], ids=str)
+def test_each_is_one_kind(op):
+    kinds = {each.schedule.name for each in candidates(op, HALF)}
+    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"})

@@ -11,6 +11,7 @@ from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES, candidates
+from hidet.schedules.cuda.conv_implicit_gemm import ConvThreads, ConvWarps, conv_mma, conv_simt
 from hidet.schedules.cuda.matmul_mma import MatmulWarps, matmul_mma
 from hidet.schedules.cuda.matmul_simt import MatmulThreads, matmul_simt
 from hidet.target import Target
@@ -82,6 +83,16 @@ def test_blocks_share_a_sum(op, slices, check):
         ),
         (matmul_mma, Matmul(f16[2, 16, M], f16[2, M, 8]), MatmulWarps((16, 64), 64, (1, 4), 1)),
         (matmul_simt, Linear(f32[M, 9], f32[7, 9], None), MatmulThreads((32, 32), 8, (4, 4), 1)),
+        (
+            conv_simt,
+            Conv(f32[M, 3, 5, 4], f32[7, 3, 3, 3], None, ONE, ((1, 1), (1, 1)), ONE, 1),
+            ConvThreads((32, 32), 8, (4, 4), 1),
+        ),
+        (
+            conv_mma,
+            Conv(f16[1, 3, M, 5], f16[7, 3, 1, 3], None, (2, 1), ((0, 0), (1, 1)), ONE, 1),
+            ConvWarps((32, 32), 32, (1, 2), 1),
+        ),
     ],
 )
 def test_sizes_known_at_run_time(schedule, op, point, m, check):
@@ -107,7 +118,19 @@ def test_small_grids_are_divided_along_k():
     assert best.block == (128, 128)
 
 
-def test_channels_that_never_meet_are_left_to_the_definition():
-    op = Conv(f32[1, 5, 7, 6], f32[5, 1, 3, 3], None, ONE, ((0, 0), (0, 0)), ONE, 5)
-    assert not candidates(op, TARGET)
+@pytest.mark.parametrize(
+    "op",
+    [
+        Conv(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], ONE, ((2, 2), (2, 2)), (2, 2), 5),
+        Conv(f16[1, 3, 13, 15], f16[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
+        Conv(bf16[1, 4, 7, 7], bf16[4, 1, 7, 7], bf16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
+    ],
+    ids=str,
+)
+def test_channels_that_never_meet(op, check):
+    found = candidates(op, TARGET)
+    assert {each.schedule.name for each in found} == {"depthwise_neighbours"}
+    for candidate in found[::5]:
+        built = candidate.schedule.apply(op, TARGET, candidate.point)
+        simulated(op, built.module, check)
     assert load.LOADED

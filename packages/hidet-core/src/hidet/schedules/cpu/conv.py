@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import Convolution
+from hidet.schedules.convolution import convolution_of
 from hidet.schedules.cpu.panels import Registers, panels
 from hidet.target import Target
 
@@ -19,16 +19,16 @@ class ConvRegisters(Registers):
 
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point."""
-        return self.work_on(Convolution(op), target)
+        return self.work_on(convolution_of(op), target)
 
 
 def has_channels(op: Conv) -> bool:
     """Whether channels meet: a convolution that keeps them apart is no product."""
-    p = Convolution(op)
+    p = convolution_of(op)
     return not p.empty and not (op.groups > 1 and op.weight.shape[1] == 1)
 
 
 @schedule_for(Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op))
 def conv_panels(op: Conv, target: Target, point: ConvRegisters) -> Scheduled:
     """Panels of channels and of windows, then tiles of the result over the threads."""
-    return Scheduled(panels(op.name, Convolution(op), target, point), point)
+    return Scheduled(panels(op.name, convolution_of(op), target, point), point)

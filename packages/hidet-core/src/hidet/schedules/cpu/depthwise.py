@@ -7,7 +7,7 @@ every load of a window is one vector without conditions.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
 
 from hidet.cost import Work
@@ -86,16 +86,18 @@ def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
                     for phase in static(range(phases)):
                         for j in vectorize(line):
                             at = (i - above, j * across + phase - before)
-                            copy[plane, i, phase, j] = cast(x.get(image, k // d.source, *at), d.wide)
+                            copy[plane, i, phase, j] = cast(
+                                x.get(image, k // d.source, *at), d.wide
+                            )
                 for i in range(d.out[0]):
                     for part in range(cdiv(d.out[1], width)):
                         done = register_tensor(d.wide, (width,))
                         row(copy, weight, done, plane, k, i, part * width)
                         for v in vectorize(width):
-                            value = done[v]
+                            total = done[v]
                             if op.bias is not None:
-                                value += cast(get(bias, k), d.wide)
-                            y.put(image, k, i, part * width + v, cast(value, op.x.dtype))
+                                total += cast(get(bias, k), d.wide)
+                            y.put(image, k, i, part * width + v, cast(total, op.x.dtype))
 
     names = op.operand_labels()
     return Scheduled(assemble(op.name, [depthwise], names, ["y"], ["copy"]), point)

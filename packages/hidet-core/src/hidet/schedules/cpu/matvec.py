@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
+    ScriptFunction,
     attr,
     cast,
     cdiv,
@@ -64,7 +64,7 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"]), point)
 
 
-def along_k(p: Product, lanes: int, vectors: int) -> Any:
+def along_k(p: Product, lanes: int, vectors: int) -> ScriptFunction:
     """Vectors along k: each sum is kept in lanes and added up at the end."""
     m, n, k, wide = known(p.m), p.n, p.k, p.wide
     width = max(1, vectors // m)
@@ -72,6 +72,7 @@ def along_k(p: Product, lanes: int, vectors: int) -> Any:
     rows, columns = range(m), range(width)
 
     with script_module():
+        add_lanes = adding_lanes(p, width, lanes)
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -94,19 +95,29 @@ def along_k(p: Product, lanes: int, vectors: int) -> Any:
                         row = load(part, own[0], 0, lanes=lanes)
                         column = load(part, m + own[1], 0, lanes=lanes)
                         store(sums, *own, 0, kept + row * column)
-                for i in range(m):
-                    for j in range(width):
-                        total: wide = 0.0
-                        for lane in range(lanes):
-                            total += sums[i, j, lane]
-                        if p.bias is not None:
-                            total += cast(get(bias, *p.bias_at(z, i, left + j)), wide)
-                        c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
+                add_lanes(bias, sums, c, z, left)
 
     return matvec
 
 
-def along_columns(p: Product, lanes: int, vectors: int) -> Any:
+def adding_lanes(p: Product, width: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: adds up the lanes of each sum and writes it."""
+
+    @script
+    def add_lanes(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
+        for i in range(known(p.m)):
+            for j in range(width):
+                total = cast(0.0, p.wide)
+                for lane in range(lanes):
+                    total += sums[i, j, lane]
+                if p.bias is not None:
+                    total += cast(get(bias, *p.bias_at(z, i, left + j)), p.wide)
+                c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
+
+    return add_lanes
+
+
+def along_columns(p: Product, lanes: int, vectors: int) -> ScriptFunction:
     """Vectors along the columns: rows of the matrix are read one after the other."""
     m, n, k, wide = known(p.m), p.n, p.k, p.wide
     count = max(1, vectors // m)
@@ -126,20 +137,20 @@ def along_columns(p: Product, lanes: int, vectors: int) -> Any:
                 for r in range(k):
                     for lane in vectorize(width):
                         part[lane] = cast(get(b, *p.b_at(z, r, left + lane)), wide)
-                    for i in static(rows):
-                        each = cast(get(a, *p.a_at(z, i, r)), wide)
+                    for own in static(rows):
+                        each = cast(get(a, *p.a_at(z, own, r)), wide)
                         for j in static(columns):
-                            kept = load(sums, i, j * lanes, lanes=lanes)
+                            kept = load(sums, own, j * lanes, lanes=lanes)
                             row = load(part, j * lanes, lanes=lanes)
-                            store(sums, i, j * lanes, kept + each * row)
+                            store(sums, own, j * lanes, kept + each * row)
                 done = register_tensor(wide, (m, width))
-                for own in static([(i, j * lanes) for i in rows for j in columns]):
-                    store(done, *own, load(sums, *own, lanes=lanes))
-                for row in range(m):
+                for place in static([(i, j * lanes) for i in rows for j in columns]):
+                    store(done, *place, load(sums, *place, lanes=lanes))
+                for i in range(m):
                     for lane in vectorize(width):
-                        total = done[row, lane]
+                        total = done[i, lane]
                         if p.bias is not None:
-                            total += cast(get(bias, *p.bias_at(z, row, left + lane)), wide)
-                        c.put(*p.c_at(z, row, left + lane), cast(total, p.c.dtype))
+                            total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
+                        c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
 
     return matvec

@@ -38,6 +38,8 @@ PACKED_SCALAR = 16.0
 """Multiply-adds that moving one element to another order costs; vectors move as many at once."""
 LINE = 16
 """Elements of a cache line of float32."""
+STRETCH = 256
+"""Products that are summed before they join the sum of the others."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                 for panel in parallel(batch * row_tiles):
                     make_rows(a, b, rows, panel)
                     for tile in range(lane_tiles):
-                        done = register_tensor(t.wide, (t.height, t.width))
+                        done = register_tensor(t.wide, (t.height, t.width), init=0.0)
                         multiply(rows, columns, done, panel, panel // row_tiles * lane_tiles + tile)
                         write(bias, done, c, panel, panel // row_tiles * lane_tiles + tile)
             else:
@@ -153,7 +155,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                 for number in parallel(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
-                    done = register_tensor(t.wide, (t.height, t.width))
+                    done = register_tensor(t.wide, (t.height, t.width), init=0.0)
                     multiply(rows, columns, done, row_panel, column_panel)
                     write(bias, done, c, row_panel, column_panel)
 
@@ -202,17 +204,21 @@ def multiplying(t: Panels) -> ScriptFunction:
 
     @script
     def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
-        sums = register_tensor(t.wide, (t.height, t.width), init=0.0)
-        for r in range(t.p.k):
-            row = [load(columns, column_panel, r, v * lanes, lanes=lanes) for v in vectors]
-            for i in static(range(t.height)):
-                each = rows[row_panel, *t.in_row_panel(i, r)]
-                for v in static(vectors):
-                    kept = load(sums, i, v * lanes, lanes=lanes)
-                    store(sums, i, v * lanes, kept + each * row[v])
-        # A copy: sums stay in registers only while every index is a constant.
-        for own in static([(i, v * lanes) for i in range(t.height) for v in vectors]):
-            store(done, *own, load(sums, *own, lanes=lanes))
+        # In stretches: long sums of rounded products lose digits, sums of short ones fewer.
+        for stretch in range(cdiv(t.p.k, STRETCH)):
+            sums = register_tensor(t.wide, (t.height, t.width), init=0.0)
+            for step in range(min(STRETCH, t.p.k - stretch * STRETCH)):
+                r = stretch * STRETCH + step
+                row = [load(columns, column_panel, r, v * lanes, lanes=lanes) for v in vectors]
+                for i in static(range(t.height)):
+                    each = rows[row_panel, *t.in_row_panel(i, r)]
+                    for v in static(vectors):
+                        kept = load(sums, i, v * lanes, lanes=lanes)
+                        store(sums, i, v * lanes, kept + each * row[v])
+            # Apart from the tile: sums stay in registers only while every index is a constant.
+            for own in static([(i, v * lanes) for i in range(t.height) for v in vectors]):
+                before = load(done, *own, lanes=lanes)
+                store(done, *own, before + load(sums, *own, lanes=lanes))
 
     return multiply
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import Convolution
+from hidet.schedules.convolution import convolution_of
 from hidet.schedules.cuda.mma import Warps, is_half
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
@@ -17,11 +17,11 @@ class ConvWarps(Warps):
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether the point can be built for `op`."""
-        return self.fits_on(Convolution(op), target)
+        return self.fits_on(convolution_of(op), target)
 
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point."""
-        return self.work_on(Convolution(op), target)
+        return self.work_on(convolution_of(op), target)
 
 
 class ConvThreads(Threads):
@@ -29,34 +29,34 @@ class ConvThreads(Threads):
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether the point can be built for `op`."""
-        return self.fits_on(Convolution(op), target)
+        return self.fits_on(convolution_of(op), target)
 
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point."""
-        return self.work_on(Convolution(op), target)
+        return self.work_on(convolution_of(op), target)
 
 
 def has_channels(op: Conv) -> bool:
     """Whether channels meet: a convolution that keeps them apart is no product."""
-    p = Convolution(op)
+    p = convolution_of(op)
     return not p.empty and not (op.groups > 1 and op.weight.shape[1] == 1)
 
 
 @schedule_for(
     Conv, target="cuda", space=ConvWarps,
     when=lambda op, target: (
-        target.has_feature("mma_f16") and has_channels(op) and is_half(Convolution(op))
+        target.has_feature("mma_f16") and has_channels(op) and is_half(convolution_of(op))
     ),
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores."""
-    return Scheduled(tiled(op.name, Convolution(op), point), point)
+    return Scheduled(tiled(op.name, convolution_of(op), point), point)
 
 
 @schedule_for(
     Conv, target="cuda", space=ConvThreads,
-    when=lambda op, target: has_channels(op) and not is_half(Convolution(op)),
+    when=lambda op, target: has_channels(op) and not is_half(convolution_of(op)),
 )  # fmt: skip
 def conv_simt(op: Conv, target: Target, point: ConvThreads) -> Scheduled:
     """Tiles of channels by places on the ordinary units."""
-    return Scheduled(tiled(op.name, Convolution(op), point), point)
+    return Scheduled(tiled(op.name, convolution_of(op), point), point)

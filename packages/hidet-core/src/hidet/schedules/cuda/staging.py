@@ -69,7 +69,7 @@ class Side:
         """Row and first column of each vector of this thread."""
         rows, columns = self.shape
         mapping = auto_map(rows, columns // self.vector, workers=self.threads, predicate=False)
-        return [(row, column * self.vector) for row, column in mapping.tasks(threadIdx.x)]  # type: ignore[misc]
+        return [(row, column * self.vector) for row, column in mapping.tasks(threadIdx.x)]
 
     def at(self, z: Any, start: Any, first: Any, row: Any, column: Any) -> Any:
         """The operand's index of an element of the tile that begins at `start`, `first`."""

@@ -33,6 +33,8 @@ from hidet.types import DType
 
 CACHE_GAIN = 2.0
 """How much faster tiles come from the second-level cache than from memory; an estimate."""
+SCATTERED = 16
+"""Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
 
 
 class Tile(ABC):
@@ -109,10 +111,13 @@ class Tile(ABC):
         once, written = p.nbytes
         elements = blocks * turns * self.depth
         read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
+        rounds = float(turns)
+        if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
+            rounds *= 1 + columns * self.depth / self.threads / SCATTERED
         partial = 0.0 if self.slices == 1 else float(blocks * rows * columns)
         partial *= self.sum_type(p).nbytes
         return Work(
-            max(read, once) + partial,
+            once + read + partial,
             written + partial,
             2.0 * elements * rows * columns / self.busy(),
             p.a.dtype.name if self.tensor_core else self.sum_type(p).name,
@@ -122,7 +127,7 @@ class Tile(ABC):
             launches=1 if self.slices == 1 else 2,
             shared_bytes=self.shared_bytes(p),
             registers=self.registers(p),
-            rounds=turns,
+            rounds=round(rounds),
         )
 
 

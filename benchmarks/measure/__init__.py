@@ -1,0 +1,1 @@
+"""How times, errors and counts are taken; the same for every system that is compared."""

@@ -1,0 +1,61 @@
+"""Tables for a terminal and for Markdown: the same text serves both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from benchmarks.measure.networks import Row
+
+HEADINGS = (
+    "network",
+    "system",
+    "ms",
+    "speed-up",
+    "error",
+    "operators",
+    "left",
+    "kernels",
+    "compile s",
+    "failure",
+)
+
+
+def network_table(rows: Sequence[Row]) -> str:
+    """The rows with each one's speed-up over eager."""
+    base = {(r.network, r.batch, r.dtype): r.milliseconds for r in rows if r.system == "eager"}
+    lines = [cells(r, base.get((r.network, r.batch, r.dtype), math.nan)) for r in rows]
+    return table(HEADINGS, lines)
+
+
+def cells(row: Row, eager: float) -> list[str]:
+    """A row of the table as text."""
+    return [
+        f"{row.network}, {row.dtype}, batch {row.batch}",
+        row.system,
+        number(row.milliseconds, ".3f" if row.device == "cuda" else ".1f"),
+        number(eager / row.milliseconds, ".2f", "x"),
+        number(row.error, ".1e"),
+        number(row.compiled),
+        number(row.left),
+        number(row.kernels),
+        number(row.compile_seconds or None, ".1f"),
+        (row.failure.splitlines() or [""])[0],
+    ]
+
+
+def number(value: float | None, form: str = "", unit: str = "") -> str:
+    """The number as text; nothing for one that is absent."""
+    return "" if value is None or math.isnan(value) else f"{value:{form}}{unit}"
+
+
+def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table of aligned columns, without those that no line fills."""
+    kept = [i for i in range(len(headings)) if any(line[i] for line in lines)]
+    rows = [[row[i] for i in kept] for row in (headings, *lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |"
+        for row in rows
+    )

@@ -1,0 +1,85 @@
+"""Medians of repeated calls: wall time on a CPU, events on a GPU."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+Call = Callable[[], object]
+
+
+def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 5) -> float:
+    """The median time of a call, after warm-up, over `seconds` of calls and at least `least`.
+
+    Calls follow each other with nothing between: weights that fit stay in the caches, as they do
+    in a service. On a GPU the time is that between two events around the call, so host time
+    counts where the GPU waits for it.
+    """
+    sample = event_milliseconds if device == "cuda" else wall_milliseconds
+    warm_up(call, device)
+    times = []
+    end = time.perf_counter() + seconds
+    while len(times) < least or time.perf_counter() < end:
+        times.append(sample(call))
+    return statistics.median(times)
+
+
+def host_microseconds(call: Call, device: str, calls: int = 500, rounds: int = 5) -> float:
+    """How long a call keeps the host busy; its work on a GPU is not waited for.
+
+    The lowest mean of a few rounds: whatever else the machine does only adds to it.
+    """
+    warm_up(call, device)
+    means = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        means.append((time.perf_counter() - start) / calls * 1e6)
+        synchronize(device)
+    return min(means)
+
+
+def in_graph(call: Call, copies: int = 1) -> Call:
+    """A replay of `copies` calls as one CUDA graph: the kernels without their launches."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(copies):
+            call()
+    return graph.replay
+
+
+def warm_up(call: Call, device: str, calls: int = 3) -> None:
+    """Let caches fill, clocks rise and lazy parts load."""
+    for _ in range(calls):
+        call()
+    synchronize(device)
+
+
+def synchronize(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def wall_milliseconds(call: Call) -> float:
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1e3
+
+
+def event_milliseconds(call: Call) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end)

@@ -1,0 +1,51 @@
+"""Language models of the transformers package, from their configurations: nothing is downloaded."""
+
+from __future__ import annotations
+
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+)
+
+
+def bert_base() -> nn.Module:
+    """Tokens (n, 128) to states (n, 128, 768) and a pooled state; 109 482 240 parameters."""
+    return BertModel(BertConfig())
+
+
+def gpt2() -> nn.Module:
+    """Tokens (n, 128) to logits (n, 128, 50257); 124 439 808 parameters."""
+    return GPT2LMHeadModel(GPT2Config(use_cache=False))
+
+
+def llama() -> nn.Module:
+    """The shape of Llama-3.2-1B: tokens (n, 512) to logits; 1 235 814 400 parameters."""
+    return LlamaForCausalLM(llama_config(layers=16, vocabulary=128256))
+
+
+def llama_small() -> nn.Module:
+    """Two of the layers of `llama` and a small vocabulary: its operators, on small machines."""
+    return LlamaForCausalLM(llama_config(layers=2, vocabulary=4096))
+
+
+def llama_config(layers: int, vocabulary: int) -> LlamaConfig:
+    """The published sizes of a layer of Llama-3.2-1B, any number of them."""
+    return LlamaConfig(
+        vocab_size=vocabulary,
+        hidden_size=2048,
+        intermediate_size=8192,
+        num_hidden_layers=layers,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        head_dim=64,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        use_cache=False,
+        bos_token_id=None,
+        eos_token_id=None,
+    )

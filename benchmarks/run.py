@@ -1,0 +1,117 @@
+"""`nox -s bench -- ...`: networks, operators and host overhead, as tables and JSON.
+
+Without arguments: the seven networks, all operators and the overhead, on the GPU if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.measure.machine import default_device, headline, machine
+from benchmarks.measure.networks import Row, measure
+from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator, operator_table
+from benchmarks.measure.overhead import TENSORS, OverheadRow, measure_overhead, overhead_table
+from benchmarks.measure.systems import SYSTEMS
+from benchmarks.measure.table import network_table
+from benchmarks.models import MEASURED, NETWORKS
+from benchmarks.operators import cases
+
+KINDS = ("networks", "operators", "overhead")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is asked for; status 1 if hidet failed anywhere."""
+    asked = parse(arguments)
+    facts = machine(asked.device)
+    print(headline(facts), flush=True)
+    networks = list(shown(each_network(asked)))
+    operators = list(shown(each_operator(asked)))
+    overhead = list(shown(each_overhead(asked)))
+    parts = (
+        ("Networks", networks, network_table),
+        ("Operators", operators, operator_table),
+        ("Host time of a call", overhead, overhead_table),
+    )
+    text = f"{headline(facts)}\n"
+    text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
+    print(f"\n{text}")
+    if asked.json:
+        rows = dict(zip(KINDS, ([asdict(r) for r in part[1]] for part in parts), strict=True))
+        save(asked.json, text, {"machine": facts, **rows})
+    failed = [row for row in (*operators, *overhead) if row.failure]
+    failed += [row for row in networks if row.failure and row.system.startswith("hidet")]
+    print(f"{len(failed)} of hidet's measurements failed")
+    return min(len(failed), 1)
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; naming no kind asks for all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, help="none named: all seven")
+    parser.add_argument("--operators", nargs="*", help="those whose name contains one of these")
+    parser.add_argument("--overhead", action="store_true", help="host time of a call")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
+    parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default=default_device())
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
+    asked = parser.parse_args(arguments)
+    if asked.networks is None and asked.operators is None and not asked.overhead:
+        asked.networks, asked.operators, asked.overhead = [], [], True
+    gpu = asked.device == "cuda"
+    asked.dtype = getattr(torch, asked.dtype or ("float16" if gpu else "float32"))
+    graph = ("eager in a CUDA graph",) if gpu else ()
+    asked.systems = asked.systems or ("eager", *graph, "tracing alone", "inductor", "hidet")
+    return asked
+
+
+def each_network(asked: argparse.Namespace) -> Iterable[Row]:
+    """The rows of the networks that are asked for."""
+    if asked.networks is not None:
+        for name in asked.networks or MEASURED:
+            yield from measure(name, asked.systems, asked.dtype, asked.device, asked.batch)
+
+
+def each_operator(asked: argparse.Namespace) -> Iterable[OperatorRow]:
+    """The rows of the operators that are asked for; says which are too large for the device."""
+    if asked.operators is not None:
+        for case in cases():
+            if asked.operators and not any(part in case.name for part in asked.operators):
+                continue
+            if case.flops > LARGEST[asked.device]:
+                print(f"{case.name}: left out, {case.flops:.0e} flops")
+                continue
+            yield measure_operator(case, asked.dtype, asked.device)
+
+
+def each_overhead(asked: argparse.Namespace) -> Iterable[OverheadRow]:
+    """The rows of host overhead, if they are asked for."""
+    if asked.overhead:
+        for tensors in TENSORS:
+            yield measure_overhead(tensors, asked.device)
+
+
+def shown(rows: Iterable[Any]) -> Iterable[Any]:
+    """The rows as they are, each printed when it is there."""
+    for row in rows:
+        print(row, flush=True)
+        yield row
+
+
+def save(path: Path, text: str, data: dict[str, Any]) -> None:
+    """The numbers as JSON and the tables as Markdown beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1) + "\n")
+    path.with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

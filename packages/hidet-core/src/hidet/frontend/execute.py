@@ -1,0 +1,63 @@
+"""From a FlowGraph to something that runs: what frontends use of the compiler and the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hidet.build.compile import compile_graph
+from hidet.build.target import device_of
+from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Tensor
+from hidet.runtime.executor import Executor
+from hidet.runtime.host_program import HostStep
+from hidet.runtime.memory import Allocator, View
+
+__all__ = ["Allocator", "HostStep", "Runner", "View", "prepare_runner"]
+
+
+class Runner:
+    """A compiled graph on its device: `runner([view, ...]) -> [view, ...]`.
+
+    `weights` names each constant; `sources` are the names of those that others are derived from.
+    """
+
+    def __init__(self, executor: Executor, weights: Mapping[str, Tensor]) -> None:
+        self.executor = executor
+        self.weights = dict(weights)
+        prepare = executor.archive.plans.get("prepare")
+        buffers = prepare.buffers if prepare is not None else ()
+        self.sources = frozenset(each.name for each in buffers if each.role == "weight")
+
+    def __call__(self, inputs: Sequence[View], stream: int = 0) -> list[View]:
+        """Run on inputs without gaps that start at multiples of 16 bytes."""
+        return self.executor(inputs, stream=stream)
+
+    def repoint(self, views: Mapping[str, View]) -> None:
+        """Weights lie elsewhere from now on; what is derived from them is not computed again."""
+        self.executor.constants.update(views)
+        self.executor.fixed = self.executor.constant_pointers(self.executor.archive.main)
+
+    def refresh(self, stream: int = 0) -> None:
+        """Compute again, into the same memory, what is derived from weights."""
+        self.executor.refresh(stream)
+
+
+def prepare_runner(
+    graph: FlowGraph,
+    view: Callable[[Tensor], View],
+    *,
+    allocator: Allocator | None = None,
+    host_steps: Mapping[str, HostStep] | None = None,
+    use_graph: bool = True,
+) -> Runner:
+    """Compile a graph for its device and load it; `view` says where a constant's values lie."""
+    compiled = compile_graph(graph)
+    executor = Executor(
+        compiled.archive,
+        device_of(graph),
+        allocator=allocator,
+        host_steps=host_steps,
+        weights={name: view(tensor) for name, tensor in compiled.weights.items()},
+        use_graph=use_graph,
+    )
+    return Runner(executor, compiled.weights)

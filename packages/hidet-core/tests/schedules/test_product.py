@@ -1,0 +1,58 @@
+"""Products and convolutions as one form: its index functions against numpy."""
+
+import numpy as np
+import pytest
+
+from hidet.ir.expr import Var
+from hidet.ops.conv import Conv
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules.contraction import digits, names_of
+from hidet.schedules.convolution import Convolution, convolution_of
+from hidet.schedules.product import product_of
+from hidet.types import f32, i32
+
+OPS = [op for kind in (Matmul, Linear, Conv) for op in kind.samples() if 0 not in op.infer().shape]
+
+
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_the_form_is_the_operator(op):
+    p = convolution_of(op) if isinstance(op, Conv) else product_of(op)
+    arrays = [each.astype(np.float64) for each in op.examples(seed=1)]
+    named = dict(zip(names_of(p), arrays, strict=True))
+    expected = op.reference(*op.arrange(arrays))
+    random = np.random.default_rng(0)
+    for z, i, j in zip(*(random.integers(0, size, 8) for size in (p.batch, p.m, p.n)), strict=True):
+        z, i, j = int(z), int(i), int(j)
+        total = 0.0 if p.bias is None else named["bias"][p.bias_at(z, i, j)]
+        for r in range(p.k):
+            total += read(named["a"], p.a_at(z, i, r)) * read(named["b"], p.b_at(z, r, j))
+        assert np.isclose(total, expected[p.c_at(z, i, j)])
+
+
+def read(array, index):
+    """An element; zero outside, as hooks read."""
+    inside = all(0 <= at < size for at, size in zip(index, array.shape, strict=True))
+    return array[index] if inside else 0.0
+
+
+def test_what_has_one_right_side_is_one_product():
+    p = product_of(Matmul(f32[8, 128, 64], f32[64, 32]))
+    assert (p.batch, p.m, p.n, p.k) == (1, 1024, 32, 64)
+    p = product_of(Matmul(f32[8, 128, 64], f32[8, 64, 32]))
+    assert (p.batch, p.m) == (8, 128)
+
+
+def test_numbers_that_are_too_large_are_outside():
+    assert digits(7, (2, 3)) == (2, 1)
+    assert digits(5, (1, 1)) == (0, 5)
+    m = Var("m", i32)
+    assert str(digits(m, (4, 1, 5))) == str((m // 5, 0, m % 5))
+
+
+def test_channels_last_is_the_same_product_of_other_places():
+    op = Conv(f32[1, 4, 6, 6], f32[8, 4, 3, 3], None, (1, 1), ((0, 0), (0, 0)), (1, 1), 1)
+    last, first = Convolution(op, channels_last=True), Convolution(op)
+    assert last.b_along_k
+    assert not first.b_along_k
+    assert last.b_at(0, 4 * 4 + 3, 5) == (0, 1 + 1, 1 + 1, 3)
+    assert first.b_at(0, 3 * 9 + 4, 5) == (0, 3, 1 + 1, 1 + 1)

@@ -1,0 +1,88 @@
+"""The pages of docs/ that repeat what the code says: each is compared with it."""
+
+import io
+import pkgutil
+import re
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import hidet
+from hidet.errors import every_kind
+from hidet.options import OPTIONS
+
+DOCS = Path(__file__).parents[3] / "docs"
+for found in pkgutil.walk_packages(hidet.__path__, "hidet."):
+    import_module(found.name)  # error classes live beside what raises them
+
+
+def sections(page):
+    """The text below each second-level heading."""
+    parts = re.split(r"^## (.+)$", page, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def own_kinds():
+    return [kind for kind in every_kind() if kind.__module__.split(".")[0] == "hidet"]
+
+
+def test_every_error_has_its_heading_and_no_heading_is_left_over():
+    codes = [kind.code for kind in own_kinds()]
+    assert len(set(codes)) == len(codes)
+    assert set(sections((DOCS / "errors.md").read_text())) == set(codes)
+
+
+def test_the_examples_of_errors_raise_them():
+    page = (DOCS / "errors.md").read_text()
+    start = page.partition("## ")[0]
+    seen = 0
+    for code, text in sections(page).items():
+        fences = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        if not fences or "@hidet.script" in text:
+            continue  # scripts need their file: the `docs` session runs those
+        out, names = io.StringIO(), {}
+        with redirect_stdout(out):
+            for fence in re.findall(r"```python\n(.*?)```", start, re.DOTALL) + fences:
+                exec(fence, names)
+        assert out.getvalue().startswith(f"{code}: "), code
+        seen += 1
+    assert seen >= 6
+
+
+def option_page():
+    """docs/options.md, from the table of options."""
+    lines = [
+        "# Options",
+        "",
+        "`with hidet.options.options(name=value): ...` sets options for a block, the environment",
+        "variable for a process. Those that change generated code enter the key of the compile",
+        "cache. This page is made from `hidet.options` (`pytest --update-golden`).",
+        "",
+        "| option | environment | default | changes code | what it does |",
+        "|---|---|---|---|---|",
+    ]
+    for name, option in OPTIONS.items():
+        changes = "yes" if option.affects_code else ""
+        row = (f"`{name}`", f"`{option.environment}`", f"`{option.default!r}`", changes, option.doc)
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_of_options(request):
+    page = DOCS / "options.md"
+    if request.config.getoption("--update-golden"):
+        page.write_text(option_page())
+    assert page.read_text() == option_page(), "run pytest --update-golden"
+
+
+@pytest.mark.parametrize("folder", ["ir", "optimize", "fusion", "schedules", "build", "runtime"])
+def test_architecture_names_only_files_that_exist(folder):
+    root = Path(hidet.__file__).parent
+    text = sections((DOCS / "architecture.md").read_text())
+    (found,) = [text[title] for title in text if f"`{folder}/`" in title]
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", found))
+    assert named
+    missing = [n for n in named if not ((root / folder / n).exists() or (root / n).exists())]
+    assert not missing

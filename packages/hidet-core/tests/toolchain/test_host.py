@@ -1,0 +1,106 @@
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from hidet.errors import CompilerError, MissingCompiler
+from hidet.target import Target
+from hidet.toolchain import compile_cpp, cpp_version, flags_for, probe_isa
+from hidet.toolchain.host import compiler
+
+
+def test_a_source_becomes_a_shared_object(tmp_path):
+    binary = compile_cpp('extern "C" int seven() { return 7; }')
+    (tmp_path / "unit.so").write_bytes(binary)
+    assert ctypes.CDLL(str(tmp_path / "unit.so")).seven() == 7
+
+
+def test_flags_for_this_machine_compile_and_run(tmp_path):
+    isa = probe_isa()
+    flags = flags_for(Target.parse("cpu" if isa == "generic" else f"cpu+{isa}"))
+    source = """extern "C" float sum(float *x, int n) {
+      float all = 0;
+      #pragma omp parallel for reduction(+ : all)
+      for (int i = 0; i < n; i++) all += x[i];
+      return all;
+    }"""
+    (tmp_path / "unit.so").write_bytes(compile_cpp(source, flags=flags))
+    function = ctypes.CDLL(str(tmp_path / "unit.so")).sum
+    function.restype = ctypes.c_float
+    assert function((ctypes.c_float * 100)(*range(100)), 100) == 4950
+
+
+def test_a_rejected_source_shows_the_compilers_words():
+    with pytest.raises(CompilerError, match="oops"):
+        compile_cpp("int f() { return oops; }")
+
+
+def test_a_missing_compiler_is_said(monkeypatch):
+    monkeypatch.setenv("CXX", "/nonexistent")
+    with pytest.raises(MissingCompiler, match="no C\\+\\+ compiler '/nonexistent'") as told:
+        compile_cpp("")
+    assert "CXX" in told.value.help
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(MissingCompiler, match="no C\\+\\+ compiler"):
+        cpp_version()
+
+
+def test_the_compiler_may_come_with_options(monkeypatch):
+    path = compiler()[0]
+    monkeypatch.setenv("CXX", f"{path} -DSEVEN=7")
+    assert compiler() == (path, "-DSEVEN=7")
+    assert compile_cpp('extern "C" int seven() { return SEVEN; }')
+
+
+def test_the_version_names_compiler_and_release():
+    assert compiler()[0] in cpp_version()
+    assert any(letter.isdigit() for letter in cpp_version())
+
+
+def test_the_widest_isa_is_one_we_have_flags_for():
+    assert probe_isa() in ("generic", "avx2", "avx512")
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    compile_cpp("int x;")
+    with pytest.raises(CompilerError):
+        compile_cpp("int")
+    assert list(tmp_path.iterdir()) == []
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes by /proc")
+def test_an_interrupt_ends_the_compiler_and_leaves_nothing(tmp_path):
+    slow = tmp_path / "slow"
+    slow.write_text(f'#!/bin/sh\ntouch "$TMPDIR/passing"\necho $$ > {tmp_path}/pid\nsleep 60\n')
+    slow.chmod(0o755)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code = "from hidet.toolchain import compile_cpp; compile_cpp('int x;')"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env=os.environ | {"CXX": str(slow), "TMPDIR": str(temporary)},
+        stderr=subprocess.PIPE,
+    )
+    pid = tmp_path / "pid"
+    deadline = time.monotonic() + 30
+    while not (pid.exists() and pid.read_text().strip()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert b"KeyboardInterrupt" in told
+    assert not alive(int(pid.read_text()))
+    assert list(temporary.iterdir()) == []

@@ -1,0 +1,117 @@
+"""The backend of torch.compile: Dynamo's graph, through AOTAutograd, to compiled calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch._dynamo.guards import GuardBuilder, install_guard
+from torch._functorch._aot_autograd.descriptors import PlainAOTInput
+from torch._functorch.aot_autograd import aot_module_simplified
+
+from hidet_torch.capture import Boxed, compile_inference, compile_training, run_backward
+from hidet_torch.decompositions import decompositions
+from hidet_torch.settings import Settings, settings_for
+from hidet_torch.whole import keep_whole
+
+Compile = Callable[[torch.fx.GraphModule, Mapping[torch.fx.Node, torch.Tensor], Settings], Boxed]
+
+
+def hidet(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Any]:
+    """Compile one Dynamo graph: `torch.compile(model, backend="hidet", mode=... or options=...)`."""
+    return capture(graph_module, example_inputs, settings_for(mode, options), compile_inference)
+
+
+def capture(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    settings: Settings,
+    compile_graph: Compile,
+) -> Callable[..., Any]:
+    """A Dynamo graph through AOTAutograd, its inference graph compiled by `compile_graph`."""
+    if settings.inference:
+        with torch.no_grad():
+            return without_gradients(
+                through_aot(graph_module, example_inputs, settings, compile_graph)
+            )
+    return through_aot(graph_module, example_inputs, settings, compile_graph)
+
+
+def through_aot(
+    graph_module: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    settings: Settings,
+    compile_graph: Compile,
+) -> Callable[..., Any]:
+    """AOTAutograd with our decompositions and compilers."""
+    sources = weight_sources(graph_module, example_inputs) if settings.freeze else {}
+    wants = any(getattr(each, "requires_grad", False) for each in example_inputs)
+    if not (torch.is_grad_enabled() and wants):
+        keep_whole(graph_module)
+
+    def inference(traced: torch.fx.GraphModule, fakes: Sequence[Any]) -> Boxed:
+        frozen = frozen_inputs(traced, sources)
+        for index in frozen.values():
+            # The weight by which a graph was compiled is the weight it is called with.
+            install_guard(sources[index].make_guard(GuardBuilder.ID_MATCH))
+        weights = {node: example_inputs[index] for node, index in frozen.items()}
+        return compile_graph(traced, weights, settings)
+
+    compiled: Callable[..., Any] = aot_module_simplified(
+        graph_module,
+        example_inputs,  # type: ignore[arg-type]
+        fw_compiler=compile_training,  # type: ignore[arg-type]
+        bw_compiler=run_backward,  # type: ignore[arg-type]
+        inference_compiler=inference,  # type: ignore[arg-type]
+        decompositions=decompositions(),
+        keep_inference_input_mutations=True,
+    )
+    return compiled
+
+
+def without_gradients(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with gradients off, whatever the caller has."""
+
+    def run(*args: Any) -> Any:
+        with torch.no_grad():
+            return function(*args)
+
+    return run
+
+
+def weight_sources(graph_module: torch.fx.GraphModule, inputs: Sequence[Any]) -> dict[int, Any]:
+    """Which inputs of a Dynamo graph are weights of the user's modules, and where those are."""
+    found: dict[int, Any] = {}
+    for index, node in enumerate(graph_module.graph.find_nodes(op="placeholder")):
+        source = getattr(node.meta.get("grapharg"), "source", None)
+        if source is None or type(inputs[index]) not in (torch.Tensor, torch.nn.Parameter):
+            continue
+        guard = source.guard_source
+        if guard.is_unspecialized_nn_module() and not guard.is_fsdp_module():
+            found[index] = source
+    return found
+
+
+def frozen_inputs(
+    traced: torch.fx.GraphModule, sources: Mapping[int, Any]
+) -> dict[torch.fx.Node, int]:
+    """The placeholders of AOTAutograd's graph that are weights nobody writes to."""
+    found: dict[torch.fx.Node, int] = {}
+    for node in traced.graph.find_nodes(op="placeholder"):
+        meaning = node.meta.get("desc")
+        if isinstance(meaning, PlainAOTInput) and meaning.idx in sources and not is_written(node):
+            found[node] = meaning.idx
+    return found
+
+
+def is_written(node: torch.fx.Node) -> bool:
+    """Whether the graph copies something into an input."""
+    copy = torch.ops.aten.copy_.default
+    return any(user.target is copy and user.args[0] is node for user in node.users)

@@ -1,0 +1,30 @@
+"""What becomes of each ATen operator; importing this fills the table."""
+
+from hidet_torch.converters import (
+    attention,
+    conv,
+    create,
+    elementwise,
+    index,
+    matmul,
+    norm,
+    pool,
+    reduce,
+    shape,
+)
+from hidet_torch.converters.table import Untold, torch
+
+__all__ = [
+    "Untold",
+    "attention",
+    "conv",
+    "create",
+    "elementwise",
+    "index",
+    "matmul",
+    "norm",
+    "pool",
+    "reduce",
+    "shape",
+    "torch",
+]

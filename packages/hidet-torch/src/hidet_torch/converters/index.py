@@ -1,0 +1,109 @@
+"""Elements at positions that are data: lookups, gathers, scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet import ops
+from hidet.graph import Tensor
+from hidet.types import boolean, u8
+
+from hidet_torch.converters.table import aten, require, torch
+
+
+def positions(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The indices, if none of them is a mask: how many a mask selects depends on data."""
+    for each in indices:
+        require(each is None or each.dtype not in (boolean, u8), "indexing by a mask")
+    return list(indices)
+
+
+@torch(aten.index.Tensor, aten._unsafe_index.Tensor)
+def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """x[indices]."""
+    return ops.take(x, positions(indices))
+
+
+@torch(aten.index_put.default, aten._unsafe_index_put.default)
+def index_put(
+    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """x with x[indices] replaced, or added to."""
+    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is boolean:
+        return masked_put(x, indices[0], values, accumulate)
+    return ops.index_put(x, positions(indices), values, accumulate=accumulate)
+
+
+def masked_put(x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    """x with one value where the mask holds."""
+    require(values.ndim == 0 and not accumulate, "indexing by a mask")
+    wide = ops.reshape(mask, (*mask.shape, *[1] * (x.ndim - mask.ndim)))
+    return ops.where(wide, values, x, dtype=x.dtype)
+
+
+@torch(aten.embedding.default)
+def embedding(
+    weight: Tensor,
+    where: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of the weight."""
+    return ops.embedding(weight, where)
+
+
+@torch(aten.gather.default)
+def gather(x: Tensor, axis: int, where: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """The elements at positions along an axis."""
+    if not x.ndim:
+        return ops.expand(x, where.shape)
+    return ops.gather(x, axis=axis, index=where)
+
+
+@torch(aten.index_select.default)
+def index_select(x: Tensor, axis: int, where: Tensor) -> Tensor:
+    """The slices at positions along an axis."""
+    require(x.ndim > 0 and where.ndim == 1, "index_select of a number")
+    return ops.index_select(x, axis=axis, index=where)
+
+
+def scattered(x: Tensor, axis: int, where: Tensor, source: Tensor, rule: str) -> Tensor:
+    """x with a source, cut to the shape of the positions, put at them."""
+    require(x.ndim > 0, "scattering into a number")
+    for a, size in enumerate(where.shape):
+        source = ops.slice(source, a, 0, size)
+    return ops.scatter(x, axis, where, ops.cast(source, x.dtype), rule)  # type: ignore[arg-type]
+
+
+@torch(aten.scatter.src)
+def scatter(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
+    """x with elements of the source put at positions."""
+    return scattered(x, axis, where, source, "set_last")
+
+
+@torch(aten.scatter.value)
+def scatter_value(x: Tensor, axis: int, where: Tensor, value: float) -> Tensor:
+    """x with a number put at positions."""
+    source = ops.full(where.shape, value, x.dtype, device=x.device)
+    return scattered(x, axis, where, source, "set_last")
+
+
+@torch(aten.scatter_add.default)
+def scatter_add(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
+    """x with elements of the source added at positions."""
+    return scattered(x, axis, where, source, "add")
+
+
+@torch(aten.index_add.default)
+def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    """x with slices of the source added at positions."""
+    if alpha != 1:
+        source = ops.multiply(source, alpha, dtype=source.dtype)
+    return ops.index_add(x, axis, where, source)
+
+
+@torch(aten.index_copy.default)
+def index_copy(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
+    """x with slices replaced at positions."""
+    return ops.index_put(x, [None] * (axis % x.ndim) + [where], source)

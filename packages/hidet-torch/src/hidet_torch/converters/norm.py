@@ -1,0 +1,122 @@
+"""Normalisations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hidet import ops
+from hidet.graph import Tensor
+from hidet.types import Size
+
+from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.dtypes import wide
+from hidet_torch.whole import RMS_NORM
+
+
+def trailing(shape: Sequence[Size]) -> tuple[int, ...]:
+    """The last axes, as many as `shape` has sizes."""
+    return tuple(range(-len(shape), 0))
+
+
+@torch(aten.native_layer_norm.default)
+def native_layer_norm(
+    x: Tensor, shape: Sequence[Size], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, ...]:
+    """Layer norm, and the mean and inverse deviation it divided by."""
+    axes = trailing(shape)
+    return ops.layer_norm(x, weight, bias, axes=axes, eps=eps), *ops.moments(x, axes, eps)
+
+
+@torch(aten.native_group_norm.default)
+def native_group_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    batch: Size,
+    channels: Size,
+    rest: Size,
+    groups: int,
+    eps: float,
+) -> tuple[Tensor | Untold, ...]:
+    """Group norm, and the mean and inverse deviation of each group."""
+    y = ops.group_norm(x, groups, weight, bias, eps=eps)
+    mean, scale = ops.moments(ops.reshape(x, (batch, groups, -1)), (2,), eps)
+    return y, ops.squeeze(mean, 2), ops.squeeze(scale, 2)
+
+
+@torch(aten._native_batch_norm_legit_no_training.default)
+def batch_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor | Untold, ...]:
+    """Batch norm by running statistics."""
+    untold = Untold("the saved statistics of batch norm in evaluation")
+    return ops.batch_norm(x, mean, var, weight, bias, eps=eps), untold, untold
+
+
+@torch(aten._native_batch_norm_legit_functional.default)
+def batch_norm_training(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """Batch norm by the batch's statistics, those, and the running statistics moved towards them."""
+    require(training, "functional batch norm in evaluation")
+    y, own_mean, scale = batch_norm_alone(x, weight, bias, training, momentum, eps)
+    _, unbiased = statistics(x, 1)
+    moved = [
+        ops.add(ops.multiply(old, 1 - momentum), ops.cast(ops.multiply(new, momentum), old.dtype))
+        for old, new in ((mean, own_mean), (var, unbiased))
+    ]
+    return y, own_mean, scale, *moved
+
+
+@torch(aten._native_batch_norm_legit.no_stats)
+def batch_norm_alone(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """Batch norm by the batch's statistics, and those."""
+    mean, var = statistics(x)
+    y = ops.batch_norm(ops.cast(x, mean.dtype), mean, var, weight, bias, eps=eps)
+    return ops.cast(y, x.dtype), mean, ops.rsqrt(ops.add(var, eps))
+
+
+def statistics(x: Tensor, correction: float = 0) -> tuple[Tensor, Tensor]:
+    """The mean and the variance of each channel."""
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    values = ops.cast(x, wide(x.dtype))
+    return ops.mean(values, axes), ops.var(values, axes, correction=correction)
+
+
+@torch(aten._fused_rms_norm.default)
+def fused_rms_norm(
+    x: Tensor, shape: Sequence[Size], weight: Tensor | None = None, eps: float | None = None
+) -> tuple[Tensor | Untold, ...]:
+    """RMS norm, and what it multiplied by."""
+    return rms_norm(x, shape, weight, eps), Untold("the saved statistics of RMS norm")
+
+
+@torch(aten.rms_norm.default, RMS_NORM)
+def rms_norm(
+    x: Tensor, shape: Sequence[Size], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """RMS norm; eps is by default the spacing of the numbers it is computed in."""
+    of = wide(x.dtype)
+    small = float(np.finfo(of.numpy).eps) if eps is None else eps
+    return ops.rms_norm(x, weight, axes=trailing(shape), eps=small)

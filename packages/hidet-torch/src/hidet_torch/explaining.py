@@ -1,0 +1,51 @@
+"""`hidet_torch.explain`: how much of a model is compiled, without compiling it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from hidet.frontend.coverage import Coverage
+from hidet.frontend.report import table
+from torch.utils._python_dispatch import _disable_current_modes
+
+from hidet_torch.backend import capture
+from hidet_torch.capture import Boxed, everything_left, imported_or_reason, in_pytorch
+from hidet_torch.settings import Settings
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The coverage of a model and the number of graphs that PyTorch cut it into; prints as a table."""
+
+    coverage: Coverage
+    graphs: int
+
+    def __str__(self) -> str:
+        noun = "graph" if self.graphs == 1 else "graphs"
+        return f"{table(self.coverage)}, in {self.graphs} {noun}"
+
+
+def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
+    """Trace `model` for these inputs, as for inference, and say what would be compiled."""
+    parts: list[Coverage] = []
+
+    def inspect(
+        traced: torch.fx.GraphModule,
+        frozen: Mapping[torch.fx.Node, torch.Tensor],
+        settings: Settings,
+    ) -> Boxed:
+        with _disable_current_modes(), torch.no_grad():
+            found = imported_or_reason(traced, frozen)
+        parts.append(everything_left(traced, found) if isinstance(found, str) else found.coverage)
+        return in_pytorch(traced)
+
+    def backend(graph_module: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
+        return capture(graph_module, examples, Settings(), inspect)
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(model, backend=backend)(*inputs, **named)
+    return Explanation(Coverage.together(parts), len(parts))

@@ -1,0 +1,115 @@
+"""`hidet_torch.compile`: a model through torch.export, called without Dynamo's guards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from hidet.errors import BadArgument
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from hidet_torch.capture import Boxed, compile_inference
+from hidet_torch.decompositions import decompositions
+from hidet_torch.settings import settings_for
+
+
+def compile(
+    model: torch.nn.Module,
+    *inputs: Any,
+    dynamic_shapes: Any = None,
+    mode: str | None = None,
+    **options: Any,
+) -> CompiledModel:
+    """Compile a model for inputs like these; the result is called as the model is, without guards.
+
+    Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise.
+    """
+    settings = settings_for(mode, options)
+    with torch.no_grad():
+        program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
+        program = program.run_decompositions(decompositions())
+    held = Held(program, model)
+    return CompiledModel(
+        program, held, compile_inference(program.graph_module, held.frozen, settings)
+    )
+
+
+class Held:
+    """What an exported program holds itself: weights by placeholder, and those it writes to."""
+
+    def __init__(self, program: ExportedProgram, model: torch.nn.Module) -> None:
+        signature = program.graph_signature
+        written = set(signature.buffers_to_mutate.values())
+        tensors = {
+            **dict(model.named_parameters(remove_duplicate=False)),
+            **dict(model.named_buffers(remove_duplicate=False)),
+        }
+        self.frozen: dict[torch.fx.Node, torch.Tensor] = {}
+        self.given: list[torch.Tensor | None] = []
+        nodes = program.graph_module.graph.find_nodes(op="placeholder")
+        for node, spec in zip(nodes, signature.input_specs, strict=True):
+            value: Any = None
+            if spec.kind is not InputKind.USER_INPUT:
+                value = tensors.get(spec.target, program.state_dict.get(spec.target))  # type: ignore[arg-type]
+                value = program.constants.get(spec.target) if value is None else value  # type: ignore[arg-type]
+                if spec.target not in written and isinstance(value, torch.Tensor):
+                    self.frozen[node] = value
+            self.given.append(value)
+        self.is_input = [spec.kind is InputKind.USER_INPUT for spec in signature.input_specs]
+
+
+class CompiledModel:
+    """A compiled model: called as the model is, with inputs of the shapes it was compiled for."""
+
+    def __init__(self, program: ExportedProgram, held: Held, run: Boxed) -> None:
+        spec = program.call_spec
+        self.in_spec, self.out_spec = spec.in_spec, spec.out_spec
+        self.given, self.run = held.given, run
+        self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
+        examples = program.graph_module.graph.find_nodes(op="placeholder")
+        self.examples = [examples[place].meta.get("val") for place in self.places]
+        outputs = program.graph_signature.output_specs
+        self.results = [n for n, each in enumerate(outputs) if each.kind is OutputKind.USER_OUTPUT]
+        self.written = written_by(program, outputs)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """What the model gives for these inputs."""
+        flat, spec = tree_flatten((inputs, named))
+        if spec != self.in_spec:
+            raise BadArgument(f"called with {spec}, compiled for {self.in_spec}")
+        given: list[Any] = list(self.given)
+        for place, value, example in zip(self.places, flat, self.examples, strict=True):
+            given[place] = checked(value, example)
+        boxed = list(given)
+        found = self.run(boxed)
+        for number, place in self.written:
+            given[place].detach().copy_(found[number])
+        return tree_unflatten([found[number] for number in self.results], self.out_spec)  # type: ignore[arg-type]
+
+
+def written_by(program: ExportedProgram, outputs: Any) -> list[tuple[int, int]]:
+    """Which outputs are written into which inputs: an exported program returns them."""
+    specs = program.graph_signature.input_specs
+    place: dict[Any, int] = {}
+    for number, spec in enumerate(specs):
+        place[spec.target] = number
+        place[getattr(spec.arg, "name", None)] = number
+    kinds = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
+    return [(n, place[each.target]) for n, each in enumerate(outputs) if each.kind in kinds]
+
+
+def checked(value: Any, example: Any) -> Any:
+    """An input of the type that the model was compiled for; the runtime checks known sizes."""
+    if isinstance(example, torch.Tensor):
+        if not isinstance(value, torch.Tensor):
+            raise BadArgument(f"an input is {type(value).__name__}, compiled for a tensor")
+        if value.dtype != example.dtype or value.device != example.device:
+            raise BadArgument(
+                f"an input is {value.dtype} on {value.device}, "
+                f"compiled for {example.dtype} on {example.device}"
+            )
+    elif not isinstance(example, torch.SymInt) and value != example:
+        raise BadArgument(f"an input is {value!r}, compiled for {example!r}")
+    return value

@@ -1,0 +1,74 @@
+"""Operators that stay in PyTorch: what to call, with which values, when the compiled graph gets there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Stands for a tensor among a call's arguments, and says how the operator expects it to lie."""
+
+    position: int
+    dtype: torch.dtype
+    strides: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Number:
+    """Stands for a symbolic number among a call's arguments: `read` finds it in the symbols."""
+
+    read: Callable[[dict[str, int]], int]
+
+
+@dataclass(frozen=True)
+class ForeignCall:
+    """One call of a PyTorch operator; `results` says which of its flat results are wanted."""
+
+    target: Callable[..., Any]
+    args: Any
+    kwargs: Any
+    results: tuple[int, ...]
+
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], symbols: dict[str, int]
+    ) -> list[torch.Tensor]:
+        """The wanted results for these tensors, which lie in rows."""
+
+        def filled(value: Any) -> Any:
+            if isinstance(value, Slot):
+                return laid(tensors[value.position], value, symbols)
+            return value.read(symbols) if isinstance(value, Number) else value
+
+        with torch.no_grad():
+            args, kwargs = tree_map(filled, (self.args, self.kwargs), is_leaf=is_placeholder)
+            flat = tree_leaves(self.target(*args, **kwargs))
+        return [flat[position] for position in self.results]
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether it stands for something that a call fills in."""
+    return isinstance(value, Slot | Number)
+
+
+def laid(tensor: torch.Tensor, slot: Slot, symbols: dict[str, int]) -> torch.Tensor:
+    """The tensor with the strides that the operator was traced with."""
+    own = torch.view_as_complex(tensor) if slot.dtype.is_complex else tensor
+    strides = [s.read(symbols) if isinstance(s, Number) else s for s in slot.strides]
+    if list(own.stride()) == strides or own.is_contiguous() and not own.numel():
+        return own
+    made = torch.empty_strided(own.shape, strides, dtype=own.dtype, device=own.device)
+    if 0 in strides:
+        return own.expand(own.shape)  # an expanded tensor's copies are equal; nobody writes to it
+    return made.copy_(own)
+
+
+def plain(result: torch.Tensor) -> torch.Tensor:
+    """A result as hidet keeps it: in rows, a complex one as pairs."""
+    real = torch.view_as_real(result.resolve_conj()) if result.is_complex() else result
+    return real.resolve_neg().contiguous()

@@ -1,0 +1,97 @@
+"""What importing an fx graph gives: the FlowGraph, and how PyTorch's values meet it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from hidet.frontend.coverage import Coverage
+from hidet.graph import FlowGraph, Tensor
+
+from hidet_torch.foreign import ForeignCall, Number
+from hidet_torch.weights import Weight
+
+__all__ = ["Alias", "Imported", "LiveInput", "Mutation", "Number", "Output"]
+
+
+@dataclass(frozen=True)
+class LiveInput:
+    """Argument number `position` as an input of the graph; its axes lie in `order`.
+
+    `lazy` says that a conjugation or a sign may not have been carried out yet.
+    """
+
+    position: int
+    tensor: Tensor
+    order: tuple[int, ...]
+    device: str
+    complex: bool = False
+    lazy: bool = False
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Where in shared memory a result lies: that of an argument, or of a group of results."""
+
+    position: int | None
+    group: int
+    extent: int | Number
+    dtype: torch.dtype
+    size: tuple[int | Number, ...]
+    stride: tuple[int | Number, ...]
+    offset: int | Number
+
+    def at(self, symbols: dict[str, int]) -> tuple[list[int], list[int], int]:
+        """Size, strides and offset for given symbols."""
+        (offset,) = numbers([self.offset], symbols)
+        return numbers(self.size, symbols), numbers(self.stride, symbols), offset
+
+
+@dataclass(frozen=True)
+class Output:
+    """One result: the graph's output number `index` with its axes in `order`, or a plain value.
+
+    `shape` is that of the graph's output: the runtime may give the same elements in another one.
+    """
+
+    index: int | None
+    value: Any = None
+    order: tuple[int, ...] = ()
+    shape: tuple[int | Number, ...] = ()
+    complex: bool = False
+    alias: Alias | None = None
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """The graph's output `index` is written into argument `position`."""
+
+    position: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A FlowGraph, and how PyTorch's values become its inputs and its outputs PyTorch's values.
+
+    `carriers` names sizes that are inputs of their own; `symbols` says from which argument, and
+    which axis of it, each size is read.
+    """
+
+    graph: FlowGraph
+    device: str
+    inputs: Sequence[LiveInput]
+    carriers: Sequence[str]
+    symbols: dict[str, tuple[int, int | None]]
+    outputs: Sequence[Output]
+    mutations: Sequence[Mutation]
+    weights: dict[Tensor, Weight]
+    calls: dict[str, ForeignCall]
+    coverage: Coverage
+
+
+def numbers(values: Sequence[int | Number], symbols: dict[str, int]) -> list[int]:
+    """Each value as a number."""
+    return [each.read(symbols) if isinstance(each, Number) else each for each in values]

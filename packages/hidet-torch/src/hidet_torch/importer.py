@@ -1,0 +1,400 @@
+"""From an fx graph of ATen operators to a FlowGraph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from hidet import ops
+from hidet.errors import HidetError, InternalError, NotYet
+from hidet.frontend.coverage import Coverage, Use
+from hidet.graph import FlowGraph, Foreign, Tensor, apply_all, placed, tracing
+from hidet.graph.dims import same
+from hidet.graph.foreign import ResultTypes
+from hidet.types import TensorType, u8
+
+from hidet_torch.converters import Untold
+from hidet_torch.converters import torch as table
+from hidet_torch.dtypes import hidet_dtype
+from hidet_torch.foreign import ForeignCall, Number, Slot
+from hidet_torch.imported import Imported, LiveInput
+from hidet_torch.place import place_of
+from hidet_torch.results import Results
+from hidet_torch.sizes import Sizes
+from hidet_torch.strides import inverse, order_of
+from hidet_torch.tensors import device_of, storage_of
+from hidet_torch.weights import Weight
+
+SIDE_EFFECT_FREE_CHECKS = (
+    torch.ops.aten._assert_tensor_metadata.default,
+    torch.ops.aten._assert_async.msg,
+)
+"""Checks of what the graph was traced for; they compute nothing."""
+
+
+def import_graph(
+    module: torch.fx.GraphModule,
+    frozen: Mapping[torch.fx.Node, torch.Tensor] | None = None,
+    name: str = "torch",
+) -> Imported:
+    """The FlowGraph of an fx graph whose nodes carry example values (`meta["val"]`).
+
+    Placeholders in `frozen` become constants that share their tensors' memory. What has no
+    converter becomes a Foreign node. Raises NotYet where values cannot be in a FlowGraph at all.
+    """
+    return Importer(module, dict(frozen or {}), name).run()
+
+
+class Importer:
+    """Walks one fx graph in its order; `values` holds what each node became."""
+
+    def __init__(
+        self, module: torch.fx.GraphModule, frozen: dict[torch.fx.Node, torch.Tensor], name: str
+    ) -> None:
+        self.module, self.frozen, self.name = module, frozen, name
+        self.values: dict[torch.fx.Node, Any] = {}
+        self.sizes = Sizes()
+        self.inputs: list[LiveInput] = []
+        self.numbers: dict[str, int] = {}
+        self.weights: dict[Tensor, Weight] = {}
+        self.known: dict[int, Tensor] = {}
+        self.calls: dict[str, ForeignCall] = {}
+        self.uses: list[Use] = []
+        self.mutations: list[tuple[int, Tensor]] = []
+        self.token: Tensor | None = None
+        self.device = main_device(module.graph)
+        self.literals: dict[torch.fx.Node, Any] = {}
+
+    def run(self) -> Imported:
+        """The whole graph."""
+        placeholders = self.module.graph.find_nodes(op="placeholder")
+        position = {node: number for number, node in enumerate(placeholders)}
+        with tracing():
+            for node in self.module.graph.nodes:
+                with placed(place_of(node)):
+                    if node.op == "placeholder":
+                        self.placeholder(node, position[node])
+                    elif node.op == "get_attr":
+                        self.attribute(node)
+                    elif node.op == "call_function":
+                        self.function(node, position)
+                    elif node.op != "output":
+                        raise NotYet(f"a node of kind {node.op} in the graph")
+            return self.finish(placeholders)
+
+    # ---- what comes in -----------------------------------------------------------------------------
+
+    def placeholder(self, node: torch.fx.Node, position: int) -> None:
+        """A weight becomes a constant, a tensor an input; a number is known or a symbol."""
+        value = node.meta.get("val")
+        if node in self.frozen:
+            self.values[node] = self.constant(self.frozen[node])
+        elif isinstance(value, torch.Tensor):
+            self.values[node] = self.live(node, value, position)
+        elif isinstance(value, torch.SymInt):
+            self.values[node] = found = self.sizes.size(value)
+            if not isinstance(found, int):
+                self.numbers[found.name] = position
+        elif value is None or isinstance(value, int | float | bool | str):
+            self.values[node] = value
+        else:
+            raise NotYet(f"an input of type {type(value).__name__}")
+
+    def live(self, node: torch.fx.Node, value: torch.Tensor, position: int) -> Tensor:
+        """An input; one that lies in another order of axes is permuted in the graph."""
+        require_plain(value)
+        if value.ndim:
+            require_device(value, self.device)
+        order = order_of(value) or tuple(range(value.ndim))
+        shape = self.shape(value)
+        whole = (*order, *range(value.ndim, len(shape)))
+        type_ = TensorType(hidet_dtype(value.dtype), tuple(shape[axis] for axis in whole))
+        symbol = Tensor(type_, self.device, name=node.name)
+        lazy = value.is_conj() or value.is_neg()
+        own = device_of(value.device)
+        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex(), lazy))
+        return rearranged(symbol, inverse(whole))
+
+    def attribute(self, node: torch.fx.Node) -> None:
+        """A tensor that the graph holds is a constant; a graph inside of it is kept as it is."""
+        value = operator.attrgetter(str(node.target))(self.module)
+        if isinstance(value, torch.Tensor):
+            self.literals[node] = value
+            self.values[node] = self.constant(value)
+        else:
+            self.values[node] = value
+
+    def constant(self, value: torch.Tensor) -> Tensor:
+        """A tensor whose values are there, shared with PyTorch where it lies in rows of some order."""
+        require_plain(value)
+        order = order_of(value) or tuple(range(value.ndim))
+        whole = (*order, *((value.ndim,) if value.is_complex() else ()))
+        made = self.known.get(id(value))
+        if made is None:
+            weight = Weight.of(value, self.device, order)
+            storage = storage_of(weight.memory)
+            shape = tuple(view_shape(weight.memory))
+            made = Tensor(TensorType(hidet_dtype(value.dtype), shape), self.device, storage)
+            self.known[id(value)] = made
+            self.weights[made] = weight
+        return rearranged(made, inverse(whole))
+
+    # ---- what is called ----------------------------------------------------------------------------
+
+    def function(self, node: torch.fx.Node, position: Mapping[torch.fx.Node, int]) -> None:
+        """A call: of Python's on sizes and tuples, a write to an input, or an operator."""
+        if node.target is operator.getitem:
+            self.values[node] = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+        elif node.target in SIDE_EFFECT_FREE_CHECKS:
+            self.values[node] = None
+        elif isinstance(node.meta.get("val"), torch.SymInt | int | bool):
+            self.values[node] = self.sizes.size(node.meta["val"])
+        elif node.target is torch.ops.aten.copy_.default and node.args[0] in position:
+            target = node.args[0]
+            assert isinstance(target, torch.fx.Node)
+            source = self.values[node.args[1]]  # type: ignore[index]
+            self.mutations.append((position[target], source))
+            self.values[node] = source
+        elif not self.fold_literal(node):
+            self.operator(node)
+
+    def fold_literal(self, node: torch.fx.Node) -> bool:
+        """Compute now what depends on nothing but literals and lies on another device."""
+        value = node.meta.get("val")
+        elsewhere = isinstance(value, torch.Tensor) and device_of(value.device) != self.device
+        inputs = node.all_input_nodes
+        if not (elsewhere or any(each in self.literals for each in inputs)):
+            return False
+        if any(each not in self.literals for each in inputs) or is_random(node.target):
+            return False
+        with torch.utils._python_dispatch._disable_current_modes(), torch.no_grad():
+            args, kwargs = torch.fx.node.map_arg(
+                (node.args, node.kwargs), self.literals.__getitem__
+            )
+            found = node.target(*args, **kwargs)  # type: ignore[operator]
+        if not isinstance(found, torch.Tensor):
+            return False
+        self.literals[node] = found
+        self.values[node] = self.constant(found)
+        return True
+
+    def operator(self, node: torch.fx.Node) -> None:
+        """An operator: converted, or left to PyTorch with the reason noted."""
+        reason = self.converted(node)
+        if reason:
+            self.foreign(node)
+        self.uses.append(Use(str(node.target), place_of(node), reason))
+
+    def converted(self, node: torch.fx.Node) -> str:
+        """Convert an operator; the reason if that is not possible, empty if it is done."""
+        convert = table.find(node.target)
+        if convert is None:
+            random = is_random(node.target)
+            return "random numbers are PyTorch's" if random else "there is no converter"
+        if any(is_complex(each) for each in (node, *node.all_input_nodes)):
+            return "complex numbers"
+        try:
+            found = convert(*self.given(node.args), **self.given(node.kwargs))
+            self.values[node] = self.agreed(node, found)
+        except InternalError:
+            raise
+        except HidetError as error:
+            return error.message
+        return ""
+
+    def agreed(self, node: torch.fx.Node, found: Any) -> Any:
+        """The results, of the types and shapes that PyTorch gives; another type is cast."""
+        expected = node.meta.get("val")
+        if not isinstance(expected, list | tuple):
+            return self.as_expected(node, found, expected)
+        read = {user.args[1] for user in node.users if user.target is operator.getitem}
+        results = []
+        for number, (value, each) in enumerate(zip(found, expected, strict=False)):
+            if isinstance(value, Untold):
+                if number in read:
+                    raise NotYet(value.what)
+                results.append(None)
+            else:
+                used = number in read or not read
+                results.append(self.as_expected(node, value, each) if used else value)
+        return tuple(results)
+
+    def as_expected(self, node: torch.fx.Node, found: Any, expected: Any) -> Any:
+        """One result, cast where PyTorch gives another type."""
+        if not isinstance(expected, torch.Tensor) or not isinstance(found, Tensor):
+            return found
+        wanted = self.shape(expected)
+        fits = len(wanted) == found.ndim and all(
+            same(a, b) is not False for a, b in zip(wanted, found.shape, strict=True)
+        )
+        if not fits:
+            raise InternalError(
+                f"{node.target} ({node.name}) gives shape {found.shape}, PyTorch's is {wanted}"
+            )
+        return ops.cast(found, hidet_dtype(expected.dtype))
+
+    def given(self, value: Any) -> Any:
+        """An argument as converters take it."""
+        match value:
+            case torch.fx.Node():
+                return self.values[value]
+            case list() | tuple():
+                return [self.given(each) for each in value]
+            case dict():
+                return {key: self.given(each) for key, each in value.items()}
+            case torch.dtype():
+                return hidet_dtype(value)
+            case torch.device():
+                return device_of(value)
+        return value
+
+    # ---- what stays in PyTorch ---------------------------------------------------------------------
+
+    def foreign(self, node: torch.fx.Node) -> None:
+        """A node that PyTorch runs; random ones in a chain, which keeps their order."""
+        operands: list[Tensor] = []
+        args, kwargs = self.template(node.args, operands), self.template(node.kwargs, operands)
+        expected = node.meta.get("val")
+        results = expected if isinstance(expected, list | tuple) else [expected]
+        tensors = [n for n, each in enumerate(results) if isinstance(each, torch.Tensor)]
+        if any(isinstance(each, torch.SymInt | torch.SymFloat) for each in results):
+            raise NotYet(f"{node.target}, whose results are numbers that depend on data")
+        types = [self.type_of(results[number]) for number in tensors]
+        random = is_random(node.target)
+        if random:
+            operands += [] if self.token is None else [self.token]
+            types.append(TensorType(u8, (1,)))
+        key = f"{len(self.calls)}:{node.target}"
+        flat = range(len(tensors))
+        self.calls[key] = ForeignCall(node.target, args, kwargs, tuple(flat))  # type: ignore[arg-type]
+        made = apply_all(
+            Foreign, tuple(operands), key=key, gives=ResultTypes(types), device=self.device
+        )
+        if random:
+            self.token = made[-1]
+        placed_ = dict(zip(tensors, made, strict=False))
+        many = tuple(placed_.get(number) for number in range(len(results)))
+        self.values[node] = many if isinstance(expected, list | tuple) else many[0]
+
+    def template(self, value: Any, operands: list[Tensor]) -> Any:
+        """Arguments with places for the values that a call brings."""
+        match value:
+            case torch.fx.Node():
+                example = value.meta.get("val")
+                if isinstance(example, torch.Tensor):
+                    require_device(example, self.device)
+                    operands.append(self.values[value])
+                    strides = tuple(self.number(each) for each in example.stride())
+                    return Slot(len(operands) - 1, example.dtype, strides)
+                return self.number(example) if is_symbolic(example) else self.values[value]
+            case list() | tuple():
+                return [self.template(each, operands) for each in value]
+            case dict():
+                return {key: self.template(each, operands) for key, each in value.items()}
+        return value
+
+    def number(self, value: Any) -> Any:
+        """A symbolic number as something that reads it from the symbols of a call."""
+        if not is_symbolic(value):
+            return value
+        self.sizes.size(value)
+        e = value.node.expr
+        return Number(lambda symbols: int(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
+
+    def type_of(self, value: torch.Tensor) -> TensorType:
+        """The type of a result."""
+        require_plain(value)
+        require_device(value, self.device)
+        return TensorType(hidet_dtype(value.dtype), self.shape(value))
+
+    def shape(self, value: torch.Tensor) -> tuple[Any, ...]:
+        """The shape in hidet; complex numbers are pairs."""
+        return (*self.sizes.shape(value.shape), *((2,) if value.is_complex() else ()))
+
+    # ---- what goes out -----------------------------------------------------------------------------
+
+    def finish(self, placeholders: list[torch.fx.Node]) -> Imported:
+        """The graph of the outputs, then what is written into inputs, then the end of the chain."""
+        (node,) = self.module.graph.find_nodes(op="output")
+        results = Results(self.values, self.number, set(self.frozen))
+        outputs = results.outputs(list(node.args[0]), placeholders)
+        mutations = [results.mutation(*each) for each in self.mutations]
+        if self.token is not None:
+            results.add(self.token)
+        symbols = self.symbols()
+        carriers = [name for name, (_, axis) in symbols.items() if axis is None]
+        by_name = {size.name: size for size in self.sizes.symbols.values()}
+        inputs = [each.tensor for each in self.inputs]
+        inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
+        return Imported(
+            FlowGraph(inputs, results.tensors, self.name), self.device, self.inputs, carriers,
+            symbols, outputs, mutations, self.weights, self.calls, Coverage(tuple(self.uses)),
+        )  # fmt: skip
+
+    def symbols(self) -> dict[str, tuple[int, int | None]]:
+        """From which argument each size is read: an axis of a tensor, or the argument itself."""
+        found: dict[str, tuple[int, int | None]] = {}
+        for live in self.inputs:
+            for place, size in enumerate(live.tensor.shape[: len(live.order)]):
+                if not isinstance(size, int):
+                    found.setdefault(getattr(size, "name", ""), (live.position, live.order[place]))
+        found.pop("", None)
+        for size in self.sizes.symbols.values():
+            if size.name not in found:
+                if size.name not in self.numbers:
+                    raise NotYet(f"the size {size.name}, which no input tells")
+                found[size.name] = (self.numbers[size.name], None)
+        return found
+
+
+def view_shape(memory: torch.Tensor) -> tuple[int, ...]:
+    """The shape in hidet of a tensor that is there."""
+    return (*memory.shape, 2) if memory.is_complex() else tuple(memory.shape)
+
+
+def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
+    """The tensor with its axes in another order; itself if they are in it."""
+    return x if tuple(order) == tuple(range(x.ndim)) else ops.permute(x, tuple(order))
+
+
+def main_device(graph: torch.fx.Graph) -> str:
+    """The one device of a graph's tensors; numbers on the CPU may stand beside it."""
+    found: dict[str, None] = {}
+    for node in graph.nodes:
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.ndim:
+            found[device_of(value.device)] = None
+    chosen = [each for each in found if each != "cpu"]
+    if len(chosen) > 1:
+        raise NotYet(f"a graph on {' and '.join(chosen)}")
+    return chosen[0] if chosen else "cpu"
+
+
+def require_plain(value: torch.Tensor) -> None:
+    """Raise unless the tensor is dense, with elements at strides."""
+    if value.layout is not torch.strided or value.is_quantized:
+        raise NotYet(f"a tensor of layout {value.layout}")
+
+
+def require_device(value: torch.Tensor, device: str) -> None:
+    """Raise unless the tensor is on the graph's device."""
+    if device_of(value.device) != device and value.ndim:
+        raise NotYet(f"a tensor on {value.device} in a graph on {device}")
+
+
+def is_random(target: Any) -> bool:
+    """Whether an operator draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
+
+
+def is_complex(node: torch.fx.Node) -> bool:
+    """Whether a node's value is complex."""
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_complex()
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether it is a number that is known only when the graph runs."""
+    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)

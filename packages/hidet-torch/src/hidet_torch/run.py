@@ -1,0 +1,195 @@
+"""Calls of a compiled graph: PyTorch's tensors in, PyTorch's tensors out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from hidet.frontend.execute import View, prepare_runner
+
+from hidet_torch.foreign import ForeignCall, plain
+from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
+from hidet_torch.strides import inverse
+from hidet_torch.tensors import TorchAllocator, tensor_of
+from hidet_torch.weights import ALIGNMENT, Weights
+
+_symbols: ContextVar[dict[str, int]] = ContextVar("symbols", default={})  # noqa: B039
+"""The sizes of the call under way, for the regions that PyTorch runs."""
+
+
+class CompiledCall:
+    """A compiled graph as AOTAutograd calls it: a list of arguments, which it empties."""
+
+    _boxed_call = True
+
+    def __init__(self, imported: Imported, use_graph: bool = True) -> None:
+        self.imported = imported
+        self.device = imported.device
+        self.weights = Weights(imported.weights)
+        steps = {key: host_step(call) for key, call in imported.calls.items()}
+        self.runner = prepare_runner(
+            imported.graph,
+            self.weights.view,
+            allocator=TorchAllocator(),
+            host_steps=steps,
+            use_graph=use_graph,
+        )
+        self.weights.watch(self.runner)
+        self.inputs = [reader(each, self.device) for each in imported.inputs]
+        self.outputs = [writer(each) for each in imported.outputs]
+        self.needs_symbols = bool(imported.symbols)
+        self.stream = stream_of(self.device)
+
+    def __call__(self, boxed: list[Any]) -> list[Any]:
+        """The results for these arguments."""
+        given = list(boxed)
+        boxed.clear()
+        return self.call(given)
+
+    def call(self, given: Sequence[Any]) -> list[Any]:
+        """The results; inputs that the model writes to have changed."""
+        stream = self.stream()
+        self.weights.check(stream)
+        symbols = self.read_symbols(given) if self.needs_symbols else {}
+        views = [read(given) for read in self.inputs]
+        views += [
+            View(0, (symbols[name],), "uint8", self.device) for name in self.imported.carriers
+        ]
+        token = _symbols.set(symbols)
+        try:
+            made = [view.owner for view in self.runner(views, stream)]
+        finally:
+            _symbols.reset(token)
+        groups: dict[int, torch.Tensor] = {}
+        results = [write(given, made, symbols, groups) for write in self.outputs]
+        for mutation in self.imported.mutations:
+            target = given[mutation.position].detach()
+            parts = torch.view_as_real(target) if target.is_complex() else target
+            parts.copy_(made[mutation.index].view(parts.shape))
+        return results
+
+    def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:
+        """The value of each symbolic size."""
+        return {
+            name: int(given[place] if axis is None else given[place].shape[axis])
+            for name, (place, axis) in self.imported.symbols.items()
+        }
+
+
+def stream_of(device: str) -> Callable[[], int]:
+    """What gives PyTorch's current stream on a device."""
+    if device == "cpu":
+        return lambda: 0
+    index = torch.device(device).index or 0
+    return lambda: int(torch._C._cuda_getCurrentRawStream(index))
+
+
+def host_step(call: ForeignCall) -> Callable[[Sequence[View], Sequence[View]], None]:
+    """A region of PyTorch's as a step of the plan."""
+
+    def step(reads: Sequence[View], writes: Sequence[View]) -> None:
+        found = call([tensor_of(view) for view in reads], _symbols.get())
+        for view, result in zip(writes, found, strict=False):
+            tensor_of(view).copy_(plain(result))
+
+    return step
+
+
+Read = Callable[[Sequence[Any]], View]
+Write = Callable[
+    [Sequence[Any], Sequence[torch.Tensor], dict[str, int], dict[int, torch.Tensor]], Any
+]
+
+
+def reader(live: LiveInput, device: str) -> Read:
+    """What turns an argument into a view: in rows, aligned, on the graph's device."""
+    position, name = live.position, live.tensor.dtype.name
+    order = None if live.order == tuple(range(len(live.order))) else live.order
+    moved = live.device != device
+
+    def read(given: Sequence[Any]) -> View:
+        tensor = given[position].to(device) if moved else given[position]
+        if live.lazy:
+            tensor = tensor.detach().resolve_conj().resolve_neg()
+        if order is not None:
+            tensor = tensor.permute(order)
+        if live.complex:
+            tensor = torch.view_as_real(tensor)
+        if not tensor.is_contiguous():
+            tensor = tensor.contiguous()
+        pointer = tensor.data_ptr()
+        if pointer % ALIGNMENT:
+            tensor = tensor.clone()
+            pointer = tensor.data_ptr()
+        return View(pointer, tuple(tensor.shape), name, device, tensor)
+
+    return read
+
+
+def writer(output: Output) -> Write:
+    """What turns the graph's results into one of the model's."""
+    if output.alias is not None:
+        return aliasing(output)
+    index = output.index
+    if index is None:
+        value = output.value
+        if isinstance(value, Number):
+            return lambda given, made, symbols, groups: value.read(symbols)
+        return lambda given, made, symbols, groups: value
+    if not output.complex and output.order == tuple(range(len(output.order))):
+        return lambda given, made, symbols, groups: shaped(made[index], output, symbols)
+    return lambda given, made, symbols, groups: laid_out(made[index], output, symbols)
+
+
+def shaped(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
+    """A result in the shape that the graph gives it."""
+    shape = tuple(numbers(output.shape, symbols)) if symbols else output.shape
+    return made if made.shape == shape else made.view(shape)  # type: ignore[arg-type]
+
+
+def laid_out(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
+    """A result with its axes as the model has them."""
+    rows = shaped(made, output, symbols)
+    return (torch.view_as_complex(rows) if output.complex else rows).permute(inverse(output.order))
+
+
+def aliasing(output: Output) -> Write:
+    """What gives a result that shares memory with an input, or with other results."""
+    alias = output.alias
+    assert alias is not None
+
+    def write(
+        given: Sequence[Any],
+        made: Sequence[torch.Tensor],
+        symbols: dict[str, int],
+        groups: dict[int, torch.Tensor],
+    ) -> Any:
+        size, stride, offset = alias.at(symbols)
+        if alias.position is not None:
+            base = given[alias.position].detach()
+            start = base.storage_offset() * base.dtype.itemsize // alias.dtype.itemsize
+            return view_as(base, alias.dtype).as_strided(size, stride, start + offset)
+        assert output.index is not None
+        source = laid_out(made[output.index], output, symbols)
+        base = groups.get(alias.group)
+        if base is None:
+            count = alias.extent.read(symbols) if isinstance(alias.extent, Number) else alias.extent
+            nbytes = torch.empty(count, dtype=torch.uint8, device=source.device)
+            base = groups[alias.group] = nbytes
+        view = base.view(alias.dtype).as_strided(size, stride, offset)
+        single = [slice(0, 1) if step == 0 else slice(None) for step in stride]
+        if view.numel():
+            view[tuple(single)] = source[tuple(single)]
+        return view
+
+    return write
+
+
+def view_as(base: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The tensor's memory from where its storage starts, as elements of a type."""
+    if base.dtype == dtype:
+        return base
+    flat = torch.empty(0, dtype=dtype, device=base.device)
+    return flat.set_(base.untyped_storage())  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,83 @@
+"""What a compile is asked for: `mode=` or `options=` of torch.compile, over `dynamo_config`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from hidet.errors import BadArgument
+from hidet.options import OPTIONS, checked, options
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to compile. `core` holds options of hidet's own by name.
+
+    `fallback` is "warn" or "error": what to do about operators that only PyTorch can run. `freeze`
+    makes weights constants. `inference` compiles without gradients even where some are asked for.
+    """
+
+    fallback: str = "warn"
+    freeze: bool = True
+    inference: bool = False
+    use_graph: bool = True
+    print_input_graph: bool = False
+    core: Mapping[str, Any] = field(default_factory=dict)
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """In this block core's options are set, precision following PyTorch where not given."""
+        follow = {"tf32": torch.backends.cuda.matmul.allow_tf32}
+        with options(**{**follow, **self.core}):
+            yield
+
+
+MODES: dict[str, dict[str, Any]] = {
+    "default": {"search_space": 0},
+    "reduce-overhead": {"search_space": 0, "use_graph": True},
+    "max-autotune": {"search_space": 2, "use_graph": True},
+    "max-autotune-no-cudagraphs": {"search_space": 2, "use_graph": False},
+}
+"""What the modes of torch.compile mean here."""
+
+OWN = {
+    "fallback": str,
+    "freeze": bool,
+    "inference": bool,
+    "use_graph": bool,
+    "print_input_graph": bool,
+}
+
+DEFAULTS: dict[str, Any] = {}
+"""What `dynamo_config` was told."""
+
+
+def settings_for(mode: str | None, given: Mapping[str, Any] | None) -> Settings:
+    """The settings of a compile; BadArgument names the nearest option to an unknown one."""
+    asked = dict(given or {})
+    mode = asked.pop("mode", mode)
+    if mode is not None and mode not in MODES:
+        raise BadArgument(f"there is no mode {mode!r}", help=f"use one of {', '.join(MODES)}")
+    chosen = {**DEFAULTS, **MODES.get(mode or "", {}), **asked}
+    for name, value in chosen.items():
+        check(name, value)
+    own = {name: value for name, value in chosen.items() if name in OWN}
+    core = checked({name: value for name, value in chosen.items() if name not in OWN})
+    return replace(Settings(**own), core=core)
+
+
+def check(name: str, value: Any) -> None:
+    """Raise unless there is such an option, and the value fits it if it is one of ours."""
+    known = [*OWN, *OPTIONS, "mode"]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        raise BadArgument(f"there is no option {name!r}", help=hint)
+    if name in OWN and not isinstance(value, OWN[name]):
+        raise BadArgument(f"option {name} takes {OWN[name].__name__}, not {value!r}")
+    if name == "fallback" and value not in ("warn", "error"):
+        raise BadArgument(f"option fallback is {value!r}", help="use 'warn' or 'error'")

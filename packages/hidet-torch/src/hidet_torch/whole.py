@@ -1,0 +1,179 @@
+"""Operators that AOTAutograd would take apart, kept whole: attention, linear, RMS norm.
+
+They are composites that no decomposition table can keep. Where no gradients are needed the calls in
+the Dynamo graph are rewritten to operators of our own, which have no gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+LIBRARY = torch.library.Library("hidet_fx", "FRAGMENT")
+LIBRARY.define(
+    "sdpa(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., "
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor"
+)
+LIBRARY.define("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor")
+LIBRARY.define(
+    "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) "
+    "-> Tensor"
+)
+SDPA: Any = torch.ops.hidet_fx.sdpa.default
+LINEAR: Any = torch.ops.hidet_fx.linear.default
+RMS_NORM: Any = torch.ops.hidet_fx.rms_norm.default
+
+WHOLE: dict[Any, Any] = {
+    functional.scaled_dot_product_attention: SDPA,
+    torch._C._nn.linear: LINEAR,
+    functional.linear: LINEAR,
+    torch.rms_norm: RMS_NORM,
+    functional.rms_norm: RMS_NORM,
+}
+
+
+def keep_whole(graph_module: torch.fx.GraphModule) -> None:
+    """Rewrite the calls in a Dynamo graph, and in the graphs inside of it, to whole operators."""
+    for module in graph_module.modules():
+        if isinstance(module, torch.fx.GraphModule) and rewrite(module.graph):
+            module.recompile()
+
+
+def rewrite(graph: torch.fx.Graph) -> bool:
+    """Rewrite the calls of one graph; whether there were any."""
+    found = [node for node in graph.nodes if node.op == "call_function" and node.target in WHOLE]
+    kept = [node for node in found if not (drops(node) or out_of_rank(node))]
+    for node in kept:
+        node.target = WHOLE[node.target]
+    return bool(kept)
+
+
+def drops(node: torch.fx.Node) -> bool:
+    """Whether it is attention with dropout, which PyTorch does with its own random numbers."""
+    rate = node.args[4] if len(node.args) > 4 else node.kwargs.get("dropout_p", 0.0)
+    return WHOLE[node.target] is SDPA and rate != 0.0
+
+
+def out_of_rank(node: torch.fx.Node) -> bool:
+    """Whether it is a linear of a vector of weights, which is not a product of matrices."""
+    weight = node.args[1] if len(node.args) > 1 else node.kwargs.get("weight")
+    value = getattr(weight, "meta", {}).get("example_value")
+    return WHOLE[node.target] is LINEAR and value is not None and value.ndim != 2
+
+
+# ---- what they do when they are run ----------------------------------------------------------------
+
+
+def sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """Attention by PyTorch."""
+    return functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """A linear layer by PyTorch."""
+    return functional.linear(x, weight, bias)
+
+
+def rms_norm(
+    x: torch.Tensor,
+    shape: Sequence[int],
+    weight: torch.Tensor | None = None,
+    eps: float | None = None,
+) -> torch.Tensor:
+    """RMS norm by PyTorch."""
+    return functional.rms_norm(x, list(shape), weight, eps)
+
+
+def fake_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """Its shape; stored rows before heads, so that merging the heads again is a view."""
+    batch = query.shape[:-2]
+    if not enable_gqa:
+        batch = torch.broadcast_shapes(batch, key.shape[:-2], value.shape[:-2])
+    rows, size = query.shape[-2], value.shape[-1]
+    if not batch:
+        return query.new_empty(rows, size)
+    return query.new_empty(*batch[:-1], rows, batch[-1], size).transpose(-3, -2)
+
+
+def fake_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Its shape."""
+    return x.new_empty(*x.shape[:-1], weight.shape[0])
+
+
+def fake_rms_norm(
+    x: torch.Tensor,
+    shape: Sequence[int],
+    weight: torch.Tensor | None = None,
+    eps: float | None = None,
+) -> torch.Tensor:
+    """Its shape."""
+    kind = x.dtype if weight is None else torch.promote_types(x.dtype, weight.dtype)
+    return x.new_empty(x.shape, dtype=kind)
+
+
+# ---- autocast --------------------------------------------------------------------------------------
+
+
+def below(key: str, device: str, function: Any, lower: bool) -> Any:
+    """The kernel of an autocast key: lowers the precision if asked to, and goes on below it."""
+    keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
+
+    def run(*args: Any, **kwargs: Any) -> torch.Tensor:
+        if lower:
+            to = torch.get_autocast_dtype(device)
+            args, kwargs = (
+                torch.utils._pytree.tree_map(lowered(to), each) for each in (args, kwargs)
+            )
+        with torch._C._ExcludeDispatchKeyGuard(keys):
+            return function(*args, **kwargs)  # type: ignore[no-any-return]
+
+    return run
+
+
+def lowered(to: torch.dtype) -> Any:
+    """A function that brings floating-point tensors to a type, as autocast does."""
+
+    def change(value: Any) -> Any:
+        eligible = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.to(to) if eligible and value.dtype is not torch.float64 else value
+
+    return change
+
+
+LIBRARY.impl("sdpa", sdpa, "CompositeExplicitAutograd")
+LIBRARY.impl("linear", linear, "CompositeExplicitAutograd")
+LIBRARY.impl("rms_norm", rms_norm, "CompositeExplicitAutograd")
+torch.library.register_fake("hidet_fx::sdpa", fake_sdpa, lib=LIBRARY)
+torch.library.register_fake("hidet_fx::linear", fake_linear, lib=LIBRARY)
+torch.library.register_fake("hidet_fx::rms_norm", fake_rms_norm, lib=LIBRARY)
+for _key, _device in (("AutocastCPU", "cpu"), ("AutocastCUDA", "cuda")):
+    LIBRARY.impl("sdpa", below(_key, _device, SDPA, True), _key)
+    LIBRARY.impl("linear", below(_key, _device, LINEAR, True), _key)
+    LIBRARY.impl("rms_norm", below(_key, _device, RMS_NORM, False), _key)

@@ -1,0 +1,343 @@
+"""Functions of PyTorch and inputs for them: each is traced, imported, and compared with eager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn import functional as F  # noqa: N812
+
+aten = torch.ops.aten
+i64, i32, i8, u8 = torch.int64, torch.int32, torch.int8, torch.uint8
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    function: Callable[..., Any]
+    inputs: tuple[Any, ...]
+
+
+CASES: list[Case] = []
+
+
+def case(name: str, function: Callable[..., Any], *inputs: Any) -> None:
+    CASES.append(Case(name, function, inputs))
+
+
+random = torch.Generator().manual_seed(0)
+
+
+def x(*shape: int, low: float = -3, high: float = 3, dtype: torch.dtype = torch.float32) -> Any:
+    return (torch.rand(shape, generator=random) * (high - low) + low).to(dtype)
+
+
+def n(*shape: int, low: int = -9, high: int = 9, dtype: torch.dtype = i64) -> Any:
+    return torch.randint(low, high, shape, generator=random).to(dtype)
+
+
+def b(*shape: int) -> Any:
+    return n(*shape) > 0
+
+
+NAN = torch.tensor([1.0, float("nan"), -2.0, 0.0, float("inf"), float("-inf")])
+
+for _name in (
+    "abs neg exp exp2 expm1 erf erfc sigmoid sin cos tan atan sinh cosh tanh asinh floor ceil trunc "
+    "round sign square relu signbit isnan isinf isfinite frac sgn"
+).split():
+    case(_name, getattr(torch, _name), x(3, 5))
+for _name in "log log2 log10 log1p sqrt rsqrt reciprocal".split():
+    case(_name, getattr(torch, _name), x(3, 5, low=0.2))
+for _name in "asin acos atanh".split():
+    case(_name, getattr(torch, _name), x(7, low=-0.9, high=0.9))
+case("acosh", torch.acosh, x(7, low=1.1))
+for (
+    _name
+) in "abs neg floor ceil sign relu exp sin sqrt isnan isinf bitwise_not logical_not".split():
+    case(f"{_name} of integers", getattr(torch, _name), n(3, 5, low=1))
+case("relu keeps nan", torch.relu, NAN)
+case("sign of zero dimensions", torch.sign, torch.tensor(-2.5))
+for _name in "abs exp relu neg".split():
+    case(f"{_name} of nothing", getattr(torch, _name), x(0, 4))
+
+# Arithmetic
+case("add alpha", lambda a, c: torch.add(a, c, alpha=2), x(3, 5), x(5))
+case("add integers alpha", lambda a, c: torch.add(a, c, alpha=3), n(3, 5), n(5))
+case("add float number to integers", lambda a: a + 2.5, n(4))
+case("add integer to bools", lambda a: a + 1, b(6))
+case("add bools", lambda a, c: a + c, b(6), b(6))
+case("add 0-d double", lambda a, c: a + c, x(4), torch.tensor(1.5, dtype=torch.float64))
+case("add 0-d float to integers", lambda a, c: a + c, n(4), torch.tensor(1.5))
+case("add int32 and int64", lambda a, c: a + c, n(4, dtype=i32), n(4))
+case("add uint8 and int8", lambda a, c: a + c, n(4, low=0, dtype=u8), n(4, dtype=i8))
+case("sub alpha", lambda a, c: torch.sub(a, c, alpha=0.5), x(3, 5), x(3, 1))
+case("rsub", lambda a: 3 - a, x(4))
+case("rsub alpha", lambda a, c: torch.rsub(a, c, alpha=2), x(4), x(4))
+case("mul", torch.mul, x(2, 1, 3), x(4, 1))
+case("mul bools", torch.mul, b(6), b(6))
+case("mul bool with float", torch.mul, b(6), x(6))
+case("div", torch.div, x(5), x(5, low=1))
+case("div integers", torch.div, n(5), n(5, low=1))
+case("div number", lambda a: a / 3, n(5))
+for _mode in ("floor", "trunc"):
+    for _signs in ((7, -7, 7, -7), (8, -8, 8, -8)):
+        case(
+            f"div integers {_mode} {_signs[0]}",
+            lambda a, c, mode=_mode: torch.div(a, c, rounding_mode=mode),
+            torch.tensor(_signs),
+            torch.tensor([2, 2, -2, -2]),
+        )
+    case(
+        f"div floats {_mode}",
+        lambda a, c, mode=_mode: torch.div(a, c, rounding_mode=mode),
+        x(9),
+        x(9, low=0.5),
+    )
+case("floor_divide", torch.floor_divide, n(9), torch.tensor([2, -2, 3, -3, 4, -4, 5, -5, 1]))
+case("remainder", torch.remainder, n(9), torch.tensor([2, -2, 3, -3, 4, -4, 5, -5, 1]))
+case("remainder floats", torch.remainder, x(9), x(9, low=0.5))
+case("remainder number", lambda a: a % -4, n(9))
+case("fmod", torch.fmod, n(9), torch.tensor([2, -2, 3, -3, 4, -4, 5, -5, 1]))
+case("fmod floats", lambda a: torch.fmod(a, -0.7), x(9))
+for _power in (2, 3, 0.5, -0.5, -1, 1, 0, 2.5):
+    case(f"pow {_power}", lambda a, p=_power: torch.pow(a, p), x(6, low=0.3))
+case("pow integers", lambda a: torch.pow(a, 3), n(6))
+case("pow tensors", torch.pow, x(6, low=0.3), x(6))
+case("pow of number", lambda a: torch.pow(2.0, a), x(6))
+case("maximum nan", torch.maximum, NAN, x(6))
+case("minimum nan", torch.minimum, NAN, x(6))
+case("fmax nan", torch.fmax, NAN, x(6))
+case("fmin nan", torch.fmin, NAN, x(6))
+case("atan2", torch.atan2, x(5), x(5))
+case("hypot", torch.hypot, x(5), x(5))
+case("copysign", torch.copysign, x(5), x(5))
+for _name in "eq ne lt le gt ge".split():
+    case(_name, getattr(torch, _name), n(9, low=0, high=3), n(9, low=0, high=3))
+    case(f"{_name} number", lambda a, f=getattr(torch, _name): f(a, 1.5), NAN)
+for _name in "logical_and logical_or logical_xor".split():
+    case(_name, getattr(torch, _name), n(9, low=0, high=2), b(9))
+for _name in "bitwise_and bitwise_or bitwise_xor".split():
+    case(_name, getattr(torch, _name), n(9), n(9))
+    case(f"{_name} bools", getattr(torch, _name), b(9), b(9))
+case("shifts", lambda a: (a << 2, a >> 1), n(9))
+case("where", torch.where, b(5), x(3, 5), x(5))
+case("where number", lambda c, a: torch.where(c, a, 0.5), b(5), n(5))
+case("where mixed", torch.where, b(5), n(5), x(5))
+case("masked_fill", lambda a, m: a.masked_fill(m, float("-inf")), x(5), b(5))
+case("clamp", lambda a: a.clamp(-1, 1.5), NAN)
+case("clamp low", lambda a: a.clamp(min=0), x(6))
+case("clamp high", lambda a: a.clamp(max=0), n(6))
+case("clamp integers by floats", lambda a: a.clamp(-1.5, 2.5), n(6))
+case("clamp crossed", lambda a: a.clamp(2, -1), x(6))
+case("clamp tensors", torch.clamp, NAN, x(6, high=0), x(6, low=0))
+case("clamp tensor none", lambda a, c: torch.clamp(a, max=c), x(6), x(6))
+case("lerp", lambda a, c: torch.lerp(a, c, 0.3), x(6), x(6))
+case("addcmul", lambda a, c, d: torch.addcmul(a, c, d, value=0.5), x(6), x(6), x(6))
+case("addcdiv", lambda a, c, d: torch.addcdiv(a, c, d, value=0.5), x(6), x(6), x(6, low=1))
+case("nan_to_num", torch.nan_to_num, x(6))
+case("to int", lambda a: a.to(i32), x(6))
+case("to bool", lambda a: a.to(torch.bool), n(6, low=0, high=2))
+case("to float", lambda a: a.float(), n(6))
+
+# Activations
+for _name in (
+    "relu6 silu mish hardswish hardsigmoid elu selu celu leaky_relu softplus hardtanh logsigmoid "
+    "softsign tanhshrink hardshrink softshrink gelu"
+).split():
+    case(_name, getattr(F, _name), x(4, 6, low=-6, high=6))
+case("gelu tanh", lambda a: F.gelu(a, approximate="tanh"), x(4, 6))
+case("glu", lambda a: F.glu(a, 1), x(4, 6))
+case("prelu", F.prelu, x(2, 3, 4), x(3))
+case("threshold", lambda a: F.threshold(a, 0.1, 20), x(6))
+case("softplus beta", lambda a: F.softplus(a, 2.0, 1.0), x(6))
+
+# Reductions
+for _name in "sum mean prod amax amin".split():
+    case(_name, lambda a, f=getattr(torch, _name): f(a, 1), x(3, 5, 2))
+    case(f"{_name} keepdim", lambda a, f=getattr(torch, _name): f(a, -1, keepdim=True), x(3, 5))
+case("sum all", torch.sum, x(3, 5))
+case("sum integers", lambda a: a.sum(0), n(3, 5, dtype=i32))
+case("sum bools", torch.sum, b(6))
+case("sum several", lambda a: a.sum((0, 2)), x(3, 5, 2))
+case("sum of nothing", lambda a: a.sum(0), x(0, 3))
+case("mean several", lambda a: a.mean((-1, -2), keepdim=True), x(3, 5, 2))
+case("mean dtype", lambda a: a.mean(dtype=torch.float64), x(6))
+case("max all", torch.max, NAN)
+case("min all", torch.min, x(6))
+case("max axis", lambda a: torch.max(a, 1), x(3, 5))
+case("min axis", lambda a: torch.min(a, 0, keepdim=True), x(3, 5))
+case("argmax", torch.argmax, x(3, 5))
+case("argmax axis", lambda a: torch.argmax(a, 1, keepdim=True), x(3, 5))
+case("argmax ties", lambda a: torch.argmax(a, 0), torch.tensor([1.0, 3.0, 3.0]))
+case("argmin nan", lambda a: torch.argmin(a, 0), NAN)
+case("any", torch.any, b(3, 5))
+case("any axis", lambda a: a.any(1), n(3, 5, low=0, high=2))
+case("all axes", lambda a: torch.all(a, dim=(0, 1)), b(3, 5))
+case("all uint8", lambda a: torch.all(a, 0), n(3, 5, low=0, high=2, dtype=u8))
+case("var", lambda a: a.var(1), x(3, 5))
+case("var population", lambda a: a.var((0, 1), correction=0), x(3, 5))
+case("std", lambda a: a.std(-1, keepdim=True), x(3, 5))
+case("var_mean", lambda a: torch.var_mean(a, 1), x(3, 5))
+case("std_mean", lambda a: torch.std_mean(a, 1), x(3, 5))
+case("logsumexp", lambda a: torch.logsumexp(a, 1), x(3, 5))
+case("vector norm", lambda a: torch.linalg.vector_norm(a, 2, 1), x(3, 5))
+case("norm 1", lambda a: a.norm(1, dim=0), x(3, 5))
+case("cumsum", lambda a: a.cumsum(1), x(3, 5))
+case("cumsum integers", lambda a: a.cumsum(0), n(3, 5, dtype=i32))
+case("cumprod", lambda a: a.cumprod(1), x(3, 5))
+case("count_nonzero", torch.count_nonzero, n(9, low=0, high=2))
+case("softmax", lambda a: F.softmax(a, 1), x(3, 5))
+case("softmax dtype", lambda a: F.softmax(a, 0, dtype=torch.float64), x(3, 5))
+case("log_softmax", lambda a: F.log_softmax(a, -1), x(3, 5))
+
+# Products
+case("mm", torch.mm, x(3, 4), x(4, 5))
+case("bmm", torch.bmm, x(2, 3, 4), x(2, 4, 5))
+case("matmul broadcast", torch.matmul, x(2, 1, 3, 4), x(6, 4, 5))
+case("mv", torch.mv, x(3, 4), x(4))
+case("dot", torch.dot, x(4), x(4))
+case("addmm", lambda c, a, d: torch.addmm(c, a, d, beta=0.5, alpha=2), x(5), x(3, 4), x(4, 5))
+case("addmm beta 0", lambda c, a, d: torch.addmm(c, a, d, beta=0), NAN[:5], x(3, 4), x(4, 5))
+case("baddbmm", torch.baddbmm, x(2, 3, 5), x(2, 3, 4), x(2, 4, 5))
+case("linear", F.linear, x(2, 3, 4), x(5, 4), x(5))
+case("linear no bias", F.linear, x(4), x(5, 4))
+case("einsum", lambda a, c: torch.einsum("bij,bkj->bik", a, c), x(2, 3, 4), x(2, 5, 4))
+
+# Convolution and pooling
+case("conv2d", F.conv2d, x(2, 3, 6, 7), x(4, 3, 3, 3), x(4))
+case(
+    "conv2d options",
+    lambda a, w: F.conv2d(a, w, None, (2, 1), (1, 2), (1, 2), 2),
+    x(2, 4, 6, 9), x(6, 2, 3, 3),
+)  # fmt: skip
+case(
+    "conv2d depthwise",
+    lambda a, w: F.conv2d(a, w, padding=1, groups=4),
+    x(1, 4, 5, 5),
+    x(4, 1, 3, 3),
+)
+case("conv2d same", lambda a, w: F.conv2d(a, w, padding="same"), x(1, 2, 5, 5), x(3, 2, 3, 3))
+case("conv1d", lambda a, w: F.conv1d(a, w, stride=2), x(2, 3, 9), x(4, 3, 3))
+case("max_pool2d", lambda a: F.max_pool2d(a, 3, 2, 1), x(1, 2, 7, 6))
+case("max_pool2d indices", lambda a: F.max_pool2d(a, 2, return_indices=True), x(1, 2, 6, 6))
+case("max_pool2d ceil", lambda a: F.max_pool2d(a, 3, 2, ceil_mode=True), x(1, 2, 8, 8))
+case("max_pool2d unbatched", lambda a: F.max_pool2d(a, 2), x(2, 6, 6))
+case("avg_pool2d", lambda a: F.avg_pool2d(a, 3, 2, 1), x(1, 2, 7, 6))
+case(
+    "avg_pool2d inside", lambda a: F.avg_pool2d(a, 3, 2, 1, count_include_pad=False), x(1, 2, 7, 6)
+)
+case("avg_pool2d divisor", lambda a: F.avg_pool2d(a, 2, divisor_override=3), x(1, 2, 6, 6))
+case("avg_pool1d", lambda a: F.avg_pool1d(a, 2), x(1, 2, 6))
+case("adaptive_avg_pool2d", lambda a: F.adaptive_avg_pool2d(a, (3, 2)), x(1, 2, 7, 6))
+case("adaptive_avg_pool2d one", lambda a: F.adaptive_avg_pool2d(a, 1), x(1, 2, 7, 6))
+case("adaptive_max_pool2d", lambda a: F.adaptive_max_pool2d(a, (3, 2)), x(1, 2, 7, 6))
+
+# Norms and attention
+case("layer_norm", lambda a, w, c: F.layer_norm(a, (6,), w, c), x(2, 3, 6), x(6), x(6))
+case("layer_norm two axes", lambda a: F.layer_norm(a, (3, 6)), x(2, 3, 6))
+case("native_layer_norm", lambda a: aten.native_layer_norm(a, (6,), None, None, 1e-5), x(3, 6))
+case("group_norm", lambda a, w, c: F.group_norm(a, 2, w, c), x(2, 4, 5), x(4), x(4))
+case(
+    "native_group_norm",
+    lambda a: aten.native_group_norm(a, None, None, 2, 4, 5, 2, 1e-5),
+    x(2, 4, 5),
+)
+case(
+    "batch_norm",
+    lambda a, m, v, w, c: F.batch_norm(a, m, v, w, c),
+    x(2, 3, 4, 4), x(3), x(3, low=0.5), x(3), x(3),
+)  # fmt: skip
+case("instance_norm", F.instance_norm, x(2, 3, 5, 5))
+case("rms_norm", lambda a, w: F.rms_norm(a, (6,), w, 1e-6), x(3, 6), x(6))
+case("rms_norm no eps", lambda a: F.rms_norm(a, (6,), None, 1e-5), x(3, 6))
+for _mask in (None, "bool", "float"):
+    case(
+        f"sdpa mask {_mask}",
+        lambda q, k, v, m=None: F.scaled_dot_product_attention(q, k, v, m),
+        x(2, 3, 4, 8), x(2, 3, 5, 8), x(2, 3, 5, 6),
+        *({"bool": [torch.ones(4, 5).tril().bool()], "float": [x(2, 1, 4, 5)]}.get(_mask, [])),
+    )  # fmt: skip
+case(
+    "sdpa causal",
+    lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+    x(2, 3, 4, 8), x(2, 3, 4, 8), x(2, 3, 4, 8),
+)  # fmt: skip
+
+# Shapes
+case("view", lambda a: a.view(6, -1) + 1, x(3, 4, 5))
+case("permute", lambda a: a.permute(2, 0, 1).contiguous() + 0, x(3, 4, 5))
+case("transpose", lambda a: a.transpose(-1, 0) * 2, x(3, 4, 5))
+case("expand", lambda a: a.expand(2, 3, 4) + 1, x(3, 1))
+case("squeeze", lambda a: (a.squeeze() + 1, a.squeeze(0) + 1, a.squeeze(1) + 1), x(1, 3, 1))
+case("unsqueeze", lambda a: a.unsqueeze(-1) + 1, x(3))
+case("slice", lambda a: a[1:-1, ::2] + 0, x(5, 7))
+case("slice far", lambda a: a[:, 2:100] + 0, x(5, 7))
+case("slice empty", lambda a: a[3:2] + 0, x(5, 7))
+case("select", lambda a: a[:, -1] + 0, x(5, 7))
+case("split", lambda a: [e + 1 for e in a.split(3, 1)], x(2, 8))
+case("split sizes", lambda a: [e + 1 for e in a.split([1, 4], 0)], x(5, 2))
+case("chunk", lambda a: [e + 1 for e in a.chunk(3, 1)], x(2, 8))
+case("unbind", lambda a: [e + 1 for e in a.unbind(1)], x(2, 3))
+case("cat", lambda a, c: torch.cat([a, c], 1), x(2, 3), x(2, 5))
+case("cat mixed", lambda a, c: torch.cat([a, c]), n(2), x(3))
+case("cat with nothing", lambda a, c: torch.cat([a, c], 1), x(2, 3), x(0))
+case("stack", lambda a, c: torch.stack([a, c], 1), x(2, 3), x(2, 3))
+case("pad", lambda a: F.pad(a, (1, 2, 0, 3), value=7), x(2, 3, 4))
+case("pad negative", lambda a: F.pad(a, (-1, 2)), x(3, 4))
+case("pad reflect", lambda a: F.pad(a, (1, 2), mode="reflect"), x(2, 3, 4))
+case("pad replicate", lambda a: F.pad(a, (1, 2, 3, 0), mode="replicate"), x(1, 2, 3, 4))
+case("flip", lambda a: a.flip(0, 2), x(2, 3, 4))
+case("roll", lambda a: a.roll((1, -2), (0, 1)), x(3, 5))
+case("roll flat", lambda a: a.roll(2), x(3, 5))
+case("repeat", lambda a: a.repeat(2, 1, 3), x(2, 3))
+case("tril", lambda a: a.tril(-1), x(4, 5))
+case("triu", lambda a: a.triu(1), x(4, 5))
+case("pixel_shuffle", lambda a: F.pixel_shuffle(a, 2), x(1, 8, 3, 3))
+case("repeat_interleave", lambda a: a.repeat_interleave(2, 1), x(2, 3))
+case("movedim", lambda a: a.movedim(0, -1) + 0, x(2, 3, 4))
+case("slice_scatter", lambda a, s: torch.slice_scatter(a, s, 1, 1, 6, 2), x(2, 7), x(2, 3))
+case("select_scatter", lambda a, s: torch.select_scatter(a, s, 0, -1), x(3, 4), x(4))
+case("assigned slice", lambda a, s: a.clone().index_put((torch.tensor([0, 2]),), s), x(3, 4), x(4))
+
+# Indexing
+case("index", lambda a, i: a[i], x(5, 3), n(4, low=-5, high=5))
+case("index two", lambda a, i, j: a[i, j], x(5, 3), n(4, 1, low=0, high=5), n(2, low=0, high=3))
+case("index between", lambda a, i: a[:, i], x(2, 5, 3), n(4, low=0, high=5))
+case("gather", lambda a, i: a.gather(1, i), x(3, 5), n(3, 2, low=0, high=5))
+case("index_select", lambda a, i: a.index_select(1, i), x(3, 5), n(4, low=0, high=5))
+case("embedding", lambda w, i: F.embedding(i, w), x(7, 4), n(2, 3, low=0, high=7))
+case("embedding int32", lambda w, i: F.embedding(i, w), x(7, 4), n(3, low=0, high=7, dtype=i32))
+case("scatter", lambda a, s: a.scatter(1, torch.tensor([[0, 2], [1, 0]]), s), x(2, 4), x(2, 4))
+case("scatter value", lambda a: a.scatter(1, torch.tensor([[0], [3]]), 9.0), x(2, 4))
+case("scatter_add", lambda a, i, s: a.scatter_add(0, i, s), x(4), n(6, low=0, high=4), x(6))
+case(
+    "index_put accumulate",
+    lambda a, i, s: a.index_put((i,), s, True),
+    x(4, 2),
+    n(6, low=0, high=4),
+    x(6, 2),
+)
+case("index_put mask", lambda a, m: a.index_put((m,), torch.tensor(2.0)), x(4, 2), b(4))
+case(
+    "index_add",
+    lambda a, i, s: a.index_add(0, i, s, alpha=2),
+    x(4, 2),
+    n(6, low=0, high=4),
+    x(6, 2),
+)
+case("one_hot", lambda i: F.one_hot(i, 5), n(4, low=0, high=5))
+
+# Creation
+case("arange", lambda a: a + torch.arange(5), x(5))
+case("arange float", lambda a: a + torch.arange(0.5, 3, 0.5), x(5))
+case("arange down", lambda a: a + torch.arange(5, 0, -1), n(5))
+case("full", lambda a: a + torch.full((2, 1), 3), x(2, 3))
+case("zeros_like", lambda a: torch.zeros_like(a) + a, x(2, 3))
+case("ones", lambda a: torch.ones(3, dtype=i32) + a, n(3))
+case("new_full", lambda a: a.new_full((2,), 1.5) * a, x(2))
+case("eye", lambda a: torch.eye(3, dtype=a.dtype) @ a, x(3, 2))
+case("linspace", lambda a: torch.linspace(0, 1, 5) * a, x(5))
+case("scalar tensor", lambda a: a * torch.tensor(2.5), x(5))

@@ -1,0 +1,67 @@
+"""Whole networks: no operator of the seven is left to PyTorch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import hidet_torch
+
+sys.path.append(str(Path(__file__).parent / "models"))
+import convnets  # noqa: E402
+
+transformers = pytest.importorskip("transformers")
+
+IMAGE = (1, 3, 96, 96)
+
+
+def bert() -> nn.Module:
+    return transformers.BertModel(transformers.BertConfig(num_hidden_layers=2))
+
+
+def gpt2() -> nn.Module:
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(n_layer=2))
+
+
+def vit() -> nn.Module:
+    return transformers.ViTModel(transformers.ViTConfig(num_hidden_layers=2, image_size=96))
+
+
+def llama() -> nn.Module:
+    config = transformers.LlamaConfig(
+        num_hidden_layers=2, hidden_size=256, intermediate_size=512, num_attention_heads=8,
+        num_key_value_heads=4, vocab_size=1000,
+    )  # fmt: skip
+    return transformers.LlamaForCausalLM(config)
+
+
+NETWORKS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any], dict[str, int]]] = {
+    "resnet50": (convnets.resnet50, lambda: torch.randn(IMAGE), {"convolution": 53}),
+    "mobilenet_v2": (convnets.mobilenet_v2, lambda: torch.randn(IMAGE), {"convolution": 52}),
+    "inception_v3": (
+        convnets.inception_v3,
+        lambda: torch.randn(1, 3, 128, 128),
+        {"convolution": 94},
+    ),
+    "bert": (bert, lambda: torch.randint(0, 900, (2, 16)), {"sdpa": 2, "native_layer_norm": 5}),
+    "gpt2": (gpt2, lambda: torch.randint(0, 900, (2, 16)), {"sdpa": 2, "addmm": 8}),
+    "vit": (vit, lambda: torch.randn(IMAGE), {"sdpa": 2, "convolution": 1}),
+    "llama": (llama, lambda: torch.randint(0, 900, (2, 16)), {"sdpa": 2, "silu": 2}),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_operator_is_compiled(name: str) -> None:
+    torch.manual_seed(0)
+    make, example, counts = NETWORKS[name]
+    explanation = hidet_torch.explain(make().eval(), example())
+    assert explanation.coverage.left == {}
+    assert explanation.graphs == 1
+    short = {full.split(".")[-2]: count for full, count in explanation.coverage.compiled.items()}
+    assert {each: short.get(each) for each in counts} == counts

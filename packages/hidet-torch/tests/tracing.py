@@ -1,0 +1,69 @@
+"""Tracing functions to ATen graphs and running imported graphs by numpy references, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from hidet.graph import evaluate
+from torch._functorch.aot_autograd import aot_export_module
+
+from hidet_torch.decompositions import decompositions
+from hidet_torch.imported import Imported
+from hidet_torch.importer import import_graph
+
+
+def imported(function: Callable[..., Any], *inputs: Any) -> Imported:
+    """The import of a function traced for inputs."""
+    module = Wrapped(function)
+    with torch.no_grad():
+        traced, _ = aot_export_module(
+            module, inputs, trace_joint=False, decompositions=decompositions()
+        )
+    return import_graph(traced)
+
+
+class Wrapped(torch.nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *given: Any) -> Any:
+        return results(self.function(*given))
+
+
+def results(found: Any) -> list[Any]:
+    return list(found) if isinstance(found, list | tuple) else [found]
+
+
+def by_reference(graph: Imported, *inputs: torch.Tensor) -> list[np.ndarray[Any, Any]]:
+    """What the graph's references give, in float64, with the axes in the model's order."""
+    arrays = []
+    for live in graph.inputs:
+        given = as_array(inputs[live.position])
+        arrays.append(np.transpose(given, live.order))
+    found = evaluate(graph.graph, *arrays)
+    outputs = []
+    for output in graph.outputs:
+        if output.index is None:
+            assert output.alias is not None
+            assert output.alias.position is not None
+            outputs.append(None)
+            continue
+        back = np.argsort(output.order) if output.order else ()
+        outputs.append(np.transpose(found[output.index], back))
+    return outputs
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
+    plain = tensor.detach().resolve_conj()
+    return (plain.double() if plain.is_floating_point() else plain).numpy()
+
+
+def in_double(value: Any) -> Any:
+    """Inputs with floating-point tensors in float64."""
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.double()
+    return value
