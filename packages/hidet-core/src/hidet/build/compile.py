@@ -9,6 +9,7 @@ from hidet.__about__ import __version__
 from hidet.build.cache import Cache, key_of
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner
+from hidet.build.record import GraphStages
 from hidet.build.schedule import has_schedule
 from hidet.build.target import target_for
 from hidet.build.units import Units
@@ -62,13 +63,20 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
 
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
     """The archive of a graph, without values of weights."""
-    graph = optimize(graph)
+    stages = GraphStages(graph)
+    graph = optimize(graph, [stages])
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     units = Units(chosen)
-    planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
+    works = {"main": (parts.main, {**names, **derived})}
     if parts.prepare is not None:
-        planners["prepare"] = planned(parts.prepare, chosen, units, names)
+        works["prepare"] = parts.prepare, names
+    planners = {}
+    for part, (work, known) in works.items():
+        groups = partition(work, lambda op: has_schedule(op, chosen))
+        stages.groups(part, groups)
+        planners[part] = Planner(work, chosen, units, known)
+        planners[part].run(groups, RECIPES)
     binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
@@ -87,11 +95,3 @@ def canonical(graph: FlowGraph) -> list[str]:
         lines.append(f"{[numbers[each] for each in node.outputs]} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
     return lines
-
-
-def planned(graph: FlowGraph, target: Target, units: Units, names: dict[Tensor, str]) -> Planner:
-    """The planner of one part, with all launches written down."""
-    groups = partition(graph, lambda op: has_schedule(op, target))
-    planner = Planner(graph, target, units, names)
-    planner.run(groups, RECIPES)
-    return planner
