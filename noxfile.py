@@ -66,7 +66,9 @@ def layers(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str, version: str) -> None:
     """The tests of one package that need no GPU; core's on every Python present."""
     python = environment(session, package, version)
-    python.pytest(f"packages/{package}/tests", "-m", "not gpu", *session.posargs)
+    folders = [f"packages/{package}/tests"]
+    folders += ["benchmarks/tests"] if package == "hidet-torch" else []
+    python.pytest(*folders, "-m", "not gpu", *session.posargs)
 
 
 @nox.session(tags=list(PACKAGES))
@@ -113,23 +115,19 @@ def gpu(session: nox.Session) -> None:
 @timed
 def bench(session: nox.Session) -> None:
     """The benchmarks; arguments after `--` go to benchmarks/run.py."""
-    script(session, "benchmarks/run.py")
+    benchmark(session, "run")
 
 
 @nox.session(default=False)
 @timed
 def demo(session: nox.Session) -> None:
     """The main job: compile networks and compare with eager and inductor."""
-    script(session, "benchmarks/demo.py")
+    benchmark(session, "demo")
 
 
-def script(session: nox.Session, path: str) -> None:
-    """Run a file of benchmarks/ with torch and the models' package, or say that it is absent."""
-    if not (ROOT / path).exists():
-        session.error(f"{path} does not exist: this stage of the project has no {session.name} yet")
-    python = torch(session)
-    python.install("-r", "benchmarks/requirements.txt")
-    python.run(path, *session.posargs)
+def benchmark(session: nox.Session, name: str) -> None:
+    """Run a file of benchmarks/ with torch and the models' package."""
+    torch(session).run("-m", f"benchmarks.{name}", *session.posargs)
 
 
 def checks(session: nox.Session) -> Environment:
@@ -151,8 +149,8 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
 
 
 def torch(session: nox.Session) -> Environment:
-    """The one environment with torch in it, and all four packages."""
+    """The one environment with torch and the models' package in it, and all four of ours."""
     python = Environment(session, "torch")
-    python.install("torch", "pytest", "hypothesis")
+    python.install("torch", "pytest", "hypothesis", "-r", "benchmarks/requirements.txt")
     python.editable(*PACKAGES)
     return python

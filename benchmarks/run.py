@@ -19,7 +19,7 @@ from benchmarks.measure.machine import default_device, headline, machine
 from benchmarks.measure.networks import Row, measure
 from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator, operator_table
 from benchmarks.measure.overhead import TENSORS, OverheadRow, measure_overhead, overhead_table
-from benchmarks.measure.systems import SYSTEMS
+from benchmarks.measure.systems import SYSTEMS, usual
 from benchmarks.measure.table import network_table
 from benchmarks.models import MEASURED, NETWORKS
 from benchmarks.operators import cases
@@ -68,8 +68,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
     asked.dtype = getattr(torch, asked.dtype or ("float16" if gpu else "float32"))
-    graph = ("eager in a CUDA graph",) if gpu else ()
-    asked.systems = asked.systems or ("eager", *graph, "tracing alone", "inductor", "hidet")
+    asked.systems = asked.systems or usual(asked.device)
     return asked
 
 

@@ -109,8 +109,8 @@ def outcome(name: str, passed: int, failed: int, status: int) -> Outcome:
 
 
 def run_benchmarks(folder: Path) -> Outcome:
-    """benchmarks/run.py, which prints its own table."""
-    command = [sys.executable, "benchmarks/run.py"]
+    """benchmarks.run, which prints its own table."""
+    command = [sys.executable, "-m", "benchmarks.run"]
     status = subprocess.run(command, cwd=folder, env=environment(folder)).returncode
     return outcome("benchmarks", int(status == 0), 0, status)
 

@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.measure.accuracy import reference, relative_error
 from benchmarks.measure.counts import kernels, operators
-from benchmarks.measure.systems import Inputs, empty_caches, prepare
+from benchmarks.measure.systems import TRACING, Inputs, empty_caches, prepare
 from benchmarks.measure.timing import milliseconds
 from benchmarks.models import build
 
@@ -29,6 +29,7 @@ class Row:
     device: str
     system: str
     milliseconds: float = math.nan
+    fastest: float = math.nan
     error: float = math.nan
     compile_seconds: float = 0.0
     kernels: int | None = None
@@ -76,7 +77,10 @@ def measured(
     row = replace(row, error=relative_error(call(), expected))
     if not row.system.startswith("eager"):
         row = replace(row, compile_seconds=compile_seconds)
-    row = replace(row, milliseconds=milliseconds(call, row.device, seconds=seconds))
+    if row.system == TRACING:
+        return row
+    times = milliseconds(call, row.device, seconds=seconds)
+    row = replace(row, milliseconds=times.median, fastest=times.fastest)
     if row.device == "cuda":
         row = replace(row, kernels=kernels(call))
     if row.system.startswith("hidet"):

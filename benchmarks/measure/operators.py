@@ -81,8 +81,8 @@ class Wrapped(torch.nn.Module):
 def microseconds(call: Call, device: str) -> float:
     """The time of a call; on a GPU that of one of several in a CUDA graph, operands cached."""
     if device == "cuda":
-        return milliseconds(in_graph(call, COPIES), device, seconds=0.2) / COPIES * 1e3
-    return milliseconds(call, device, seconds=0.2) * 1e3
+        return milliseconds(in_graph(call, COPIES), device, seconds=0.2).median / COPIES * 1e3
+    return milliseconds(call, device, seconds=0.2).median * 1e3
 
 
 def operator_table(rows: list[OperatorRow]) -> str:

@@ -78,17 +78,23 @@ def nothing(model: Callable[..., Any], inputs: Inputs) -> Call:
     return lambda: traced(*inputs)
 
 
+TRACING = "tracing alone"
 SYSTEMS: dict[str, System] = {
     "eager": eager,
     "eager in a CUDA graph": eager_graph,
-    "tracing alone": nothing,
+    TRACING: nothing,
     "inductor": inductor,
     "inductor max-autotune": inductor_tuned,
     "hidet": hidet,
     "hidet max-autotune": hidet_tuned,
     "hidet_torch.compile": hidet_direct,
 }
-USUAL = ("eager", "eager in a CUDA graph", "inductor", "hidet")
+
+
+def usual(device: str) -> tuple[str, ...]:
+    """What is compared unless something else is asked for."""
+    graph = ("eager in a CUDA graph",) if device == "cuda" else ()
+    return ("eager", *graph, TRACING, "inductor", "hidet")
 
 
 def prepare(system: str, model: Callable[..., Any], inputs: Inputs) -> tuple[Call, float]:

@@ -11,6 +11,7 @@ HEADINGS = (
     "network",
     "system",
     "ms",
+    "fastest",
     "speed-up",
     "error",
     "operators",
@@ -30,10 +31,12 @@ def network_table(rows: Sequence[Row]) -> str:
 
 def cells(row: Row, eager: float) -> list[str]:
     """A row of the table as text."""
+    digits = ".3f" if row.device == "cuda" else ".1f"
     return [
         f"{row.network}, {row.dtype}, batch {row.batch}",
         row.system,
-        number(row.milliseconds, ".3f" if row.device == "cuda" else ".1f"),
+        number(row.milliseconds, digits),
+        number(row.fastest, digits),
         number(eager / row.milliseconds, ".2f", "x"),
         number(row.error, ".1e"),
         number(row.compiled),

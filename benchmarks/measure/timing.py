@@ -5,14 +5,22 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 
 Call = Callable[[], object]
 
 
-def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 5) -> float:
-    """The median time of a call, after warm-up, over `seconds` of calls and at least `least`.
+class Times(NamedTuple):
+    """Milliseconds of a call: where they are far apart, the machine had other things to do."""
+
+    median: float
+    fastest: float
+
+
+def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 7) -> Times:
+    """The times of a call, after warm-up, over `seconds` of calls and at least `least` of them.
 
     Calls follow each other with nothing between: weights that fit stay in the caches, as they do
     in a service. On a GPU the time is that between two events around the call, so host time
@@ -24,7 +32,7 @@ def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 
     end = time.perf_counter() + seconds
     while len(times) < least or time.perf_counter() < end:
         times.append(sample(call))
-    return statistics.median(times)
+    return Times(statistics.median(times), min(times))
 
 
 def host_microseconds(call: Call, device: str, calls: int = 500, rounds: int = 5) -> float:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from hidet.errors import BadArgument
-from hidet.frontend.report import FallbackWarning
 from torch import nn
 
+from hidet.errors import BadArgument
+from hidet.frontend.report import FallbackWarning
 from hidet_torch.backend import hidet
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def fresh() -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
-    yield
 
 
 def compiled(function: Callable[..., Any], **given: Any) -> Any:
@@ -285,7 +284,7 @@ def test_unsupported_operators_run_in_pytorch_and_are_named() -> None:
 
 @torch.no_grad()
 def test_fallback_can_be_forbidden() -> None:
-    with pytest.raises(Exception, match="aten.sort"):
+    with pytest.raises(Exception, match=r"aten\.sort"):
         compiled(unsupported, options={"fallback": "error"})(torch.randn(3))
 
 

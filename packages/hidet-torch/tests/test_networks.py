@@ -12,9 +12,10 @@ import torch
 from torch import nn
 
 import hidet_torch
+from hidet_torch.backend import hidet
 
 sys.path.append(str(Path(__file__).parent / "models"))
-import convnets  # noqa: E402
+import convnets
 
 transformers = pytest.importorskip("transformers")
 
@@ -65,3 +66,52 @@ def test_every_operator_is_compiled(name: str) -> None:
     assert explanation.graphs == 1
     short = {full.split(".")[-2]: count for full, count in explanation.coverage.compiled.items()}
     assert {each: short.get(each) for each in counts} == counts
+
+
+def tiny_llama() -> nn.Module:
+    config = transformers.LlamaConfig(
+        num_hidden_layers=1, hidden_size=32, intermediate_size=48, num_attention_heads=4,
+        num_key_value_heads=2, vocab_size=50,
+    )  # fmt: skip
+    return transformers.LlamaForCausalLM(config)
+
+
+def tiny_bert() -> nn.Module:
+    config = transformers.BertConfig(
+        vocab_size=50, hidden_size=32, num_hidden_layers=1, num_attention_heads=4,
+        intermediate_size=48,
+    )  # fmt: skip
+    return transformers.BertModel(config)
+
+
+def tiny_gpt2() -> nn.Module:
+    config = transformers.GPT2Config(vocab_size=50, n_embd=32, n_layer=1, n_head=4)
+    return transformers.GPT2LMHeadModel(config)
+
+
+TINY: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any]]] = {
+    "resnet": (lambda: convnets.resnet50((1, 1), 8), lambda: torch.randn(1, 3, 32, 32)),
+    "mobilenet": (lambda: convnets.mobilenet_v2(short=True), lambda: torch.randn(1, 3, 32, 32)),
+    "llama": (tiny_llama, lambda: torch.randint(0, 50, (2, 7))),
+    "bert": (tiny_bert, lambda: torch.randint(0, 50, (2, 7))),
+    "gpt2": (tiny_gpt2, lambda: torch.randint(0, 50, (2, 7))),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", TINY)
+def test_small_networks_are_as_precise_as_eager(name: str) -> None:
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    make, example = TINY[name]
+    net, x = make().eval(), example()
+    found = first(torch.compile(net, backend=hidet, fullgraph=True)(x))
+    eager = first(net(x))
+    exact = first(net.double()(x.double() if x.is_floating_point() else x))
+    allowed = 4 * (eager - exact).abs().max() + 1e-6
+    assert (found - exact).abs().max() <= allowed
+
+
+def first(outputs: Any) -> torch.Tensor:
+    """The first output of a model."""
+    return outputs if isinstance(outputs, torch.Tensor) else outputs[0]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from hidet.graph import evaluate
 from torch._functorch.aot_autograd import aot_export_module
 
+from hidet.graph import evaluate
 from hidet_torch.decompositions import decompositions
 from hidet_torch.imported import Imported
 from hidet_torch.importer import import_graph

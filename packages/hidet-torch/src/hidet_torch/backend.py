@@ -25,7 +25,7 @@ def hidet(
     mode: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Callable[..., Any]:
-    """Compile one Dynamo graph: `torch.compile(model, backend="hidet", mode=... or options=...)`."""
+    """Compile one Dynamo graph: `torch.compile(model, backend="hidet", mode= or options=)`."""
     return capture(graph_module, example_inputs, settings_for(mode, options), compile_inference)
 
 
@@ -66,10 +66,10 @@ def through_aot(
 
     compiled: Callable[..., Any] = aot_module_simplified(
         graph_module,
-        example_inputs,  # type: ignore[arg-type]
-        fw_compiler=compile_training,  # type: ignore[arg-type]
-        bw_compiler=run_backward,  # type: ignore[arg-type]
-        inference_compiler=inference,  # type: ignore[arg-type]
+        example_inputs,
+        fw_compiler=compile_training,
+        bw_compiler=run_backward,
+        inference_compiler=inference,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )

@@ -1,4 +1,4 @@
-"""From the graphs that PyTorch captures to compiled calls; what cannot be compiled runs in PyTorch."""
+"""From captured graphs to compiled calls; what cannot be compiled runs in PyTorch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
 from hidet.errors import NotYet
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.report import FallbackWarning, require_complete, warning
-from torch.utils._python_dispatch import _disable_current_modes
-
 from hidet_torch.imported import Imported
 from hidet_torch.importer import import_graph
 from hidet_torch.place import place_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from hidet.errors import NotYet
-
 from hidet_torch.settings import DEFAULTS, check
 
 

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Any
 
 import torch
+
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import (

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.report import table
 from torch.utils._python_dispatch import _disable_current_modes
 
+from hidet.frontend.coverage import Coverage
+from hidet.frontend.report import table
 from hidet_torch.backend import capture
 from hidet_torch.capture import Boxed, everything_left, imported_or_reason, in_pytorch
 from hidet_torch.settings import Settings
@@ -18,7 +18,7 @@ from hidet_torch.settings import Settings
 
 @dataclass(frozen=True)
 class Explanation:
-    """The coverage of a model and the number of graphs that PyTorch cut it into; prints as a table."""
+    """The coverage of a model, and how many graphs PyTorch cut it into; prints as a table."""
 
     coverage: Coverage
     graphs: int

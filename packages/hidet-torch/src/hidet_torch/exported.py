@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from hidet.errors import BadArgument
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from hidet.errors import BadArgument
 from hidet_torch.capture import Boxed, compile_inference
 from hidet_torch.decompositions import decompositions
 from hidet_torch.settings import settings_for
@@ -52,8 +52,8 @@ class Held:
         for node, spec in zip(nodes, signature.input_specs, strict=True):
             value: Any = None
             if spec.kind is not InputKind.USER_INPUT:
-                value = tensors.get(spec.target, program.state_dict.get(spec.target))  # type: ignore[arg-type]
-                value = program.constants.get(spec.target) if value is None else value  # type: ignore[arg-type]
+                value = tensors.get(spec.target, program.state_dict.get(spec.target))
+                value = program.constants.get(spec.target) if value is None else value
                 if spec.target not in written and isinstance(value, torch.Tensor):
                     self.frozen[node] = value
             self.given.append(value)
@@ -86,7 +86,7 @@ class CompiledModel:
         found = self.run(boxed)
         for number, place in self.written:
             given[place].detach().copy_(found[number])
-        return tree_unflatten([found[number] for number in self.results], self.out_spec)  # type: ignore[arg-type]
+        return tree_unflatten([found[number] for number in self.results], self.out_spec)
 
 
 def written_by(program: ExportedProgram, outputs: Any) -> list[tuple[int, int]]:

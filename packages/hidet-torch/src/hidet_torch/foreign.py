@@ -1,4 +1,4 @@
-"""Operators that stay in PyTorch: what to call, with which values, when the compiled graph gets there."""
+"""Operators that stay in PyTorch: what to call, and with which values."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def laid(tensor: torch.Tensor, slot: Slot, symbols: dict[str, int]) -> torch.Ten
     """The tensor with the strides that the operator was traced with."""
     own = torch.view_as_complex(tensor) if slot.dtype.is_complex else tensor
     strides = [s.read(symbols) if isinstance(s, Number) else s for s in slot.strides]
-    if list(own.stride()) == strides or own.is_contiguous() and not own.numel():
+    if list(own.stride()) == strides or (own.is_contiguous() and not own.numel()):
         return own
     made = torch.empty_strided(own.shape, strides, dtype=own.dtype, device=own.device)
     if 0 in strides:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+
 from hidet.frontend.coverage import Coverage
 from hidet.graph import FlowGraph, Tensor
-
 from hidet_torch.foreign import ForeignCall, Number
 from hidet_torch.weights import Weight
 

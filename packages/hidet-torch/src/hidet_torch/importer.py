@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NotYet
 from hidet.frontend.coverage import Coverage, Use
@@ -14,7 +15,6 @@ from hidet.graph import FlowGraph, Foreign, Tensor, apply_all, placed, tracing
 from hidet.graph.dims import same
 from hidet.graph.foreign import ResultTypes
 from hidet.types import TensorType, u8
-
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.dtypes import hidet_dtype
@@ -84,7 +84,7 @@ class Importer:
                         raise NotYet(f"a node of kind {node.op} in the graph")
             return self.finish(placeholders)
 
-    # ---- what comes in -----------------------------------------------------------------------------
+    # ---- what comes in --------------------------------------------------------------------------
 
     def placeholder(self, node: torch.fx.Node, position: int) -> None:
         """A weight becomes a constant, a tensor an input; a number is known or a symbol."""
@@ -94,9 +94,9 @@ class Importer:
         elif isinstance(value, torch.Tensor):
             self.values[node] = self.live(node, value, position)
         elif isinstance(value, torch.SymInt):
-            self.values[node] = found = self.sizes.size(value)
+            found = self.values[node] = self.sizes.size(value)
             if not isinstance(found, int):
-                self.numbers[found.name] = position
+                self.numbers[str(value.node.expr)] = position
         elif value is None or isinstance(value, int | float | bool | str):
             self.values[node] = value
         else:
@@ -127,7 +127,7 @@ class Importer:
             self.values[node] = value
 
     def constant(self, value: torch.Tensor) -> Tensor:
-        """A tensor whose values are there, shared with PyTorch where it lies in rows of some order."""
+        """A tensor whose values are there, in PyTorch's memory if it lies in rows of some order."""
         require_plain(value)
         order = order_of(value) or tuple(range(value.ndim))
         whole = (*order, *((value.ndim,) if value.is_complex() else ()))
@@ -141,12 +141,12 @@ class Importer:
             self.weights[made] = weight
         return rearranged(made, inverse(whole))
 
-    # ---- what is called ----------------------------------------------------------------------------
+    # ---- what is called -------------------------------------------------------------------------
 
     def function(self, node: torch.fx.Node, position: Mapping[torch.fx.Node, int]) -> None:
         """A call: of Python's on sizes and tuples, a write to an input, or an operator."""
         if node.target is operator.getitem:
-            self.values[node] = self.values[node.args[0]][node.args[1]]  # type: ignore[index]
+            self.values[node] = self.values[node.args[0]][node.args[1]]
         elif node.target in SIDE_EFFECT_FREE_CHECKS:
             self.values[node] = None
         elif isinstance(node.meta.get("val"), torch.SymInt | int | bool):
@@ -154,7 +154,7 @@ class Importer:
         elif node.target is torch.ops.aten.copy_.default and node.args[0] in position:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
-            source = self.values[node.args[1]]  # type: ignore[index]
+            source = self.values[node.args[1]]
             self.mutations.append((position[target], source))
             self.values[node] = source
         elif not self.fold_literal(node):
@@ -173,7 +173,7 @@ class Importer:
             args, kwargs = torch.fx.node.map_arg(
                 (node.args, node.kwargs), self.literals.__getitem__
             )
-            found = node.target(*args, **kwargs)  # type: ignore[operator]
+            found = node.target(*args, **kwargs)
         if not isinstance(found, torch.Tensor):
             return False
         self.literals[node] = found
@@ -210,7 +210,7 @@ class Importer:
         if not isinstance(expected, list | tuple):
             return self.as_expected(node, found, expected)
         read = {user.args[1] for user in node.users if user.target is operator.getitem}
-        results = []
+        results: list[Any] = []
         for number, (value, each) in enumerate(zip(found, expected, strict=False)):
             if isinstance(value, Untold):
                 if number in read:
@@ -250,7 +250,7 @@ class Importer:
                 return device_of(value)
         return value
 
-    # ---- what stays in PyTorch ---------------------------------------------------------------------
+    # ---- what stays in PyTorch ------------------------------------------------------------------
 
     def foreign(self, node: torch.fx.Node) -> None:
         """A node that PyTorch runs; random ones in a chain, which keeps their order."""
@@ -268,7 +268,7 @@ class Importer:
             types.append(TensorType(u8, (1,)))
         key = f"{len(self.calls)}:{node.target}"
         flat = range(len(tensors))
-        self.calls[key] = ForeignCall(node.target, args, kwargs, tuple(flat))  # type: ignore[arg-type]
+        self.calls[key] = ForeignCall(node.target, args, kwargs, tuple(flat))
         made = apply_all(
             Foreign, tuple(operands), key=key, gives=ResultTypes(types), device=self.device
         )
@@ -313,7 +313,7 @@ class Importer:
         """The shape in hidet; complex numbers are pairs."""
         return (*self.sizes.shape(value.shape), *((2,) if value.is_complex() else ()))
 
-    # ---- what goes out -----------------------------------------------------------------------------
+    # ---- what goes out --------------------------------------------------------------------------
 
     def finish(self, placeholders: list[torch.fx.Node]) -> Imported:
         """The graph of the outputs, then what is written into inputs, then the end of the chain."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from hidet.errors import Place
 
 TORCH = str(Path(torch.__file__).parent)
@@ -30,6 +31,5 @@ def module_path(stack: Any) -> str:
     if not stack:
         return ""
     path = str(list(stack.values())[-1][0])
-    path = re.sub(r"^L\[['\"](\w+)['\"]\]\.?", "", path)
-    path = path.replace("_modules.", "")
-    return re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", path).strip(".")
+    path = re.sub(r"\[['\"]?(\w+)['\"]?\]", r".\1", path)
+    return re.sub(r"^L\.\w+\.?", "", path.replace("._modules", "")).strip(".")

@@ -1,4 +1,4 @@
-"""How the values that an fx graph returns leave a FlowGraph: fresh, in some order of axes, or aliases."""
+"""How the values that an fx graph returns leave a FlowGraph: fresh, or as aliases."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+
 from hidet import ops
 from hidet.graph import Tensor
-
 from hidet_torch.imported import Alias, Mutation, Output
 from hidet_torch.strides import hint, order_of
 

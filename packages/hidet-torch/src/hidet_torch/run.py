@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
-from hidet.frontend.execute import View, prepare_runner
 
+from hidet.frontend.execute import View, prepare_runner
 from hidet_torch.foreign import ForeignCall, plain
 from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
 from hidet_torch.strides import inverse
@@ -51,7 +51,7 @@ class CompiledCall:
     def call(self, given: Sequence[Any]) -> list[Any]:
         """The results; inputs that the model writes to have changed."""
         stream = self.stream()
-        self.weights.check(stream)
+        self.weights.check()
         symbols = self.read_symbols(given) if self.needs_symbols else {}
         views = [read(given) for read in self.inputs]
         views += [
@@ -146,7 +146,7 @@ def writer(output: Output) -> Write:
 def shaped(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
     """A result in the shape that the graph gives it."""
     shape = tuple(numbers(output.shape, symbols)) if symbols else output.shape
-    return made if made.shape == shape else made.view(shape)  # type: ignore[arg-type]
+    return made if made.shape == shape else made.view(shape)
 
 
 def laid_out(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
@@ -192,4 +192,4 @@ def view_as(base: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if base.dtype == dtype:
         return base
     flat = torch.empty(0, dtype=dtype, device=base.device)
-    return flat.set_(base.untyped_storage())  # type: ignore[call-overload,no-any-return]
+    return flat.set_(base.untyped_storage())

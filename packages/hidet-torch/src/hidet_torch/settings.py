@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+
 from hidet.errors import BadArgument
 from hidet.options import OPTIONS, checked, options
 
@@ -77,6 +78,8 @@ def check(name: str, value: Any) -> None:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
         raise BadArgument(f"there is no option {name!r}", help=hint)
+    if name in OPTIONS:
+        checked({name: value})
     if name in OWN and not isinstance(value, OWN[name]):
         raise BadArgument(f"option {name} takes {OWN[name].__name__}, not {value!r}")
     if name == "fallback" and value not in ("warn", "error"):

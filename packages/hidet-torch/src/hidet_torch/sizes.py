@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-import sympy
+import sympy  # type: ignore[import-untyped]
 import torch
+from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
+
 from hidet.errors import NotYet
 from hidet.graph.dims import size_symbol
 from hidet.types import Size
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
     FloorDiv: lambda a, b: a // b,

@@ -1,4 +1,4 @@
-"""How values lie in PyTorch's memory: which are plain rows, rows in another order of axes, or neither."""
+"""How values lie in PyTorch's memory: in rows, in rows of another order of axes, or neither."""
 
 from __future__ import annotations
 

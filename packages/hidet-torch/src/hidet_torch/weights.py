@@ -9,9 +9,9 @@ from typing import Any
 from weakref import WeakSet
 
 import torch
+
 from hidet.frontend.execute import Runner, View
 from hidet.graph import Tensor
-
 from hidet_torch.tensors import view_of
 
 ALIGNMENT = 16
@@ -84,12 +84,12 @@ class Weights:
                 self.stamps.append(version_of(weight.source))
         self.seen = [stamp() for stamp in self.stamps]
 
-    def check(self, stream: int) -> None:
+    def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
         if self.stale or [stamp() for stamp in self.stamps] != self.seen:
-            self.update(stream)
+            self.update()
 
-    def update(self, stream: int) -> None:
+    def update(self) -> None:
         """Find every weight again and derive anew what is derived."""
         assert self.runner is not None
         with self.lock:
@@ -98,8 +98,7 @@ class Weights:
             views = {
                 name: self.by_tensor[tensor].renew() for name, tensor in self.runner.weights.items()
             }
-            self.runner.repoint(views)
-            self.runner.refresh(stream)
+            self.runner.renew(views)
 
 
 LIVE: WeakSet[Weights] = WeakSet()

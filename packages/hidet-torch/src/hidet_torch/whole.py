@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch.nn import functional
+from torch.utils._pytree import tree_map
 
 LIBRARY = torch.library.Library("hidet_fx", "FRAGMENT")
 LIBRARY.define(
@@ -64,7 +65,7 @@ def out_of_rank(node: torch.fx.Node) -> bool:
     return WHOLE[node.target] is LINEAR and value is not None and value.ndim != 2
 
 
-# ---- what they do when they are run ----------------------------------------------------------------
+# ---- what they do when they are run ------------------------------------------------------------
 
 
 def sdpa(
@@ -138,7 +139,7 @@ def fake_rms_norm(
     return x.new_empty(x.shape, dtype=kind)
 
 
-# ---- autocast --------------------------------------------------------------------------------------
+# ---- autocast ----------------------------------------------------------------------------------
 
 
 def below(key: str, device: str, function: Any, lower: bool) -> Any:
@@ -148,11 +149,9 @@ def below(key: str, device: str, function: Any, lower: bool) -> Any:
     def run(*args: Any, **kwargs: Any) -> torch.Tensor:
         if lower:
             to = torch.get_autocast_dtype(device)
-            args, kwargs = (
-                torch.utils._pytree.tree_map(lowered(to), each) for each in (args, kwargs)
-            )
+            args, kwargs = tree_map(lowered(to), (args, kwargs))
         with torch._C._ExcludeDispatchKeyGuard(keys):
-            return function(*args, **kwargs)  # type: ignore[no-any-return]
+            return function(*args, **kwargs)
 
     return run
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 aten = torch.ops.aten
 i64, i32, i8, u8 = torch.int64, torch.int32, torch.int8, torch.uint8
@@ -44,23 +44,62 @@ def b(*shape: int) -> Any:
 
 NAN = torch.tensor([1.0, float("nan"), -2.0, 0.0, float("inf"), float("-inf")])
 
-for _name in (
-    "abs neg exp exp2 expm1 erf erfc sigmoid sin cos tan atan sinh cosh tanh asinh floor ceil trunc "
-    "round sign square relu signbit isnan isinf isfinite frac sgn"
-).split():
+for _name in [
+    "abs",
+    "neg",
+    "exp",
+    "exp2",
+    "expm1",
+    "erf",
+    "erfc",
+    "sigmoid",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "floor",
+    "ceil",
+    "trunc",
+    "round",
+    "sign",
+    "square",
+    "relu",
+    "signbit",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "frac",
+    "sgn",
+]:
     case(_name, getattr(torch, _name), x(3, 5))
-for _name in "log log2 log10 log1p sqrt rsqrt reciprocal".split():
+for _name in ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal"]:
     case(_name, getattr(torch, _name), x(3, 5, low=0.2))
-for _name in "asin acos atanh".split():
+for _name in ["asin", "acos", "atanh"]:
     case(_name, getattr(torch, _name), x(7, low=-0.9, high=0.9))
 case("acosh", torch.acosh, x(7, low=1.1))
-for (
-    _name
-) in "abs neg floor ceil sign relu exp sin sqrt isnan isinf bitwise_not logical_not".split():
+for _name in [
+    "abs",
+    "neg",
+    "floor",
+    "ceil",
+    "sign",
+    "relu",
+    "exp",
+    "sin",
+    "sqrt",
+    "isnan",
+    "isinf",
+    "bitwise_not",
+    "logical_not",
+]:
     case(f"{_name} of integers", getattr(torch, _name), n(3, 5, low=1))
 case("relu keeps nan", torch.relu, NAN)
 case("sign of zero dimensions", torch.sign, torch.tensor(-2.5))
-for _name in "abs exp relu neg".split():
+for _name in ["abs", "exp", "relu", "neg"]:
     case(f"{_name} of nothing", getattr(torch, _name), x(0, 4))
 
 # Arithmetic
@@ -114,12 +153,13 @@ case("fmin nan", torch.fmin, NAN, x(6))
 case("atan2", torch.atan2, x(5), x(5))
 case("hypot", torch.hypot, x(5), x(5))
 case("copysign", torch.copysign, x(5), x(5))
-for _name in "eq ne lt le gt ge".split():
-    case(_name, getattr(torch, _name), n(9, low=0, high=3), n(9, low=0, high=3))
-    case(f"{_name} number", lambda a, f=getattr(torch, _name): f(a, 1.5), NAN)
-for _name in "logical_and logical_or logical_xor".split():
+for _name in ["eq", "ne", "lt", "le", "gt", "ge"]:
+    _function = getattr(torch, _name)
+    case(_name, _function, n(9, low=0, high=3), n(9, low=0, high=3))
+    case(f"{_name} number", lambda a, f=_function: f(a, 1.5), NAN)
+for _name in ["logical_and", "logical_or", "logical_xor"]:
     case(_name, getattr(torch, _name), n(9, low=0, high=2), b(9))
-for _name in "bitwise_and bitwise_or bitwise_xor".split():
+for _name in ["bitwise_and", "bitwise_or", "bitwise_xor"]:
     case(_name, getattr(torch, _name), n(9), n(9))
     case(f"{_name} bools", getattr(torch, _name), b(9), b(9))
 case("shifts", lambda a: (a << 2, a >> 1), n(9))
@@ -143,10 +183,25 @@ case("to bool", lambda a: a.to(torch.bool), n(6, low=0, high=2))
 case("to float", lambda a: a.float(), n(6))
 
 # Activations
-for _name in (
-    "relu6 silu mish hardswish hardsigmoid elu selu celu leaky_relu softplus hardtanh logsigmoid "
-    "softsign tanhshrink hardshrink softshrink gelu"
-).split():
+for _name in [
+    "relu6",
+    "silu",
+    "mish",
+    "hardswish",
+    "hardsigmoid",
+    "elu",
+    "selu",
+    "celu",
+    "leaky_relu",
+    "softplus",
+    "hardtanh",
+    "logsigmoid",
+    "softsign",
+    "tanhshrink",
+    "hardshrink",
+    "softshrink",
+    "gelu",
+]:
     case(_name, getattr(F, _name), x(4, 6, low=-6, high=6))
 case("gelu tanh", lambda a: F.gelu(a, approximate="tanh"), x(4, 6))
 case("glu", lambda a: F.glu(a, 1), x(4, 6))
@@ -155,9 +210,9 @@ case("threshold", lambda a: F.threshold(a, 0.1, 20), x(6))
 case("softplus beta", lambda a: F.softplus(a, 2.0, 1.0), x(6))
 
 # Reductions
-for _name in "sum mean prod amax amin".split():
-    case(_name, lambda a, f=getattr(torch, _name): f(a, 1), x(3, 5, 2))
-    case(f"{_name} keepdim", lambda a, f=getattr(torch, _name): f(a, -1, keepdim=True), x(3, 5))
+for _name in ["sum", "mean", "prod", "amax", "amin"]:
+    case(_name, lambda a, f=_function: f(a, 1), x(3, 5, 2))
+    case(f"{_name} keepdim", lambda a, f=_function: f(a, -1, keepdim=True), x(3, 5))
 case("sum all", torch.sum, x(3, 5))
 case("sum integers", lambda a: a.sum(0), n(3, 5, dtype=i32))
 case("sum bools", torch.sum, b(6))

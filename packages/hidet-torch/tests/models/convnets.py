@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 
 def conv_norm(i: int, o: int, kernel: int | tuple[int, int], **given: object) -> nn.Sequential:

@@ -8,9 +8,9 @@ from hidet.build.compile import compile_graph
 from hidet.build.target import device_of
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
+from hidet.runtime import Allocator, View
 from hidet.runtime.executor import Executor
 from hidet.runtime.host_program import HostStep
-from hidet.runtime.memory import Allocator, View
 
 __all__ = ["Allocator", "HostStep", "Runner", "View", "prepare_runner"]
 
@@ -32,14 +32,16 @@ class Runner:
         """Run on inputs without gaps that start at multiples of 16 bytes."""
         return self.executor(inputs, stream=stream)
 
-    def repoint(self, views: Mapping[str, View]) -> None:
-        """Weights lie elsewhere from now on; what is derived from them is not computed again."""
-        self.executor.constants.update(views)
-        self.executor.fixed = self.executor.constant_pointers(self.executor.archive.main)
-
-    def refresh(self, stream: int = 0) -> None:
-        """Compute again, into the same memory, what is derived from weights."""
-        self.executor.refresh(stream)
+    def renew(self, views: Mapping[str, View]) -> None:
+        """Weights lie in these places from now on; what is derived from them is computed again."""
+        executor = self.executor
+        with executor.lock:
+            known = executor.constants
+            if any(known[name].pointer != view.pointer for name, view in views.items()):
+                executor.constants.update(views)
+                executor.programs.clear()
+                executor.prepared = None
+        executor.refresh()
 
 
 def prepare_runner(

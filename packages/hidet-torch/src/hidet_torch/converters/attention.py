@@ -6,7 +6,6 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-
 from hidet_torch.converters.table import Untold, aten, require, torch
 from hidet_torch.whole import SDPA
 
@@ -26,10 +25,11 @@ def attention(
     """Rows of q weigh rows of v; `enable_gqa` is seen from the numbers of heads."""
     require(dropout == 0, "attention with dropout")
     lead = max(0, 3 - q.ndim)
-    wider = [ops.unsqueeze(each, tuple(range(lead))) if lead else each for each in (q, k, v)]
+    if lead:
+        q, k, v = (ops.unsqueeze(each, tuple(range(lead))) for each in (q, k, v))
     if mask is not None and mask.ndim < 2:
         mask = ops.unsqueeze(mask, tuple(range(2 - mask.ndim)))
-    found = ops.attention(*wider, mask, causal=causal, scale=scale)
+    found = ops.attention(q, k, v, mask, causal=causal, scale=scale)
     return ops.squeeze(found, tuple(range(lead))) if lead else found
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.graph import Tensor
-
 from hidet_torch.converters.table import aten, require, torch
 
 

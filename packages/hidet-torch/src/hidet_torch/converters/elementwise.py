@@ -8,25 +8,27 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.types import DType, boolean
-
+from hidet.types import DType, boolean, i64
 from hidet_torch.converters.table import aten, overload, overloads, require, torch
 from hidet_torch.dtypes import result_type, wide
 
 Operand = Tensor | int | float | bool
+
+# fmt: off
+MATHEMATICS = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "erfc",
+    "sigmoid", "reciprocal", "square", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh",
+)
+# fmt: on
+"""Functions with the same name here and there."""
 
 UNARY = {
     "abs": ops.absolute, "neg": ops.negative, "bitwise_not": ops.bitwise_not,
     "logical_not": ops.logical_not, "silu": ops.silu, "mish": ops.mish,
     "hardswish": ops.hardswish, "hardsigmoid": ops.hardsigmoid, "relu": ops.relu,
     "signbit": ops.signbit, "isfinite": ops.isfinite,
-    **{
-        name: getattr(ops, name)
-        for name in (
-            "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt erf erfc sigmoid reciprocal square "
-            "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"
-        ).split()
-    },
+    **{name: getattr(ops, name) for name in MATHEMATICS},
 }  # fmt: skip
 torch.rows({overload(name): function for name, function in UNARY.items()})
 
@@ -45,7 +47,7 @@ def named(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
     """`function` with its first arguments given, under the name of the last of them."""
     made: Any = partial(function, *given)
     made.__name__, made.__module__ = given[0].__name__, __name__
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 torch.rows(
@@ -61,7 +63,7 @@ def sign(x: Tensor) -> Tensor:
     return x if x.dtype.is_bool else ops.sign(x)
 
 
-# ---- two operands ----------------------------------------------------------------------------------
+# ---- two operands ------------------------------------------------------------------------------
 
 
 def mixed(function: Callable[..., Tensor], x: Operand, y: Operand) -> Tensor:
@@ -94,22 +96,33 @@ BINARY = {
     ops.bitwise_and: ["bitwise_and.Tensor", "bitwise_and.Scalar"],
     ops.bitwise_or: ["bitwise_or.Tensor", "bitwise_or.Scalar"],
     ops.bitwise_xor: ["bitwise_xor.Tensor", "bitwise_xor.Scalar"],
-    ops.shift_left: [
-        "bitwise_left_shift.Tensor",
-        "bitwise_left_shift.Tensor_Scalar",
-        "__lshift__.Tensor",
-        "__lshift__.Scalar",
-    ],
-    ops.shift_right: [
-        "bitwise_right_shift.Tensor",
-        "bitwise_right_shift.Tensor_Scalar",
-        "__rshift__.Tensor",
-        "__rshift__.Scalar",
-    ],
     ops.prelu: ["_prelu_kernel"],
 }
 for _function, _names in BINARY.items():
     torch.rows(overloads(_names, named(mixed, _function)))
+
+
+SHIFTS = ("Tensor", "Scalar", "Tensor_Scalar")
+"""Overloads of shifts; not every operator has each."""
+
+
+def shift(function: Callable[..., Tensor], x: Operand, y: Operand) -> Tensor:
+    """Bits moved by y; of int64 by a number as the product or quotient that it is."""
+    of = result_type(x, y)
+    if of is not i64 or isinstance(y, Tensor):
+        return function(x, y, dtype=of)
+    require(0 <= y < 62, f"a shift of int64 by {y}")
+    by = ops.multiply if function is ops.shift_left else ops.floor_divide
+    return by(x, 1 << int(y), dtype=of)
+
+
+for _function, _packets in (
+    (ops.shift_left, (aten.bitwise_left_shift, aten.__lshift__)),
+    (ops.shift_right, (aten.bitwise_right_shift, aten.__rshift__)),
+):
+    for _packet in _packets:
+        for _which in set(_packet.overloads()) & set(SHIFTS):
+            torch(getattr(_packet, _which))(named(shift, _function))
 
 
 def scaled_sum(x: Operand, y: Operand, factor: float, of: DType) -> Tensor:
@@ -225,7 +238,7 @@ def addcdiv(x: Tensor, a: Tensor, b: Tensor, value: float = 1) -> Tensor:
     return scaled_sum(x, ops.divide(a, b, dtype=wide(of)), value, of)
 
 
-# ---- activations -----------------------------------------------------------------------------------
+# ---- activations -------------------------------------------------------------------------------
 
 
 @torch(aten.gelu.default)
@@ -264,7 +277,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     return ops.glu(x, axis)
 
 
-# ---- the same values -------------------------------------------------------------------------------
+# ---- the same values ---------------------------------------------------------------------------
 
 
 @torch(aten._to_copy.default)

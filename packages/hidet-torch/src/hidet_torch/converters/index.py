@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import boolean, u8
-
 from hidet_torch.converters.table import aten, require, torch
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.graph import Tensor
-
 from hidet_torch.converters.elementwise import scaled_sum
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.dtypes import wide

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import Size
-
 from hidet_torch.converters.table import Untold, aten, require, torch
 from hidet_torch.dtypes import wide
 from hidet_torch.whole import RMS_NORM
@@ -71,7 +71,7 @@ def batch_norm_training(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, ...]:
-    """Batch norm by the batch's statistics, those, and the running statistics moved towards them."""
+    """Batch norm by the batch's statistics, those, and the running ones moved towards them."""
     require(training, "functional batch norm in evaluation")
     y, own_mean, scale = batch_norm_alone(x, weight, bias, training, momentum, eps)
     _, unbiased = statistics(x, 1)

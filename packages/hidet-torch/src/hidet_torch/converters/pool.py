@@ -7,7 +7,6 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-
 from hidet_torch.converters.table import Untold, aten, torch
 
 Each = int | Sequence[int]

@@ -8,7 +8,6 @@ from typing import Any
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import DType, boolean, u8
-
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.dtypes import wide
 

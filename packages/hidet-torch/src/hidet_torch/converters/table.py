@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch as pytorch
+
 from hidet.errors import NotYet
 from hidet.frontend.converters import Converters
 

@@ -1,0 +1,26 @@
+import pytest
+
+from hidet import options
+from hidet.errors import BadArgument
+from hidet_torch.settings import settings_for
+
+
+def test_modes_are_presets_that_options_override() -> None:
+    assert settings_for("max-autotune", None).core["search_space"] == 2
+    assert not settings_for("max-autotune-no-cudagraphs", None).use_graph
+    found = settings_for(None, {"mode": "max-autotune", "search_space": 1})
+    assert found.core["search_space"] == 1
+
+
+def test_unknown_names_are_refused_with_the_nearest_one() -> None:
+    with pytest.raises(BadArgument, match="did you mean 'search_space'"):
+        settings_for(None, {"serch_space": 1})
+    with pytest.raises(BadArgument, match="there is no mode"):
+        settings_for("fast", None)
+
+
+def test_core_options_are_in_force_only_inside() -> None:
+    with settings_for(None, {"search_space": 2, "tf32": True}).in_force():
+        assert options.search_space.get() == 2
+        assert options.tf32.get() is True
+    assert options.search_space.get() == 0
