@@ -37,8 +37,11 @@ TEXT = """
 import numpy as np
 from hidet import ops
 from hidet.codegen import cpu, cuda
-from hidet.build.compile import canonical, planned
+from hidet.build.compile import RECIPES, canonical
+from hidet.build.planner import Planner
+from hidet.build.schedule import has_schedule
 from hidet.build.units import Units
+from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.optimize import optimize
 from hidet.target import Target
@@ -50,7 +53,9 @@ graph = trace_from([z, ops.max(y, 0)], [x, w, b])
 print(*canonical(graph), sep="\\n")
 for target, emit in (("sm_90a", cuda.emit), ("cpu+avx2", cpu.emit)):
     units = Units(Target.parse(target))
-    planner = planned(optimize(graph), units.target, units, {})
+    better = optimize(graph)
+    planner = Planner(better, units.target, units, {})
+    planner.run(partition(better, lambda op: has_schedule(op, units.target)), RECIPES)
     for kernels in units.grouped():
         print(emit(kernels))
     print(*(made for _, made in planner.steps), sep="\\n")
