@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import torch
 
+from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
 from benchmarks.measure.networks import Row, measure
 from benchmarks.measure.systems import TRACING, usual
@@ -23,6 +24,7 @@ NETWORKS = ("resnet50", "bert_base")
 def main() -> int:
     """Measure, print the table, and say what is wrong."""
     warnings.filterwarnings("ignore", category=FutureWarning)  # within torch.export
+    set_libraries()
     device = default_device()
     dtype = torch.float16 if device == "cuda" else torch.float32
     print(f"{headline(machine(device))}\n")

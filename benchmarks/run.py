@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
 from benchmarks.measure.networks import Row, measure
 from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator, operator_table
@@ -29,6 +30,7 @@ KINDS = ("networks", "operators", "overhead")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for; status 1 if hidet failed anywhere."""
+    set_libraries()
     asked = parse(arguments)
     facts = machine(asked.device)
     print(headline(facts), flush=True)

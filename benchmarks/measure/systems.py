@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 import hidet_torch
+from benchmarks.measure.libraries import in_best_layout
 from benchmarks.measure.timing import Call, in_graph
 
 Inputs = tuple[torch.Tensor, ...]
@@ -25,6 +26,7 @@ def eager(model: Callable[..., Any], inputs: Inputs) -> Call:
 
 def eager_graph(model: Callable[..., Any], inputs: Inputs) -> Call:
     """PyTorch's kernels in one CUDA graph; the replay's output is that of the capture."""
+    model, inputs = in_best_layout(model, inputs)
     kept: list[Any] = []
 
     def call() -> None:
@@ -41,6 +43,7 @@ def eager_graph(model: Callable[..., Any], inputs: Inputs) -> Call:
 
 def inductor(model: Callable[..., Any], inputs: Inputs) -> Call:
     """PyTorch's compiler, at its best without tuning: CUDA graphs on a GPU, frozen weights else."""
+    model, inputs = in_best_layout(model, inputs)
     if inputs[0].is_cuda:
         compiled = torch.compile(model, mode="reduce-overhead")
     else:
@@ -50,6 +53,7 @@ def inductor(model: Callable[..., Any], inputs: Inputs) -> Call:
 
 def inductor_tuned(model: Callable[..., Any], inputs: Inputs) -> Call:
     """PyTorch's compiler, trying kernels for minutes."""
+    model, inputs = in_best_layout(model, inputs)
     compiled = torch.compile(model, mode="max-autotune")
     return lambda: compiled(*inputs)
 

@@ -18,7 +18,7 @@ from threading import Lock
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 
-COMMON = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-w")
+COMMON = ("-O3", "-std=c++17", "-fPIC", "-fopenmp", "-w")
 ISA_FLAGS = {
     "generic": (),
     "avx2": ("-mavx2", "-mfma", "-mf16c"),
@@ -41,16 +41,23 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
     where it rejects the source. Nothing is left behind, also not after Ctrl-C.
     """
     with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
-        source_file, binary = Path(folder, "unit.cpp"), Path(folder, "unit.so")
+        source_file, unit, binary = (Path(folder, f"unit.{kind}") for kind in ("cpp", "o", "so"))
         source_file.write_text(source)
-        command = [*compiler(), *COMMON, *flags, str(source_file), "-o", str(binary)]
-        code, printed = run(command, folder)
-        if code != 0:
-            raise CompilerError(
-                f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
-                help="this is a defect of hidet, or a compiler older than GCC 9; please report it",
-            )
+        command = compiler()
+        must_run([*command, *COMMON, *flags, "-c", str(source_file), "-o", str(unit)], folder)
+        # Linked without OpenMP: the process has one team of threads, whoever loaded it first.
+        must_run([*command, "-shared", str(unit), "-o", str(binary)], folder)
         return binary.read_bytes()
+
+
+def must_run(command: list[str], folder: str) -> None:
+    """Run a step of the compiler; CompilerError with what it printed if it fails."""
+    code, printed = run(command, folder)
+    if code != 0:
+        raise CompilerError(
+            f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
+            help="this is a defect of hidet, or a compiler older than GCC 9; please report it",
+        )
 
 
 class Compilers:
