@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from hidet.ir.expr.value import Expr
@@ -21,7 +21,7 @@ class Var(Expr):
     def infer(self) -> Type:
         return self.of
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> tuple[Node, ...]:
         """Sizes in a tensor's shape are no children: a type may mention any enclosing symbol."""
         return ()
 
