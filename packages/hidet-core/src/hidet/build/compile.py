@@ -68,15 +68,11 @@ def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     units = Units(chosen)
-    works = {"main": (parts.main, {**names, **derived})}
+    planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
     if parts.prepare is not None:
-        works["prepare"] = parts.prepare, names
-    planners = {}
-    for part, (work, known) in works.items():
-        groups = partition(work, lambda op: has_schedule(op, chosen))
-        stages.groups(part, groups)
-        planners[part] = Planner(work, chosen, units, known)
-        planners[part].run(groups, RECIPES)
+        planners["prepare"] = planned(parts.prepare, chosen, units, names)
+    for part, planner in planners.items():
+        stages.groups(part, planner.groups)
     binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
@@ -95,3 +91,11 @@ def canonical(graph: FlowGraph) -> list[str]:
         lines.append(f"{[numbers[each] for each in node.outputs]} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
     return lines
+
+
+def planned(graph: FlowGraph, target: Target, units: Units, names: dict[Tensor, str]) -> Planner:
+    """The planner of one part, with all launches written down."""
+    groups = partition(graph, lambda op: has_schedule(op, target))
+    planner = Planner(graph, target, units, names)
+    planner.run(groups, RECIPES)
+    return planner

@@ -36,6 +36,7 @@ class Planner:
         self.buffers: list[Buffer] = []
         self.number: dict[Tensor, int] = {}
         self.steps: list[tuple[Kernel | Host, Launch | Host]] = []
+        self.groups: Sequence[Group] = ()
         self.symbols = symbols_of(graph)
         derived = set(names)
         for position, tensor in enumerate(graph.inputs):
@@ -110,6 +111,7 @@ class Planner:
 
     def run(self, groups: Sequence[Group], recipes: Recipes) -> None:
         """Write down all groups."""
+        self.groups = groups
         for group in groups:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
