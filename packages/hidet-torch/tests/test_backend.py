@@ -338,3 +338,13 @@ def test_bad_options_are_refused(options: dict[str, Any], said: str) -> None:
 def test_modes(mode: str) -> None:
     net, x = model(), torch.randn(3, 8)
     close(compiled(net, mode=mode)(x), net(x))
+
+
+@torch.no_grad()
+def test_slices_of_symbolic_sizes() -> None:
+    function = lambda x: (x[:, 1:-1] * 2, x[:, -3:] + 1, x[:, ::2] + 0)
+    fast = compiled(function, dynamic=True)
+    for columns in (5, 9, 12):
+        x = torch.randn(2, columns)
+        for a, b in zip(fast(x), function(x), strict=True):
+            close(a, b)

@@ -1,3 +1,4 @@
+import errno
 import os
 import signal
 import subprocess
@@ -5,9 +6,11 @@ import sys
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 
 import pytest
 
+from hidet.build import cache as cache_module
 from hidet.build.cache import Cache, CacheWarning, key_of
 from hidet.options import options
 
@@ -89,33 +92,13 @@ def test_only_the_owner_can_use_the_folder_whatever_the_umask(tmp_path, umask):
     assert cache.path(KEY).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_folder_that_others_may_write_is_not_trusted(cache):
-    cache.put(KEY, b"binary")
-    cache.root.chmod(0o777)
-    with pytest.warns(CacheWarning, match="not trusted"):
-        assert cache.get(KEY) is None
-    with pytest.warns(CacheWarning, match="not trusted"):
-        cache.put(KEY, b"binary")
-
-
-def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    cache = Cache(tmp_path / "file" / "kernels")
-    with pytest.warns(CacheWarning, match="cannot be written"):
-        cache.put(KEY, b"binary")
-    with pytest.warns(CacheWarning):
-        assert cache.get(KEY) is None
-    with pytest.warns(CacheWarning, match="cannot be locked"), cache.lock(KEY):
-        pass
-
-
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
 def test_a_read_only_cache_still_serves(cache):
     cache.put(KEY, b"binary")
     cache.path(KEY).parent.chmod(0o500)
     try:
         assert cache.get(KEY) == b"binary"
-        with pytest.warns(CacheWarning, match="cannot be written"):
+        with pytest.warns(CacheWarning, match="not used"):
             cache.put(KEY, b"other")
     finally:
         cache.path(KEY).parent.chmod(0o700)
@@ -228,3 +211,87 @@ def test_an_interrupt_lets_go_of_the_lock_and_leaves_nothing(cache, tmp_path):
         pass
     assert time.monotonic() - start < 5
     assert cache.entries() == []
+
+
+@contextmanager
+def silence():
+    """Warnings of this block are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:20],
+        lambda content: b"",
+        lambda content: content[:-3] + bytes([content[-3] ^ 1]) + content[-2:],
+        lambda content: b"[]" + content,
+        lambda content: content + b"more",
+    ],
+    ids=["shorter", "head only", "empty", "one bit", "another head", "longer"],
+)
+def test_a_damaged_entry_is_made_again_with_one_warning(cache, damage):
+    made = []
+    make = lambda: made.append(1) or b"binary"
+    assert cache.made("ab12", make) == b"binary"
+    path = cache.path("ab12")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(CacheWarning, match="damaged") as seen:
+        assert cache.made("ab12", make) == b"binary"
+    assert len(seen) == 1
+    assert cache.made("ab12", make) == b"binary"
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_may_write_is_not_used(cache, mode):
+    cache.put("ab12", b"binary")
+    cache.root.chmod(mode)
+    with pytest.warns(CacheWarning, match="others may write to .* not trusted"):
+        assert cache.get("ab12") is None
+    with silence():  # it has been said
+        assert cache.made("ab12", lambda: b"own") == b"own"
+    cache.root.chmod(0o700)
+    assert cache.get("ab12") == b"binary"
+
+
+@pytest.mark.parametrize("kind", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+def test_a_folder_that_cannot_be_written_costs_only_time(cache, kind, monkeypatch):
+    def fail(path, content):
+        raise OSError(kind, os.strerror(kind))
+
+    monkeypatch.setattr(cache_module, "write_whole", fail)
+    with pytest.warns(CacheWarning, match=os.strerror(kind)):
+        assert cache.made("ab12", lambda: b"one") == b"one"
+    with silence():  # it has been said
+        assert cache.made("ab13", lambda: b"two") == b"two"
+    assert cache.get("ab12") is None
+
+
+def test_a_disk_that_fills_up_while_writing_leaves_nothing(cache, monkeypatch):
+    def fail(handle, mode):
+        os.close(handle)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cache.prepare(cache.root / "ab")
+    monkeypatch.setattr(os, "fdopen", fail)
+    with pytest.warns(CacheWarning, match="No space left"):
+        cache.put("ab12", b"x" * 100)
+    assert [path for path in cache.root.rglob("*") if path.is_file()] == []
+
+
+def test_no_folder_at_all(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    cache = Cache(tmp_path / "file" / "kernels")
+    with pytest.warns(CacheWarning, match="not used") as seen:
+        assert cache.made("ab12", lambda: b"x") == b"x"
+    assert len(seen) <= 2  # it can neither be read nor be made
+
+
+def test_a_good_cache_says_nothing(cache):
+    with silence():
+        for _ in range(2):
+            assert cache.made("ab12", lambda: b"x") == b"x"

@@ -73,12 +73,13 @@ class CompiledModel:
         outputs = program.graph_signature.output_specs
         self.results = [n for n, each in enumerate(outputs) if each.kind is OutputKind.USER_OUTPUT]
         self.written = written_by(program, outputs)
+        tensors = tuple(object() for _ in self.places)
+        self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
+        self.is_one = tree_flatten(object())[1] == self.out_spec
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """What the model gives for these inputs."""
-        flat, spec = tree_flatten((inputs, named))
-        if spec != self.in_spec:
-            raise BadArgument(f"called with {spec}, compiled for {self.in_spec}")
+        flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
         given: list[Any] = list(self.given)
         for place, value, example in zip(self.places, flat, self.examples, strict=True):
             given[place] = checked(value, example)
@@ -86,7 +87,20 @@ class CompiledModel:
         found = self.run(boxed)
         for number, place in self.written:
             given[place].detach().copy_(found[number])
-        return tree_unflatten([found[number] for number in self.results], self.out_spec)
+        results = [found[number] for number in self.results]
+        return results[0] if self.is_one else tree_unflatten(results, self.out_spec)
+
+    def is_flat(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        """Whether the inputs are just tensors, as many as there should be."""
+        plain = not named and self.takes_tensors and len(inputs) == len(self.places)
+        return plain and all(isinstance(each, torch.Tensor) for each in inputs)
+
+    def flattened(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
+        """The leaves of the inputs, if they are nested as those compiled for."""
+        flat, spec = tree_flatten((inputs, named))
+        if spec != self.in_spec:
+            raise BadArgument(f"called with {spec}, compiled for {self.in_spec}")
+        return flat
 
 
 def written_by(program: ExportedProgram, outputs: Any) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ from hidet_torch.imported import Imported, LiveInput
 from hidet_torch.place import place_of
 from hidet_torch.results import Results
 from hidet_torch.sizes import Sizes
+from hidet_torch.slices import is_symbolic, is_symbolic_slice, symbolic_slice
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of, storage_of
 from hidet_torch.weights import Weight
@@ -196,7 +197,10 @@ class Importer:
         if any(is_complex(each) for each in (node, *node.all_input_nodes)):
             return "complex numbers"
         try:
-            found = convert(*self.given(node.args), **self.given(node.kwargs))
+            if is_symbolic_slice(node):
+                found: Any = symbolic_slice(self.values, self.sizes, *node.args)
+            else:
+                found = convert(*self.given(node.args), **self.given(node.kwargs))
             self.values[node] = self.agreed(node, found)
         except InternalError:
             raise
@@ -393,8 +397,3 @@ def is_complex(node: torch.fx.Node) -> bool:
     """Whether a node's value is complex."""
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and value.is_complex()
-
-
-def is_symbolic(value: Any) -> bool:
-    """Whether it is a number that is known only when the graph runs."""
-    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)

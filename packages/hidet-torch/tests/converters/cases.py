@@ -211,6 +211,7 @@ case("softplus beta", lambda a: F.softplus(a, 2.0, 1.0), x(6))
 
 # Reductions
 for _name in ["sum", "mean", "prod", "amax", "amin"]:
+    _function = getattr(torch, _name)
     case(_name, lambda a, f=_function: f(a, 1), x(3, 5, 2))
     case(f"{_name} keepdim", lambda a, f=_function: f(a, -1, keepdim=True), x(3, 5))
 case("sum all", torch.sum, x(3, 5))

@@ -8,13 +8,14 @@ folder. What is wrong with the cache never stops a compilation; it is said once.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import stat
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,13 @@ from hidet.__about__ import __version__
 
 SWEEP_EVERY = 64
 """How many entries are written between looks at the size of the cache."""
+
+
+PASSING = (".lock", ".part")
+"""Files that are no entries: locks, and what is being written."""
+
+_written = itertools.count()
+_said: set[tuple[str, str]] = set()
 
 
 class CacheWarning(UserWarning):
@@ -56,14 +64,26 @@ class Cache:
     def __init__(self, root: Path | None = None) -> None:
         given = options.cache_dir.get()
         self.root = root or Path(given or user_cache_dir("hidet")) / "kernels"
-        self.written = 0
+        self.folder_is_ready = False
 
     def path(self, key: str) -> Path:
         """The file of an entry."""
         return self.root / key[:2] / key
 
+    def made(self, key: str, make: Callable[[], bytes], note: str = "") -> bytes:
+        """The content of an entry, made now if it is not there; of two processes, one makes it."""
+        found = self.get(key)
+        if found is not None:
+            return found
+        with self.lock(key):
+            found = self.get(key)  # another process may have been faster
+            if found is None:
+                found = make()
+                self.put(key, found, note)
+        return found
+
     def get(self, key: str) -> bytes | None:
-        """The binary of an entry; None if there is none, or a damaged one, which is removed."""
+        """The content of an entry; None if there is none, or a damaged one, which is removed."""
         path = self.path(key)
         try:
             self.trust()
@@ -71,11 +91,11 @@ class Cache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            complain(f"{path} cannot be read: {error}")
+            self.complain(f"it is not used: {error}")
             return None
         head, _, body = whole.partition(b"\n")
         if not intact(head, body):
-            complain(f"{path} was damaged; it is compiled again")
+            self.complain(f"{path.name} was damaged; it is compiled again")
             with suppress(OSError):
                 path.unlink()
             return None
@@ -84,31 +104,39 @@ class Cache:
         return body
 
     def put(self, key: str, body: bytes, note: str = "") -> None:
-        """Keep a binary."""
+        """Keep the content of an entry; one that cannot be kept is only complained about."""
         head = {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), "note": note}
         path = self.path(key)
         try:
             self.prepare(path.parent)
             write_whole(path, json.dumps(head).encode() + b"\n" + body)
         except OSError as error:
-            complain(f"{path} cannot be written: {error}")
+            self.complain(f"it is not used: {error}")
             return
-        self.written += 1
-        if self.written % SWEEP_EVERY == 1:
+        if next(_written) % SWEEP_EVERY == 0:
             self.sweep()
 
     def prepare(self, folder: Path) -> None:
-        """Make a folder in the cache that only its owner can use, whatever the umask."""
-        self.root.parent.mkdir(parents=True, exist_ok=True)
-        for each in (self.root, folder):
-            each.mkdir(exist_ok=True, mode=0o700)
+        """Make a folder that only its owner can use."""
+        if not self.folder_is_ready:
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=0o700, exist_ok=True)
+            self.folder_is_ready = True
         self.trust()
+        folder.mkdir(mode=0o700, exist_ok=True)
 
     def trust(self) -> None:
-        """Refuse a cache that others own or may write: what it holds is executed."""
+        """Refuse a folder that others own or may write: what is in it is run."""
         state = self.root.stat()
         if state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise PermissionError(f"others may write to {self.root}; it is not trusted")
+            raise PermissionError(f"others may write to {self.root}, so it is not trusted")
+
+    def complain(self, message: str) -> None:
+        """Say what is wrong with the cache, each thing once in a process."""
+        said = str(self.root), message
+        if said not in _said:
+            _said.add(said)
+            warnings.warn(f"compile cache {self.root}: {message}", CacheWarning, stacklevel=3)
 
     @contextmanager
     def lock(self, key: str) -> Iterator[None]:
@@ -123,18 +151,16 @@ class Cache:
             self.prepare(path.parent)
             lock.acquire()
         except (OSError, Timeout) as error:
-            complain(f"{path} cannot be locked: {error}")
+            self.complain(f"it is not used: {error}")
             yield
             return
         try:
             yield
         finally:
-            lock.release()
-            with suppress(OSError):
-                path.unlink()
+            lock.release()  # the file stays: who waits for it must see the same one
 
-    def entries(self) -> list[tuple[float, int, Path]]:
-        """All entries as (time of last use, bytes, file), the longest unused first."""
+    def files(self) -> list[tuple[float, int, Path]]:
+        """All files as (time of last use, bytes, file), the longest unused first."""
         found = []
         for path in self.root.glob("??/*"):
             with suppress(OSError):
@@ -142,15 +168,19 @@ class Cache:
                 found.append((state.st_mtime, state.st_size, path))
         return sorted(found)
 
+    def entries(self) -> list[tuple[float, int, Path]]:
+        """Those of the files that are entries, neither locks nor leftovers of killed processes."""
+        return [each for each in self.files() if each[2].suffix not in PASSING]
+
     def sweep(self) -> None:
         """Remove what was not used for longest until the cache is as small as it should be."""
-        entries = self.entries()
-        total = sum(size for _, size, _ in entries)
+        files = self.files()
+        total = sum(size for _, size, _ in files)
         limit = options.cache_bytes.get()
         stale = time.time() - 3600
-        for used, size, path in entries:
-            leftover = path.suffix in (".lock", ".part") and used < stale
-            if total <= limit and not leftover:
+        for used, size, path in files:
+            passing = path.suffix in PASSING
+            if (total <= limit and not passing) or (passing and used > stale):
                 continue
             with suppress(OSError):
                 path.unlink()
@@ -187,8 +217,3 @@ def write_whole(path: Path, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(name)
         raise
-
-
-def complain(message: str) -> None:
-    """Say once what is wrong with the cache."""
-    warnings.warn(f"compile cache: {message}", CacheWarning, stacklevel=3)

@@ -9,6 +9,7 @@ from hidet.__about__ import __version__
 from hidet.build.cache import Cache, key_of
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner
+from hidet.build.record import GraphStages
 from hidet.build.schedule import has_schedule
 from hidet.build.target import target_for
 from hidet.build.units import Units
@@ -49,29 +50,33 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     # Constants as they were given: passes neither make nor drop any that matters to the caller.
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     weights = {name: tensor for tensor, name in names.items()}
-    if not options.cache.get():
+    if not options.cache.get() or options.dump.get():
         return Compiled(built(graph, chosen, names), weights)
-    cache, key = (
-        Cache(),
-        key_of(graph=canonical(graph), target=str(chosen), options=options.code_key()),
+    key = key_of(
+        graph=canonical(graph),
+        target=str(chosen),
+        compiler=Units(chosen).compiler(),
     )
-    found = cache.get(key)
-    if found is not None:
-        return Compiled(read(found, f"cache entry {key}"), weights)
-    archive = built(graph, chosen, names)
-    cache.put(key, archive.to_bytes(), graph.name)
-    return Compiled(archive, weights)
+    whole = Cache().made(key, lambda: built(graph, chosen, names).to_bytes(), graph.name)
+    return Compiled(read(whole, f"cache entry {key}"), weights)
 
 
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
     """The archive of a graph, without values of weights."""
-    graph = optimize(graph)
+    stages = GraphStages(graph)
+    graph = optimize(graph, [stages])
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     units = Units(chosen)
-    planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
+    works = {"main": (parts.main, {**names, **derived})}
     if parts.prepare is not None:
-        planners["prepare"] = planned(parts.prepare, chosen, units, names)
+        works["prepare"] = parts.prepare, names
+    planners = {}
+    for part, (work, known) in works.items():
+        groups = partition(work, lambda op: has_schedule(op, chosen))
+        stages.groups(part, groups)
+        planners[part] = Planner(work, chosen, units, known)
+        planners[part].run(groups, RECIPES)
     binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
@@ -90,11 +95,3 @@ def canonical(graph: FlowGraph) -> list[str]:
         lines.append(f"{[numbers[each] for each in node.outputs]} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
     return lines
-
-
-def planned(graph: FlowGraph, target: Target, units: Units, names: dict[Tensor, str]) -> Planner:
-    """The planner of one part, with all launches written down."""
-    groups = partition(graph, lambda op: has_schedule(op, target))
-    planner = Planner(graph, target, units, names)
-    planner.run(groups, RECIPES)
-    return planner

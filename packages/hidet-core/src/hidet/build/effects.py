@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Load, Var
 from hidet.ir.kernel import Kernel
@@ -9,6 +11,7 @@ from hidet.ir.stmt import Invoke, Store
 from hidet.ir.walk import postorder, variables
 
 
+@lru_cache(maxsize=1024)
 def written(kernel: Kernel) -> dict[Var, bool]:
     """The parameters a kernel may write, and whether it may read them too."""
     writes: set[Var] = set()

@@ -8,14 +8,13 @@ from threading import Lock
 from typing import Any
 
 from hidet import options
-from hidet.build.names import unique
+from hidet.build import record
 from hidet.build.schedule import Implemented, implement
 from hidet.fusion.partition import Group
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Module
 from hidet.passes.base import Observer
-from hidet.passes.pipeline import lower
 from hidet.target import Target
 
 
@@ -61,7 +60,8 @@ class Recipes:
 
     def parts(self, group: Group, target: Target, observers: Sequence[Observer] = ()) -> list[Part]:
         """How a group is computed; a recipe for a group that was alike is used again."""
-        key = signature(group), target, tuple(sorted(options.code_key().items()))
+        settings = {**options.code_key(), "check": options.check.get(), "dump": options.dump.get()}
+        key = signature(group), target, tuple(sorted(settings.items()))
         tensors = numbered(group)
         with self.lock:
             found = self.known.get(key)
@@ -103,7 +103,7 @@ def lowered(made: Implemented, observers: Sequence[Observer]) -> Recipe:
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = bound(module, kernel, call.args)
-        steps.append(Step(unique(lower(kernel, observers), made.group.name), tensors))
+        steps.append(Step(record.lowered(kernel, made.group.name, observers), tensors))
     return Recipe(made.schedule, module.params, module.workspaces, tuple(steps))
 
 

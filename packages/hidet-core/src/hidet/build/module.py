@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from hidet import options
-from hidet.build import effects
+from hidet.build import effects, record
 from hidet.build.arguments import Described, current_stream, described, glance, host_array
 from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
-from hidet.build.names import unique
 from hidet.build.target import target_of_device
 from hidet.build.units import Units
 from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, ShapeMismatch
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Module
-from hidet.passes.pipeline import lower
 from hidet.runtime.device import cuda_capability, current_device, device_count
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import allocator_for
@@ -42,7 +40,7 @@ def build_module(module: Module, target: Target | str | None = None) -> Compiled
     if target == SIMULATOR:
         return SimulatedFunction(module)
     chosen = chosen_target(module, target)
-    kernels = {each.name: unique(lower(each), each.name) for each in module.kernels}
+    kernels = {each.name: record.lowered(each, each.name) for each in module.kernels}
     units = Units(chosen)
     for kernel in kernels.values():
         units.add(kernel)

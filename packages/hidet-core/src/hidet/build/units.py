@@ -67,16 +67,7 @@ class Units:
         """A unit compiled, or found in the cache."""
         if not options.cache.get():
             return self.compiled(unit)
-        cache = Cache()
-        found = cache.get(unit.key)
-        if found is not None:
-            return found
-        with cache.lock(unit.key):
-            found = cache.get(unit.key)  # another process may have been faster
-            if found is None:
-                found = self.compiled(unit)
-                cache.put(unit.key, found, unit.name)
-        return found
+        return Cache().made(unit.key, lambda: self.compiled(unit), unit.name)
 
     def compiled(self, unit: Unit) -> bytes:
         """A unit compiled now."""

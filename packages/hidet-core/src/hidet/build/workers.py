@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from typing import TypeVar
 
 from tqdm import tqdm
 
 from hidet import options
+from hidet.toolchain.host import ended_together
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,16 +24,20 @@ def jobs() -> int:
 
 
 def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[R]:
-    """`work` of each item, in their order; the first error stops what has not begun."""
+    """`work` of each item, in their order; the first error, or Ctrl-C, stops all others.
+
+    Options are for the workers what they are for the caller.
+    """
     if len(items) == 1:
         return [work(items[0])]
-    with ThreadPoolExecutor(max_workers=max(1, min(jobs(), len(items)))) as pool:
-        futures = [pool.submit(work, item) for item in items]
+    with ended_together() as compilers, ThreadPoolExecutor(max(1, min(jobs(), len(items)))) as pool:
+        futures = [pool.submit(copy_context().run, work, item) for item in items]
         try:
             for done in shown(as_completed(futures), len(items), title):
                 done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            compilers.end()
             raise
         return [future.result() for future in futures]
 

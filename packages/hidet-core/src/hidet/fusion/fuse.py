@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from hidet.compute import Computed, Grid, Input
 from hidet.compute.definition import Definition
 from hidet.errors import InternalError
@@ -12,6 +14,7 @@ from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     And,
     Const,
+    Equal,
     Expr,
     Get,
     Less,
@@ -24,7 +27,7 @@ from hidet.ir.expr import (
 )
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.node import Node as IrNode
-from hidet.ir.stmt import Put
+from hidet.ir.stmt import If, Put, Stmt
 from hidet.ir.walk import rebuild_body, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import TensorType, i32
@@ -155,13 +158,24 @@ class Epilogue:
     ) -> None:
         self.result, self.out, self.grid, self.axes, self.read = result, out, grid, axes, read
 
-    def put(self, write: Put) -> Put:
-        """What `put(index, value)` becomes."""
+    def put(self, write: Put) -> Stmt:
+        """What `put(index, value)` becomes.
+
+        A write outside of an axis of size 1 that the result lacks has to be dropped still.
+        """
         zero = Const(0, i32)
         index = tuple(zero if axis is None else write.index[axis] for axis in self.axes)
         value = substitute(self.read.of(self.grid), dict(zip(self.grid.vars, index, strict=True)))
         whole = substitute_reads(value, self.result, write.value)
-        return Put(self.out, index, convert(whole, self.out.dtype), write.place)
+        made = Put(self.out, index, convert(whole, self.out.dtype), write.place)
+        gone = [e for axis, e in enumerate(write.index) if axis not in self.axes]
+        asked: list[Expr] = [Equal(e, constant(0, e.dtype)) for e in gone if not is_zero(e)]
+        return If(reduce(And, asked), (made,), (), write.place) if asked else made
+
+
+def is_zero(e: Expr) -> bool:
+    """Whether it is the constant 0."""
+    return isinstance(e, Const) and e.value == 0
 
 
 def substitute_reads(value: Expr, tensor: Var, by: Expr) -> Expr:

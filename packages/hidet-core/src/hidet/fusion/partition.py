@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from hidet.compute import Kind, classify
 from hidet.compute.classify import inputs as read_inputs
+from hidet.compute.sizes import same_shape
 from hidet.fusion.moves import landing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
@@ -107,15 +108,44 @@ class Partition:
         return Role.REDUCTION if kind is Kind.REDUCTION else Role.INJECTIVE
 
     def joined(self, node: Node) -> Group | None:
-        """The group that takes `node` in as its epilogue, if one does: the latest that can."""
+        """The group that takes `node` in as its epilogue, if one does.
+
+        One with an anchor or a reduction comes first, then the latest: what is injective can go
+        along with either, an anchor's result cannot.
+        """
         if self.role(node.op) is not Role.INJECTIVE:
             return None
+        able = []
         for tensor in reversed(dict.fromkeys(node.inputs)):
             group = self.producer(tensor)
             if group is not None and self.takes(group, tensor, node):
-                group.nodes.append(node)
-                return group
-        return None
+                able.append(group)
+        if not able:
+            return None
+        group = next((each for each in able if not self.injective(each)), able[0])
+        self.gather(group, node)
+        group.nodes.append(node)
+        return group
+
+    def injective(self, group: Group) -> bool:
+        """Whether the group only computes elements, each from a few others."""
+        return all(self.role(each.op) is Role.INJECTIVE for each in group.nodes)
+
+    def gather(self, group: Group, node: Node) -> None:
+        """Let the chains that only `node` reads join `group` ahead of it.
+
+        Each is computed once for every element of `node`: where that is more often than on its own,
+        it has to be cheap.
+        """
+        for tensor in dict.fromkeys(node.inputs):
+            chain = self.producer(tensor)
+            if chain is None or chain is group or len(group.nodes) + len(chain.nodes) >= MOST:
+                continue
+            often = not same_shape(tensor.shape, node.outputs[0].shape)
+            if self.is_prologue(chain, tensor, node, Role.ANCHOR if often else Role.INJECTIVE):
+                group.nodes += chain.nodes
+                for each in chain.nodes:
+                    self.group_of[each] = group
 
     def producer(self, tensor: Tensor) -> Group | None:
         """The group that writes `tensor` and can still grow at that end."""
@@ -130,7 +160,7 @@ class Partition:
         """Whether `node` may follow in `group`, being the only reader of its result."""
         if self.users[tensor] != [node] or node.device != group.last.device:
             return False
-        if all(self.role(each.op) is Role.INJECTIVE for each in group.nodes):
+        if self.injective(group):
             return True  # no anchor: the definitions are composed
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
         return len(places) == 1 and lands(node.op, places[0])
@@ -153,7 +183,7 @@ class Partition:
         """Whether `chain` is injective, read by `node` alone, and cheap enough to repeat."""
         if self.users[tensor] != [node] or node.device != chain.last.device:
             return False
-        if not all(self.role(each.op) is Role.INJECTIVE for each in chain.nodes):
+        if not self.injective(chain):
             return False
         return role is not Role.ANCHOR or all(cheap(each.op) for each in chain.nodes)
 

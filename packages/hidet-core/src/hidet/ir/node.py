@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from operator import is_
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -58,13 +59,19 @@ def field_names(cls: type) -> tuple[str, ...]:
 class Node(metaclass=Interning):
     """Anything of which programs are made."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "_children")
     interned: ClassVar[bool] = False
+    _children: tuple[Node, ...]
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> tuple[Node, ...]:
         """The nodes in this node's fields, in the order of the fields."""
-        for name in field_names(type(self)):
-            yield from nodes_in(getattr(self, name))
+        try:
+            return self._children
+        except AttributeError:  # asked for the first time; nodes never change
+            names = field_names(type(self))
+            found = tuple(each for name in names for each in nodes_in(getattr(self, name)))
+            object.__setattr__(self, "_children", found)
+            return found
 
     def map_children(self, change: Callable[[Any], Any]) -> Self:
         """This node with each child replaced by `change(child)`; itself if none changed.
@@ -75,7 +82,7 @@ class Node(metaclass=Interning):
         names = field_names(type(self))
         old = [getattr(self, name) for name in names]
         new = [mapped(value, change) for value in old]
-        if all(a is b for a, b in zip(old, new, strict=True)):
+        if all(map(is_, old, new)):
             return self
         return type(self)(*new)
 
@@ -111,7 +118,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
             new.extend(result)
         else:
             new.append(result)
-    if len(new) == len(value) and all(a is b for a, b in zip(value, new, strict=True)):
+    if len(new) == len(value) and all(map(is_, value, new)):
         return value
     return tuple(new)
 

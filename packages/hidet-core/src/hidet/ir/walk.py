@@ -17,15 +17,18 @@ def postorder(root: Node | Iterable[Node]) -> Iterator[Node]:
     """Every node once, children before parents, in a fixed order, without recursion."""
     roots = [root] if isinstance(root, Node) else list(root)
     seen: set[Node] = set()
-    pending = [(each, False) for each in reversed(roots)]
+    pending: list[Node | None] = [*reversed(roots)]
     while pending:
-        current, ready = pending.pop()
-        if ready:
-            yield current
+        current = pending.pop()
+        if current is None:  # a mark: all below the next one has been seen
+            yield pending.pop()  # type: ignore[misc]
         elif current not in seen:
             seen.add(current)
-            pending.append((current, True))
-            pending.extend((child, False) for child in reversed(list(current.children())))
+            below = current.children()
+            if below:
+                pending += (current, None, *reversed(below))
+            else:
+                yield current
 
 
 def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:

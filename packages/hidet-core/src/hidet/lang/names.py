@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
 
 SEPARATE = (
     ast.Lambda,
@@ -24,11 +25,10 @@ def assigned(statements: Iterable[ast.stmt]) -> list[str]:
     return list(found)
 
 
-def assigned_in(node: ast.AST) -> Iterator[str]:
+@lru_cache(maxsize=1 << 14)
+def assigned_in(node: ast.AST) -> tuple[str, ...]:
     """The names assigned in a piece of syntax, except in functions and comprehensions."""
     if isinstance(node, SEPARATE):
-        return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    for child in ast.iter_child_nodes(node):
-        yield from assigned_in(child)
+        return ()
+    own = (node.id,) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ()
+    return own + tuple(n for child in ast.iter_child_nodes(node) for n in assigned_in(child))

@@ -64,7 +64,7 @@ class Softmax(AlongAxis):
         return (powers / powers.sum(self.axes())).cast(x.dtype)
 
     def reference(self, x: Any) -> Any:
-        powers = np.exp(x - x.max(self.axes(), keepdims=True))
+        powers = np.exp(x - x.max(self.axes(), keepdims=True, initial=-np.inf))
         return powers / powers.sum(self.axes(), keepdims=True)
 
 
@@ -78,5 +78,5 @@ class LogSoftmax(AlongAxis):
         return (shifted - log(exp(shifted).sum(self.axes()))).cast(x.dtype)
 
     def reference(self, x: Any) -> Any:
-        shifted = x - x.max(self.axes(), keepdims=True)
+        shifted = x - x.max(self.axes(), keepdims=True, initial=-np.inf)
         return shifted - np.log(np.exp(shifted).sum(self.axes(), keepdims=True))

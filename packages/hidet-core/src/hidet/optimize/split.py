@@ -38,7 +38,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
     """The nodes that read constants, or what comes of constants, and nothing else.
 
     What costs nothing where it is used (made from nothing, or a new shape) is folded only together
-    with what reads it.
+    with what reads it. What makes an output is not folded: outputs are new memory at each call.
     """
     given = set(graph.inputs)
     found: set[Node] = set()
@@ -47,15 +47,31 @@ def foldable(graph: FlowGraph) -> set[Node]:
             each not in given and (each.storage is not None or made_by(each, found))
             for each in node.inputs
         )
-        if known and not isinstance(node.op, Foreign):
+        if known and not isinstance(node.op, Foreign) and has_known_sizes(node):
             found.add(node)
+    found -= {node for each in graph.outputs for node in making(each)}
     users = graph.users()
-    outputs = set(graph.outputs)
     for node in reversed(graph.nodes):
         free = not node.inputs or all(map(is_view, node.outputs))
         readers = [reader for each in node.outputs for reader in users.get(each, [])]
-        if free and (outputs & set(node.outputs) or not all(each in found for each in readers)):
+        if free and not all(each in found for each in readers):
             found.discard(node)
+    return found
+
+
+def has_known_sizes(node: Node) -> bool:
+    """Whether no result's size waits for a call: what is computed before has no calls to read."""
+    return all(isinstance(size, int) for each in node.outputs for size in each.shape)
+
+
+def making(tensor: Tensor) -> list[Node]:
+    """The node that writes the tensor's memory, and those that give it another shape."""
+    found = []
+    while tensor.trace is not None and tensor.storage is None:
+        found.append(tensor.trace[0])
+        if not is_view(tensor):
+            break
+        (tensor,) = tensor.trace[0].inputs
     return found
 
 

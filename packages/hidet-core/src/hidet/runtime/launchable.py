@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from hidet.errors import BadArchive, CudaError
+from hidet.errors import BadArchive, CudaError, NoDevice
 from hidet.runtime.device import attribute, make_current
 from hidet.runtime.driver import call, cu
 
@@ -20,6 +21,7 @@ class HostModule:
     """A shared object, loaded from a private file that is gone again at once."""
 
     def __init__(self, binary: bytes, name: str = "unit") -> None:
+        share_team()
         handle, path = tempfile.mkstemp(prefix=f"hidet-{name}-", suffix=".so")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -38,6 +40,28 @@ class HostModule:
             raise BadArchive(f"the binary has no function {name!r}") from None
         found.restype = None
         return found
+
+
+@lru_cache(maxsize=1)
+def share_team() -> None:
+    """Let our functions use the OpenMP runtime that the process already has, else the system's.
+
+    Frameworks bring a copy of their own; two teams of threads would wait for each other's cores.
+    """
+    names = ("libgomp", "libomp", "libiomp5")
+    try:
+        maps = Path("/proc/self/maps").read_text()
+        paths = [line.split()[-1] for line in maps.splitlines() if "/" in line]
+    except OSError:
+        paths = []
+    loaded = [path for path in paths if Path(path).name.startswith(names)]
+    try:
+        ctypes.CDLL(loaded[0] if loaded else "libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise NoDevice(
+            f"the OpenMP runtime cannot be loaded: {error}",
+            help="install it (apt-get install libgomp1)",
+        ) from error
 
 
 class CudaModule:

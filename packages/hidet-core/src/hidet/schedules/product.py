@@ -62,10 +62,11 @@ class Product(Contraction):
     def stacked(self, of: TensorType, z: Value, inner: Index) -> Index:
         """The index of an element of a matrix in a stack; axes of size 1 are at 0."""
         own = of.shape[: of.ndim - len(inner)]
-        skipped = len(self.stack) - len(own)
-        outer = digits(z, self.stack)[skipped:]
-        shared = (same(x, 1) and not same(y, 1) for x, y in zip(own, self.stack[skipped:]))  # noqa: B905
-        return (*(0 if once else at for once, at in zip(shared, outer)), *inner)  # noqa: B905
+        alone = max(len(own) - len(self.stack), 0)  # axes of b whose stack became rows
+        skipped = len(self.stack) - len(own) + alone
+        pairs = zip(own[alone:], self.stack[skipped:], digits(z, self.stack)[skipped:], strict=True)
+        outer = (0 if same(x, 1) and not same(y, 1) else at for x, y, at in pairs)
+        return (*(0,) * alone, *outer, *inner)
 
 
 @lru_cache(maxsize=1024)

@@ -8,13 +8,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 
-COMMON = ("-O3", "-std=c++17", "-shared", "-fPIC", "-fopenmp", "-w")
+COMMON = ("-O3", "-std=c++17", "-fPIC", "-fopenmp", "-w")
 ISA_FLAGS = {
     "generic": (),
     "avx2": ("-mavx2", "-mfma", "-mf16c"),
@@ -37,39 +41,98 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
     where it rejects the source. Nothing is left behind, also not after Ctrl-C.
     """
     with tempfile.TemporaryDirectory(prefix="hidet-") as folder:
-        source_file, binary = Path(folder, "unit.cpp"), Path(folder, "unit.so")
+        source_file, unit, binary = (Path(folder, f"unit.{kind}") for kind in ("cpp", "o", "so"))
         source_file.write_text(source)
-        command = [*compiler(), *COMMON, *flags, str(source_file), "-o", str(binary)]
-        code, printed = run(command, folder)
-        if code != 0:
-            raise CompilerError(
-                f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
-                help="this is a defect of hidet, or a compiler older than GCC 9; please report it",
-            )
+        command = compiler()
+        must_run([*command, *COMMON, *flags, "-c", str(source_file), "-o", str(unit)], folder)
+        # Linked without OpenMP: the process has one team of threads, whoever loaded it first.
+        must_run([*command, "-shared", str(unit), "-o", str(binary)], folder)
         return binary.read_bytes()
 
 
+def must_run(command: list[str], folder: str) -> None:
+    """Run a step of the compiler; CompilerError with what it printed if it fails."""
+    code, printed = run(command, folder)
+    if code != 0:
+        raise CompilerError(
+            f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",
+            help="this is a defect of hidet, or a compiler older than GCC 9; please report it",
+        )
+
+
+class Compilers:
+    """Compilers at work for one build."""
+
+    def __init__(self) -> None:
+        self.processes: set[subprocess.Popen[str]] = set()
+        self.ended = False
+        self.lock = Lock()
+
+    def start(self, command: list[str], folder: str | None) -> subprocess.Popen[str]:
+        """Start one in a process group of its own, unless all are to end."""
+        with self.lock:
+            if self.ended:
+                raise CompilerError("the build was given up")
+            process = subprocess.Popen(
+                command,
+                env=os.environ | ({"TMPDIR": folder} if folder else {}),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+            self.processes.add(process)
+        return process
+
+    def finish(self, process: subprocess.Popen[str]) -> None:
+        """One is done, or is no longer wanted."""
+        with self.lock:
+            self.processes.discard(process)
+            end(process)
+
+    def end(self) -> None:
+        """End those at work, and let no other start."""
+        with self.lock:
+            self.ended = True
+            for process in self.processes:
+                end(process)
+
+
+_compilers: ContextVar[Compilers | None] = ContextVar("hidet_compilers", default=None)
+
+
+@contextmanager
+def ended_together() -> Iterator[Compilers]:
+    """Compilers started in this block, also by threads with copies of its context, as one."""
+    compilers = Compilers()
+    token = _compilers.set(compilers)
+    try:
+        yield compilers
+    finally:
+        _compilers.reset(token)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Kill a compiler that still runs, and whatever it has started."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def run(command: list[str], folder: str | None = None) -> tuple[int, str]:
-    """Run a compiler in a process group of its own; end it if we are interrupted.
+    """Run a compiler; end it if we are interrupted.
 
     Its own passing files go to `folder`: a compiler that is killed does not remove them.
     """
-    process = subprocess.Popen(
-        command,
-        env=os.environ | ({"TMPDIR": folder} if folder else {}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    compilers = _compilers.get() or Compilers()
+    process = compilers.start(command, folder)
     try:
         printed, _ = process.communicate()
-    except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
+    finally:
+        compilers.finish(process)
         process.wait()
-        raise
     return process.returncode, printed
 
 

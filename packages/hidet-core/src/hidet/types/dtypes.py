@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -57,13 +58,7 @@ class DType:
     @property
     def limits(self) -> tuple[int, int] | tuple[float, float]:
         """The smallest and the largest finite value."""
-        if self.is_bool:
-            return 0, 1
-        if self.is_float:
-            info = ml_dtypes.finfo(self.numpy)  # type: ignore[no-untyped-call]
-            return float(info.min), float(info.max)
-        whole = np.iinfo(self.numpy)
-        return int(whole.min), int(whole.max)
+        return limits_of(self)
 
     def __str__(self) -> str:
         return self.short
@@ -79,6 +74,18 @@ class DType:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+
+@cache
+def limits_of(of: DType) -> tuple[int, int] | tuple[float, float]:
+    """The smallest and the largest finite value of an element type."""
+    if of.is_bool:
+        return 0, 1
+    if of.is_float:
+        info = ml_dtypes.finfo(of.numpy)  # type: ignore[no-untyped-call]
+        return float(info.min), float(info.max)
+    whole = np.iinfo(of.numpy)
+    return int(whole.min), int(whole.max)
 
 
 def _tensor_type(element: DType, shape: tuple[Size, ...]) -> TensorType:

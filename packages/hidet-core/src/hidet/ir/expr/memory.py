@@ -23,7 +23,7 @@ class Var(Expr):
 
     def children(self) -> Iterator[Node]:
         """Sizes in a tensor's shape are no children: a type may mention any enclosing symbol."""
-        return iter(())
+        return ()
 
     def map_children(self, change: Callable[[Any], Any]) -> Var:
         """Itself."""

@@ -1,0 +1,106 @@
+"""`hidet doctor`: what works on this machine, and for what does not, the next step."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+
+from hidet.__about__ import __version__
+from hidet.build.cache import Cache
+from hidet.cli.cache import spelled
+from hidet.errors import HidetError, NoDevice
+from hidet.frontend import installed
+from hidet.options import OPTIONS
+from hidet.runtime.device import cuda_capability, device_count
+from hidet.runtime.driver import call
+from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, probe_isa
+
+PROBE = 'extern "C" {} void probe(float *x) {{ x[0] = 0.0f; }}'
+
+
+def doctor() -> int:
+    """Print a line for each thing looked at; 1 if nothing can be compiled for this machine."""
+    print(f"hidet {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    works: dict[str, bool] = {}
+    for name, look in CHECKS.items():
+        try:
+            lines = list(look())
+            works[name] = True
+        except (HidetError, OSError) as error:
+            lines = failure(error)
+            works[name] = False
+        mark = "ok" if works[name] else "--"
+        for number, line in enumerate(lines):
+            print(f"{mark if number == 0 else '':2}  {name if number == 0 else '':12}  {line}")
+    usable = works["C++ compiler"] or (works["NVRTC"] and works["GPU"])
+    if not usable:
+        print("nothing can be compiled for this machine")
+    return 0 if usable else 1
+
+
+def failure(error: HidetError | OSError) -> list[str]:
+    """What is wrong, and what to do about it."""
+    if not isinstance(error, HidetError):
+        return [str(error)]
+    lines = error.message.splitlines()[:1]
+    return [*lines, f"help: {error.help}"] if error.help else lines
+
+
+def host_compiler() -> Iterator[str]:
+    """The C++ compiler, tried."""
+    yield cpp_version()
+    compile_cpp(PROBE.format(""))
+    yield f"instruction set: {probe_isa()}"
+
+
+def nvrtc() -> Iterator[str]:
+    """NVRTC, tried."""
+    yield cuda_version()
+    compile_cuda(PROBE.format("__global__"), arch="sm_90a")
+
+
+def gpus() -> Iterator[str]:
+    """Each GPU with its compute capability."""
+    call("cuInit", 0)
+    if not device_count():
+        raise NoDevice("the driver sees no GPU", help="models run on the CPU")
+    version = int(call("cuDriverGetVersion"))
+    yield f"driver for CUDA {version // 1000}.{version % 1000 // 10}"
+    for index in range(device_count()):
+        name = call("cuDeviceGetName", 256, call("cuDeviceGet", index))
+        text = name.rstrip(bytes(1)).decode()
+        major, minor = cuda_capability(f"cuda:{index}")
+        yield f"cuda:{index} {text}, sm_{major}{minor}"
+
+
+def frontends() -> Iterator[str]:
+    """Each installed frontend; their frameworks are not imported."""
+    found = installed()
+    if not found:
+        yield "none installed; pip install hidet-torch, hidet-onnx or hidet-tf"
+    for name, manifest in found.items():
+        yield f"{name} ({manifest.requires})"
+
+
+def cache() -> Iterator[str]:
+    """The compile cache."""
+    kept = Cache()
+    yield f"{kept.root}, {spelled(sum(size for _, size, _ in kept.entries()))}"
+    kept.prepare(kept.root / "00")
+
+
+def settings() -> Iterator[str]:
+    """The options that the environment sets."""
+    changed = [each for each in OPTIONS.values() if each.environment in os.environ]
+    yield ", ".join(f"{each.environment}={each.get()}" for each in changed) or "all as they come"
+
+
+CHECKS: dict[str, Callable[[], Iterator[str]]] = {
+    "C++ compiler": host_compiler,
+    "NVRTC": nvrtc,
+    "GPU": gpus,
+    "frontends": frontends,
+    "cache": cache,
+    "options": settings,
+}

@@ -1,0 +1,83 @@
+"""Generated names and text depend on what is computed, and on nothing else."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from hidet import ops
+from hidet.build.kernels import Recipes
+from hidet.build.names import unique
+from hidet.build.schedule import has_schedule
+from hidet.fusion import partition
+from hidet.graph import symbol, trace_from
+from hidet.target import Target
+
+CUDA = Target.parse("sm_90a")
+
+
+def kernel_of(function):
+    x = symbol((4, 6), device="cuda")
+    (group,) = partition(trace_from([function(x)], [x]), lambda op: has_schedule(op, CUDA))
+    (part,) = Recipes().parts(group, CUDA)
+    return part.recipe.steps[0].kernel
+
+
+def test_a_name_begins_with_the_label_and_differs_where_the_text_does():
+    relu, tanh = kernel_of(ops.relu), kernel_of(ops.tanh)
+    assert relu.name.startswith("relu_")
+    assert unique(relu, "same").name == unique(replace(relu, name="other"), "same").name
+    assert unique(relu, "same").name != unique(tanh, "same").name
+    assert unique(relu, "a b/c" * 40).name.isidentifier()
+
+
+TEXT = """
+import numpy as np
+from hidet import ops
+from hidet.codegen import cpu, cuda
+from hidet.build.compile import canonical, planned
+from hidet.build.units import Units
+from hidet.graph import symbol, trace_from
+from hidet.optimize import optimize
+from hidet.target import Target
+
+x, w, b = symbol((8, 16)), symbol((16, 24)), symbol((24,))
+y = ops.softmax(ops.relu(ops.matmul(x + 1.0, w) + b))
+z = ops.layer_norm(ops.concat([y, y * 2.0], 1)) + ops.cumsum(ops.tanh(y), 1).sum()
+graph = trace_from([z, ops.max(y, 0)], [x, w, b])
+print(*canonical(graph), sep="\\n")
+for target, emit in (("sm_90a", cuda.emit), ("cpu+avx2", cpu.emit)):
+    units = Units(Target.parse(target))
+    planner = planned(optimize(graph), units.target, units, {})
+    for kernels in units.grouped():
+        print(emit(kernels))
+    print(*(made for _, made in planner.steps), sep="\\n")
+"""
+
+
+def generated(seed):
+    env = {**os.environ, "PYTHONHASHSEED": seed}
+    done = subprocess.run([sys.executable, "-c", TEXT], capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_two_processes_generate_the_same_text():
+    first, second = generated("1"), generated("2")
+    assert "__global__" in first
+    assert first == second
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_recipe_is_shared_by_groups_that_are_alike(order):
+    x, y = symbol((4, 6), device="cuda"), symbol((4, 6), device="cuda")
+    inputs = [x, y]
+    graph = trace_from([ops.relu(inputs[i]) + 1.0 for i in order], [x, y])
+    recipes = Recipes()
+    groups = partition(graph, lambda op: has_schedule(op, CUDA))
+    parts = [part for group in groups for part in recipes.parts(group, CUDA)]
+    assert len(parts) == 2
+    assert parts[0].recipe is parts[1].recipe
+    assert parts[0].inputs[0] is not parts[1].inputs[0]

@@ -1,0 +1,71 @@
+import io
+import sys
+import threading
+import time
+
+import pytest
+
+from hidet import options
+from hidet.build.workers import in_parallel, jobs
+from hidet.errors import CompilerError
+from hidet.toolchain.host import run
+
+
+def test_results_are_in_the_order_of_the_items():
+    with options.options(jobs=3):
+        assert in_parallel(lambda n: time.sleep(0.01 / (n + 1)) or n * n, range(9), "") == [
+            n * n for n in range(9)
+        ]
+
+
+def test_options_of_the_caller_hold_in_the_workers():
+    with options.options(jobs=2, tf32=True):
+        assert in_parallel(lambda _: options.tf32.get(), range(4), "") == [True] * 4
+
+
+def test_as_many_at_once_as_allowed():
+    at_work, most, lock = [0], [0], threading.Lock()
+
+    def work(_):
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        time.sleep(0.02)
+        with lock:
+            at_work[0] -= 1
+
+    with options.options(jobs=2):
+        assert jobs() == 2
+        in_parallel(work, range(6), "")
+    assert most[0] == 2
+
+
+def test_the_first_error_stops_what_has_not_begun_and_ends_compilers():
+    begun = []
+
+    def work(n):
+        begun.append(n)
+        if n == 0:
+            time.sleep(0.1)
+            raise CompilerError("first")
+        code, _ = run(["sleep", "30"])
+        assert code != 0
+
+    start = time.perf_counter()
+    with options.options(jobs=2), pytest.raises(CompilerError, match="first"):
+        in_parallel(work, range(20), "")
+    assert time.perf_counter() - start < 5
+    assert len(begun) <= 3
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_shown_on_a_terminal_only(terminal, monkeypatch):
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    in_parallel(lambda n: n, range(3), "Compiling it")
+    assert ("Compiling it" in stream.getvalue()) is terminal
+    with options.options(progress=False):
+        stream.truncate(0)
+        in_parallel(lambda n: n, range(3), "Compiling it")
+    assert stream.getvalue() == ""

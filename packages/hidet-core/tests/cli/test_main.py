@@ -1,0 +1,69 @@
+"""The command `hidet`."""
+
+import pytest
+
+from hidet.build.cache import Cache
+from hidet.cli.cache import spelled
+from hidet.cli.main import main
+from hidet.errors import every_kind
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIDET_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_doctor_says_what_works(capsys):
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for name in ("C++ compiler", "NVRTC", "GPU", "frontends", "cache", "options"):
+        assert name in out
+    assert "HIDET_CACHE_DIR" in out
+
+
+def test_doctor_says_what_to_do(capsys, monkeypatch):
+    monkeypatch.setenv("CXX", "/nonexistent")
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "--  C++ compiler  there is no C++ compiler '/nonexistent'" in out
+    assert "help: install one" in out
+
+
+def test_the_cache_is_shown_and_cleared(capsys):
+    assert main(["cache", "status"]) == 0
+    assert "entries  0" in capsys.readouterr().out
+    Cache().put("ab12", bytes(5000))
+    main(["cache", "status"])
+    out = capsys.readouterr().out
+    assert "entries  1" in out
+    assert "5.0 KiB of at most 4.0 GiB" in out
+    assert main(["cache", "clear"]) == 0
+    assert "freed" in capsys.readouterr().out
+    assert Cache().get("ab12") is None
+
+
+def test_a_cache_of_others_is_said(capsys):
+    Cache().put("ab12", b"x")
+    Cache().root.chmod(0o777)
+    assert main(["cache", "status"]) == 1
+    assert "not used: others may write" in capsys.readouterr().out
+
+
+def test_every_code_is_explained(capsys):
+    for kind in every_kind():
+        assert main(["explain", kind.code]) == 0
+        assert kind.__doc__.splitlines()[0] in capsys.readouterr().out
+    assert main(["explain"]) == 0
+    out = capsys.readouterr().out
+    assert all(kind.code in out for kind in every_kind())
+
+
+def test_an_unknown_code_names_the_nearest(capsys):
+    assert main(["explain", "shape-mismtch"]) == 1
+    assert "did you mean shape-mismatch?" in capsys.readouterr().err
+
+
+def test_bytes_are_spelled():
+    assert [spelled(n) for n in (0, 1023, 1024, 3 << 20, 5 << 30)] == [
+        "0 B", "1023 B", "1.0 KiB", "3.0 MiB", "5.0 GiB",
+    ]  # fmt: skip

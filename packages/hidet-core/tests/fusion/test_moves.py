@@ -1,0 +1,43 @@
+"""Where elements of an operand go in a result."""
+
+import pytest
+
+from hidet import ops
+from hidet.fusion.moves import landing
+from hidet.graph import symbol
+
+X = symbol((4, 6))
+CASES = {
+    "elementwise": (lambda x: ops.relu(x), (0, 1)),
+    "transpose": (lambda x: ops.transpose(x), (1, 0)),
+    "new axis": (lambda x: ops.unsqueeze(x, 1), (0, None, 1)),
+    "repeated": (lambda x: ops.expand(ops.unsqueeze(x, 0), (2, 4, 6)), None),
+    "cut": (lambda x: ops.slice(x, 0, 0, 2), None),
+    "reversed": (lambda x: ops.flip(x, 0), None),
+    "regrouped": (lambda x: ops.reshape(x, (6, 4)), None),
+    "padded": (lambda x: ops.pad(x, [(1, 0), (0, 0)]), None),
+    "summed": (lambda x: ops.sum(x, 1), None),
+    "broadcast": (lambda x: ops.add(x, symbol((3, 4, 6))), None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_landing(name):
+    function, expected = CASES[name]
+    node = function(X).trace[0]
+    definition = node.op.definition()
+    operand = definition.inputs[0]
+    assert landing(definition, operand) == expected
+
+
+def test_an_axis_of_size_1_may_vanish():
+    x = symbol((1, 6))
+    definition = ops.reshape(x, (6,)).trace[0].op.definition()
+    assert landing(definition, definition.inputs[0]) == (1,)
+
+
+def test_an_operand_read_at_two_places_lands_nowhere():
+    x = symbol((6, 6))
+    (grid,) = (definition := ops.matmul(x, x).trace[0].op.definition()).outputs
+    assert grid.shape == (6, 6)
+    assert landing(definition, definition.inputs[0]) is None
