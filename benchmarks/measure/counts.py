@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 
 import hidet_torch
@@ -25,4 +26,5 @@ def kernels(call: Call) -> int:
     with profile(activities=[ProfilerActivity.CUDA]) as recorded:
         call()
         torch.cuda.synchronize()
-    return sum(event.count for event in recorded.key_averages())
+    found = recorded.key_averages()
+    return sum(event.count for event in found if event.device_type is DeviceType.CUDA)
