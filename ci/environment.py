@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 FRONTENDS = ("hidet-torch", "hidet-onnx", "hidet-tf")
+EXTRAS = {"hidet-core": "[cuda13]"}
+"""What tests need beyond a package's own dependencies: NVRTC compiles without a GPU."""
 CANDIDATES = ("3.11", "3.12", "3.13", "3.14")
 
 
@@ -83,7 +85,8 @@ class Environment:
     def editable(self, *packages: str) -> None:
         """The packages as they lie in the working tree."""
         self.install("hatchling>=1.27", "editables")
-        options = [part for name in packages for part in ("-e", f"packages/{name}")]
+        paths = [f"packages/{name}{EXTRAS.get(name, '')}" for name in packages]
+        options = [part for path in paths for part in ("-e", path)]
         self.install("--no-build-isolation", *options)
 
     def pytest(self, *arguments: str) -> None:

@@ -1,0 +1,144 @@
+"""Compiled models on a GPU: precision, memory that moves, streams, captures, sizes that change."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import hidet_torch
+from hidet_torch.backend import hidet
+
+pytestmark = pytest.mark.gpu
+DTYPES = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+
+
+class Block(nn.Module):
+    """A transformer block of 4 heads."""
+
+    def __init__(self, size: int = 64) -> None:
+        super().__init__()
+        self.norm, self.last = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.inner, self.outer = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.feed = nn.Sequential(nn.Linear(size, 4 * size), nn.GELU(), nn.Linear(4 * size, size))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, rows, size = x.shape
+        parts = self.inner(self.norm(x)).view(batch, rows, 3, 4, size // 4).permute(2, 0, 3, 1, 4)
+        mixed = nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+        x = x + self.outer(mixed.transpose(1, 2).reshape(batch, rows, size))
+        return x + self.feed(self.last(x))
+
+
+def convolutions() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 32, 7, 2, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(3, 2, 1),
+        nn.Conv2d(32, 32, 3, 1, 1, groups=32), nn.ReLU6(), nn.Conv2d(32, 48, 1), nn.Hardswish(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 10),
+    )  # fmt: skip
+
+
+CASES = {
+    "block": (Block, (2, 33, 64)),
+    "convolutions": (convolutions, (2, 3, 61, 61)),
+    "mlp": (lambda: nn.Sequential(nn.Linear(64, 129), nn.Tanh(), nn.Linear(129, 7)), (5, 64)),
+}
+
+
+@torch.no_grad()
+def built(name: str, dtype: torch.dtype) -> tuple[nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    make, shape = CASES[name]
+    return make().eval().cuda().to(dtype), torch.randn(shape, device="cuda").to(dtype)
+
+
+def distance(found: torch.Tensor, exact: torch.Tensor) -> float:
+    return ((found.double() - exact).norm() / exact.norm()).item()
+
+
+@torch.no_grad()
+@DTYPES
+@pytest.mark.parametrize("name", CASES)
+def test_as_precise_as_eager(name: str, dtype: torch.dtype) -> None:
+    model, x = built(name, dtype)
+    exact = copy.deepcopy(model).double()(x.double())
+    compiled = torch.compile(model, backend=hidet, fullgraph=True, options={"fallback": "error"})
+    epsilon = torch.finfo(dtype).eps
+    for _ in range(3):  # made, replayed, replayed with other memory
+        found = compiled(x.clone())
+        assert distance(found, exact) <= 4 * distance(model(x), exact) + epsilon
+
+
+@torch.no_grad()
+def test_outputs_stay_as_they_were() -> None:
+    model, x = built("mlp", torch.float32)
+    call = hidet_torch.compile(model, x)
+    first = call(x)
+    kept = first.clone()
+    call(torch.randn_like(x))
+    torch.testing.assert_close(first, kept, rtol=0, atol=0)
+
+
+@torch.no_grad()
+def test_on_the_callers_stream() -> None:
+    model, x = built("block", torch.float32)
+    compiled = torch.compile(model, backend=hidet)
+    expected = compiled(x)
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(10_000_000)
+        late = x * 1.0
+        found = compiled(late)
+    stream.synchronize()
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+@torch.no_grad()
+def test_inside_somebody_elses_capture() -> None:
+    model, x = built("block", torch.float32)
+    call = hidet_torch.compile(model, x)
+    expected = call(x)
+    given = torch.zeros_like(x)
+    call(given)  # made before the capture
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        found = call(given)
+    given.copy_(x)
+    graph.replay()
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+@torch.no_grad()
+def test_sizes_that_change() -> None:
+    model, x = built("block", torch.float32)
+    compiled = torch.compile(model, backend=hidet, dynamic=True)
+    for rows in (33, 1, 7, 129):
+        y = torch.randn(2, rows, 64, device="cuda")
+        torch.testing.assert_close(compiled(y), model(y), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_weights_that_change_in_place() -> None:
+    model, x = built("convolutions", torch.float32)
+    compiled = torch.compile(model, backend=hidet)
+    compiled(x)
+    for parameter in model.parameters():
+        parameter.mul_(1.5)
+    torch.testing.assert_close(compiled(x), model(x), rtol=1e-3, atol=1e-3)
+
+
+def test_gradients_are_those_of_eager() -> None:
+    model, x = built("mlp", torch.float32)
+    with pytest.warns(UserWarning):
+        compiled: Any = torch.compile(model, backend=hidet)
+        compiled(x).square().sum().backward()
+    found = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    model(x).square().sum().backward()
+    for a, parameter in zip(found, model.parameters(), strict=True):
+        torch.testing.assert_close(a, parameter.grad)
