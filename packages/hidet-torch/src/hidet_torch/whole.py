@@ -79,10 +79,13 @@ def sdpa(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Attention by PyTorch."""
-    return functional.scaled_dot_product_attention(
+    """Attention by PyTorch, stored as `fake_sdpa` says: which kernel it chose decides otherwise."""
+    found = functional.scaled_dot_product_attention(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )
+    if found.ndim < 3:
+        return found.contiguous()
+    return found.transpose(-3, -2).contiguous().transpose(-3, -2)
 
 
 def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
