@@ -1,11 +1,21 @@
 """Options: typed, scoped, and read from the environment."""
 
 import threading
+import warnings
 
 import pytest
 
 from hidet.errors import BadArgument
-from hidet.options import OPTIONS, code_key, jobs, options, search_space, tf32
+from hidet.options import (
+    OPTIONS,
+    PendingOptionWarning,
+    code_key,
+    jobs,
+    options,
+    search_space,
+    tf32,
+    warn_of_pending,
+)
 
 
 def test_every_option_has_a_line_of_documentation_and_a_fitting_default():
@@ -69,3 +79,14 @@ def test_only_options_that_affect_code_enter_the_key():
     assert set(code_key()) == {"target", "search_space", "fp16_reduction", "tf32"}
     with options(tf32=True, jobs=7):
         assert code_key()["tf32"] is True
+
+
+def test_options_without_effect_are_said():
+    with options(search_space=2), pytest.warns(PendingOptionWarning, match="search_space=2 has no"):
+        warn_of_pending()
+
+
+def test_nothing_is_said_of_what_nobody_set():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_pending()

@@ -12,6 +12,11 @@ import torch
 from torch import nn
 
 import hidet_torch
+from hidet.build.schedule import has_schedule
+from hidet.ops.conv import Conv
+from hidet.ops.matmul import Linear, Matmul
+from hidet.optimize import optimize, split
+from hidet.target import Target
 from hidet_torch.backend import hidet
 
 sys.path.append(str(Path(__file__).parent / "models"))
@@ -20,6 +25,7 @@ import convnets
 transformers = pytest.importorskip("transformers")
 
 IMAGE = (1, 3, 96, 96)
+TARGETS = [Target.parse(each) for each in ("cpu+avx512", "cpu", "sm_90a", "sm_80")]
 
 
 def bert() -> nn.Module:
@@ -66,6 +72,14 @@ def test_every_operator_is_compiled(name: str) -> None:
     assert explanation.graphs == 1
     short = {full.split(".")[-2]: count for full, count in explanation.coverage.compiled.items()}
     assert {each: short.get(each) for each in counts} == counts
+    (graph,) = explanation.flow
+    unscheduled = {
+        (node.op, target)
+        for node in split(optimize(graph)).main.nodes
+        for target in TARGETS
+        if isinstance(node.op, Matmul | Linear | Conv) and not has_schedule(node.op, target)
+    }
+    assert unscheduled == set()
 
 
 def tiny_llama() -> nn.Module:

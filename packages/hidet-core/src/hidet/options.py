@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,10 @@ from hidet.errors import BadArgument
 T = TypeVar("T")
 
 
+class PendingOptionWarning(UserWarning):
+    """An option was set that has no effect in this version."""
+
+
 @dataclass(frozen=True)
 class Option(Generic[T]):
     """One setting. `parse` reads its text form, from the environment or a command line."""
@@ -30,6 +35,8 @@ class Option(Generic[T]):
     parse: Callable[[str], T]
     affects_code: bool = False
     allowed: tuple[T, ...] | None = None
+    pending: bool = False
+    """Whether nothing reads it yet; who sets it is told so by `warn_of_pending`."""
 
     @property
     def environment(self) -> str:
@@ -86,20 +93,27 @@ target = Option(
 search_space = Option(
     "search_space",
     0,
-    "How many schedules to try: 0 none, 1 the best few, 2 all.",
+    "How many schedules to try: 0 none, 1 the best few, 2 all (no effect yet, as a warning says).",
     int,
     affects_code=True,
     allowed=(0, 1, 2),
+    pending=True,
 )
 fp16_reduction = Option(
     "fp16_reduction",
     False,
-    "Accumulate float16 products in float16.",
+    "Accumulate float16 products in float16 (no effect yet, as a warning says).",
     _switch,
     affects_code=True,
+    pending=True,
 )
 tf32 = Option(
-    "tf32", False, "Allow float32 products in tf32 on tensor cores.", _switch, affects_code=True
+    "tf32",
+    False,
+    "Allow float32 products in tf32 on tensor cores (no effect yet, as a warning says).",
+    _switch,
+    affects_code=True,
+    pending=True,
 )
 
 OPTIONS: dict[str, Option[Any]] = {
@@ -138,6 +152,14 @@ def checked(values: Mapping[str, object]) -> dict[str, object]:
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(OPTIONS)}"
             raise BadArgument(f"there is no option {name!r}", help=hint)
     return {name: OPTIONS[name].checked(value) for name, value in values.items()}
+
+
+def warn_of_pending() -> None:
+    """Say which options have been set that change nothing yet."""
+    for option in OPTIONS.values():
+        if option.pending and option.get() != option.default:
+            message = f"option {option.name}={option.get()!r} has no effect yet"
+            warnings.warn(message, PendingOptionWarning, stacklevel=3)
 
 
 def code_key() -> dict[str, object]:

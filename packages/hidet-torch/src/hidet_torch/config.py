@@ -12,15 +12,15 @@ class DynamoConfig:
     """Each method sets one default and gives the object back; `torch.compile` options win."""
 
     def search_space(self, level: int = 2) -> Self:
-        """How many schedules to try for each operator: 0 none, 1 the best few, 2 all."""
+        """How many schedules to try for each operator; no effect yet, as a warning says."""
         return self._set("search_space", level)
 
     def use_tensor_core(self, flag: bool = True) -> Self:
-        """Let float32 products use tensor cores in tf32; 16-bit ones use tensor cores anyway."""
+        """Let float32 products use tf32; no effect yet, as a warning says."""
         return self._set("tf32", flag)
 
     def use_fp16_reduction(self, flag: bool = True) -> Self:
-        """Accumulate float16 products in float16."""
+        """Accumulate float16 products in float16; no effect yet, as a warning says."""
         return self._set("fp16_reduction", flag)
 
     def use_cuda_graph(self, flag: bool = True) -> Self:

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from hidet.frontend.coverage import Coverage
 from hidet.frontend.report import table
+from hidet.graph import FlowGraph
 from hidet_torch.backend import capture
 from hidet_torch.capture import Boxed, everything_left, imported_or_reason, in_pytorch
 from hidet_torch.settings import Settings
@@ -18,10 +19,14 @@ from hidet_torch.settings import Settings
 
 @dataclass(frozen=True)
 class Explanation:
-    """The coverage of a model, and how many graphs PyTorch cut it into; prints as a table."""
+    """The coverage of a model, and how many graphs PyTorch cut it into; prints as a table.
+
+    `flow` holds the graphs as the compiler gets them, without those that stay in PyTorch whole.
+    """
 
     coverage: Coverage
     graphs: int
+    flow: tuple[FlowGraph, ...] = ()
 
     def __str__(self) -> str:
         noun = "graph" if self.graphs == 1 else "graphs"
@@ -31,6 +36,7 @@ class Explanation:
 def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
     """Trace `model` for these inputs, as for inference, and say what would be compiled."""
     parts: list[Coverage] = []
+    flow: list[FlowGraph] = []
 
     def inspect(
         traced: torch.fx.GraphModule,
@@ -39,7 +45,11 @@ def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
     ) -> Boxed:
         with _disable_current_modes(), torch.no_grad():
             found = imported_or_reason(traced, frozen)
-        parts.append(everything_left(traced, found) if isinstance(found, str) else found.coverage)
+        if isinstance(found, str):
+            parts.append(everything_left(traced, found))
+        else:
+            parts.append(found.coverage)
+            flow.append(found.graph)
         return in_pytorch(traced)
 
     def backend(graph_module: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
@@ -48,4 +58,4 @@ def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
     torch._dynamo.reset()
     with torch.no_grad():
         torch.compile(model, backend=backend)(*inputs, **named)
-    return Explanation(Coverage.together(parts), len(parts))
+    return Explanation(Coverage.together(parts), len(parts), tuple(flow))

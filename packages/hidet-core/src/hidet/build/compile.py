@@ -46,6 +46,7 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     Weights are named by their order of use; those that lie in the host's memory go into the archive
     when it is saved.
     """
+    options.warn_of_pending()
     chosen = target_for(graph, target)
     # Constants as they were given: passes neither make nor drop any that matters to the caller.
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
