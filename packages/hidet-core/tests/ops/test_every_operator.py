@@ -3,13 +3,13 @@
 import math
 from dataclasses import fields
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from hidet import seams, types
 from hidet.compute import evaluate, inline
 from hidet.graph import OPERATORS, refer
+from hidet.testing.compare import assert_close
 
 seams.call("load_operators")
 SAMPLES = [
@@ -18,19 +18,6 @@ SAMPLES = [
     for number, op in enumerate(kind.samples())
 ]
 DEFINED = [each for each in SAMPLES if each.values[0].defined]
-
-
-def assert_close(found, expected, dtype, factor):
-    """Equal up to `factor` units in the last place, of the value or of a typical one (its RMS)."""
-    if not dtype.is_float:
-        np.testing.assert_array_equal(found, expected)
-        return
-    epsilon = float(ml_dtypes.finfo(dtype.numpy).eps)
-    finite = expected[np.isfinite(expected)]
-    scale = math.sqrt(np.mean(np.square(finite))) if finite.size else 0.0
-    np.testing.assert_allclose(
-        found.astype(np.float64), expected, rtol=factor * epsilon, atol=factor * epsilon * scale
-    )
 
 
 @pytest.mark.parametrize("op", DEFINED)

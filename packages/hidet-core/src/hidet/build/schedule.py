@@ -11,7 +11,7 @@ from hidet.fusion.fuse import fuse
 from hidet.fusion.partition import Group
 from hidet.fusion.ports import ports
 from hidet.graph.operator import Op
-from hidet.graph.tensor import Tensor
+from hidet.graph.tensor import Node, Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic, load
 from hidet.schedules.base import SCHEDULES, Candidate, candidates
@@ -98,7 +98,7 @@ def split(group: Group) -> list[Group]:
     return parts
 
 
-def leading_to(tensor: Tensor, nodes: list) -> list:  # type: ignore[type-arg]
+def leading_to(tensor: Tensor, nodes: list[Node]) -> list[Node]:
     """Those of `nodes` that `tensor` needs, in order."""
     needed = {tensor}
     chain = []

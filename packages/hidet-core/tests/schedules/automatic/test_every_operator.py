@@ -89,7 +89,7 @@ def library(compiled, tmp_path_factory):
     return ctypes.CDLL(str(path))
 
 
-@pytest.mark.parametrize("sample", SAMPLES[:0] or [each.id for each in SAMPLES])
+@pytest.mark.parametrize("sample", [each.id for each in SAMPLES])
 def test_cpu_kernels(sample, compiled, library):
     (op,) = next(each.values for each in SAMPLES if each.id == sample)
     module = compiled[0][sample]
