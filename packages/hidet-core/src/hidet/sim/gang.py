@@ -67,8 +67,8 @@ class Residents:
     shared: dict[Var, Buffer] = field(default_factory=dict)
     mbarriers: dict[tuple[int, int], Any] = field(default_factory=dict)
     """By buffer and position."""
-    state: dict[Any, Any] = field(default_factory=dict)
-    """What barriers and groups keep between calls, by family."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What barriers and groups of blocks keep between calls, by family."""
     gangs: list[Gang] = field(default_factory=list)
 
 
@@ -97,11 +97,28 @@ class Gang:
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
     site: int = 0
+    state: dict[str, Any] = field(default_factory=dict)
+    """What intrinsics keep for this gang's own rows between calls, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exited = np.zeros(self.count, np.bool_)
         self.number = (self.team.first + self.slot) * self.team.threads + self.thread
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are resident."""
+        return self.residents.blocks
+
+    @property
+    def shared(self) -> dict[Var, Buffer]:
+        """The shared arrays of all resident blocks."""
+        return self.residents.shared
+
+    @property
+    def mbarriers(self) -> dict[tuple[int, int], Any]:
+        """Those of all resident blocks, by buffer and position."""
+        return self.residents.mbarriers
 
     @property
     def count(self) -> int:
