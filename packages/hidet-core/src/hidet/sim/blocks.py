@@ -18,7 +18,6 @@ from hidet.sim.gang import Gang, Residents, Run, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import LastReader, Shadow
-from hidet.sim.releases import Releases
 from hidet.sim.values import Array
 from hidet.types import Scope
 
@@ -93,13 +92,10 @@ def attempt(
     parting: Parting,
 ) -> None:
     """Run every block, the threads parted into gangs in one way."""
-    clocks = Clocks(1, 1, Team(1, 1, 0), Releases(0, 1))
+    clocks = Clocks(padded_team(run, 0))
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
-    for residents in batches(program, run, parting):
-        for buffer in watched:
-            assert buffer.shadow is not None
-            buffer.shadow.clocks = residents.gangs[0].clocks
+    for residents in batches(program, run, parting, clocks):
         for gang in residents.gangs:
             gang.env.update(env)
         finish(program, residents.gangs)
@@ -114,22 +110,17 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
         buffer.written = np.zeros(count, np.bool_)
 
 
-def batches(program: Program, run: Run, parting: Parting) -> Iterator[Residents]:
+def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Iterator[Residents]:
     """Blocks that are resident together, batch after batch, parted into gangs."""
     if program.kernel.kind is KernelKind.CPU:
-        yield single_thread(run)
+        yield single_thread(run, clocks)
         return
-    total, threads = prod(run.grid), padded_team(run, 0).threads
-    releases = Releases(total, threads)
-    each = total if program.spins else max(1, LANES // threads)
-    now = 1
+    total = prod(run.grid)
+    each = total if program.spins else max(1, LANES // clocks.team.threads)
     for first in range(0, total, each):
         count = min(each, total - first)
-        team = padded_team(run, first)
-        clocks = Clocks(count, threads // WARP, team, releases)
-        clocks.now = now  # time goes on, so that stamps of earlier batches stay comparable
+        clocks.renew(padded_team(run, first), count)
         yield parted(run, clocks, count, parting)
-        now = clocks.tick()
 
 
 def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents:
@@ -146,6 +137,8 @@ def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents
 
 def padded_team(run: Run, first: int) -> Team:
     """Blocks rounded up to whole warps."""
+    if run.kernel.kind is KernelKind.CPU:
+        return Team(TURNS, TURNS, 0)
     threads = prod(run.block)
     return Team(-(-threads // WARP) * WARP, WARP, first)
 
@@ -185,14 +178,13 @@ def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
     return found
 
 
-def single_thread(run: Run) -> Residents:
+def single_thread(run: Run, clocks: Clocks) -> Residents:
     """The one thread that starts a CPU kernel."""
-    team = Team(TURNS, TURNS, 0)
     zero = np.zeros(1, np.int64)
     gang = Gang(
         run=run,
-        clocks=Clocks(1, 1, team, Releases(0, 1)),
-        team=team,
+        clocks=clocks,
+        team=clocks.team,
         residents=Residents(),
         slot=zero,
         thread=zero,

@@ -122,9 +122,9 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
-        if scope == "gpu":
-            clocks = self.gang.clocks
-            clocks.releases.fence(self.gang.number[self.mask], clocks.tick())
+        slots, actors, _ = self.gang.actors(self.mask)
+        numbers = self.gang.number[self.mask]
+        self.gang.clocks.fence(slots, actors, numbers, far=scope != "block")
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
