@@ -122,6 +122,9 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
+    def copies_arrive(self, barrier: Expr, counts: bool) -> None:
+        """The copies each thread has begun complete at an mbarrier, perhaps as its arrival."""
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
 
