@@ -65,6 +65,8 @@ NAMES: dict[str, str] = {
     "zeros": "hidet.ops:zeros",
     "ones": "hidet.ops:ones",
     "arange": "hidet.ops:arange",
+    "load": "hidet.build.compiled:load",
+    "CompiledGraph": "hidet.build.compiled:CompiledGraph",
     "HidetError": "hidet.errors:HidetError",
     "Target": "hidet.target:Target",
     "spatial": "hidet.mapping:spatial",

@@ -17,7 +17,7 @@ from hidet.graph.creation import (
     randn_like,
 )
 from hidet.graph.evaluate import evaluate, refer
-from hidet.graph.flow import FlowGraph, trace_from
+from hidet.graph.flow import FlowGraph, optimize, trace_from
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import OPERATORS, Op, family, operator
 from hidet.graph.rewrite import replace, rewrite
@@ -44,6 +44,7 @@ __all__ = [
     "make_node",
     "manual_seed",
     "operator",
+    "optimize",
     "placed",
     "rand",
     "randint",
