@@ -8,10 +8,11 @@ from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.shuffle import SHUFFLES
+from hidet.intrinsics.tma import TMA
 
 INTRINSICS: dict[str, Intrinsic] = {
     each.name: each
-    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, CONTROL)
+    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, CONTROL, TMA)
     for each in family
 }
 """Every intrinsic by name."""

@@ -102,6 +102,27 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
+    def load_boxes(
+        self,
+        target: Expr,
+        map: Expr,
+        barrier: Expr,
+        positions: tuple[Expr, ...],
+        offsets: tuple[Expr, ...],
+        blocks: Expr | None,
+    ) -> None:
+        """Start loading a box of a tensor for each thread, to these blocks of its cluster."""
+
+    def store_boxes(
+        self, map: Expr, source: Expr, positions: tuple[Expr, ...], how: str | None
+    ) -> None:
+        """Start storing a box for each thread, or combining it with what is there."""
+
+    def touch_boxes(
+        self, map: Expr, positions: tuple[Expr, ...], offsets: tuple[Expr, ...]
+    ) -> None:
+        """Fault unless each thread's position is one that a box may begin at."""
+
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
 
