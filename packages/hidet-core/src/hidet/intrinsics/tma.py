@@ -260,9 +260,7 @@ def stored(context: Context, invoke: Invoke) -> None:
 def prefetched(context: Context, invoke: Invoke) -> None:
     """Nothing happens, but positions must be possible."""
     of = map_of(invoke, 0)
-    context.touch_boxes(
-        invoke.args[0], invoke.args[1 : 1 + of.rank], invoke.args[1 + of.rank :]
-    )
+    context.touch_boxes(invoke.args[0], invoke.args[1 : 1 + of.rank], invoke.args[1 + of.rank :])
 
 
 TMA = (

@@ -25,7 +25,17 @@ from hidet.lang.values import (
     is_scalar,
     spoken,
 )
-from hidet.types import DType, PointerType, TensorMapType, TensorType, VectorType, boolean, f32, i32, promote
+from hidet.types import (
+    DType,
+    PointerType,
+    TensorMapType,
+    TensorType,
+    VectorType,
+    boolean,
+    f32,
+    i32,
+    promote,
+)
 
 PYTHON_TYPES: dict[Any, DType] = {int: i32, float: f32, bool: boolean}
 

@@ -131,9 +131,7 @@ def spelled(box: Tile | Im2col) -> str:
     steps = f" step {box.steps}" if set(box.steps) - {1} else ""
     if isinstance(box, Tile):
         return f"box {box.sizes}{steps}"
-    return (
-        f"{box.pixels} pixels of {box.channels} channels from {box.lower} to {box.upper}{steps}"
-    )
+    return f"{box.pixels} pixels of {box.channels} channels from {box.lower} to {box.upper}{steps}"
 
 
 def check_box(box: Tile | Im2col) -> None:
@@ -212,9 +210,16 @@ def check_form(of: TensorMapType) -> None:
 
 
 def check_tensor(
-    of: TensorMapType, name: str, shape: Sequence[int], strides: Sequence[int]
+    of: TensorMapType,
+    name: str,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    nbytes: int | None = None,
 ) -> None:
-    """Raise unless a tensor of this shape, its axes but the last `strides` bytes apart, fits."""
+    """Raise unless a tensor of this shape, its axes but the last `strides` bytes apart, fits.
+
+    It lies within memory of `nbytes` bytes, where that is known.
+    """
     if len(shape) != of.rank or len(strides) != of.rank - 1:
         raise BadTensorMap(
             f"{name} has {len(shape)} sizes and {len(strides)} strides; its tensor map is of "
@@ -231,6 +236,13 @@ def check_tensor(
                 f"multiples of {ALIGNMENT} below 2^40",
                 help="pad the last axis of the tensor",
             )
+    apart = (*strides, of.dtype.nbytes)
+    reach = of.dtype.nbytes + sum((n - 1) * s for n, s in zip(shape, apart, strict=True))
+    if nbytes is not None and reach > nbytes:
+        raise BadTensorMap(
+            f"a tensor of shape {tuple(shape)}, its axes {tuple(strides)} bytes apart, takes "
+            f"{reach} bytes; {name} has {nbytes}"
+        )
     if isinstance(of.box, Im2col):
         check_images(of.box, name, shape)
 

@@ -70,7 +70,8 @@ def im2col_map(
     """
     corners = numbers(lower), numbers(upper)
     apart = numbers(steps) if steps is not None else (1,) * len(corners[0])
-    box = Im2col(*numbers((pixels, channels)), *corners, apart)
+    count, width = numbers((pixels, channels))
+    box = Im2col(count, width, *corners, apart)
     return declared(x, box, (swizzle, promotion, fill), shape, strides)
 
 
