@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidet.errors import BadKernel, DtypeMismatch
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, PointerType
@@ -102,26 +103,11 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
-    def load_boxes(
-        self,
-        target: Expr,
-        map: Expr,
-        barrier: Expr,
-        positions: tuple[Expr, ...],
-        offsets: tuple[Expr, ...],
-        blocks: Expr | None,
-    ) -> None:
-        """Start loading a box of a tensor for each thread, to these blocks of its cluster."""
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
 
-    def store_boxes(
-        self, map: Expr, source: Expr, positions: tuple[Expr, ...], how: str | None
-    ) -> None:
-        """Start storing a box for each thread, or combining it with what is there."""
-
-    def touch_boxes(
-        self, map: Expr, positions: tuple[Expr, ...], offsets: tuple[Expr, ...]
-    ) -> None:
-        """Fault unless each thread's position is one that a box may begin at."""
+    def address(self, place: Any, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -9,8 +9,13 @@ or the bulk group it completes at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.base import (
+    Array,
     Context,
     Effects,
     Intrinsic,
@@ -19,6 +24,7 @@ from hidet.intrinsics.base import (
     expect_pointer,
     expect_scalar,
 )
+from hidet.intrinsics.boxes import PIECE, Span, filled, period, scattered, units
 from hidet.ir.expr import Expr
 from hidet.ir.stmt import Invoke
 from hidet.types import (
@@ -34,6 +40,10 @@ from hidet.types import (
     u32,
     u64,
 )
+from hidet.types.tensor_map import OFFSETS
+
+SHARED_ALIGNMENT = 128
+"""Bytes of which the address of a box in shared memory is a multiple."""
 
 CACHES = (None, "evict_first", "evict_last", "evict_normal")
 """What the second cache should do with the lines of a box."""
@@ -243,25 +253,91 @@ def prefetch_map_text(invoke: Invoke, spell: Spell) -> str:
 def loaded(context: Context, invoke: Invoke) -> None:
     """Start a load for each thread."""
     of = map_of(invoke, 1)
-    multicast, _ = invoke.options
-    target, map, barrier, *rest = invoke.args
-    positions, offsets = tuple(rest[: of.rank]), tuple(rest[of.rank : of.rank + offsets_of(of)])
-    blocks = rest[-1] if multicast else None
-    context.load_boxes(target, map, barrier, positions, offsets, blocks)
+    target, _, barrier, *rest = invoke.args
+    at = Positions(context, invoke.args[1], tuple(rest[: of.rank + offsets_of(of)]))
+    blocks = context.value(rest[-1]) if invoke.options[0] else None
+    for thread in map(int, np.flatnonzero(context.mask)):
+        span = at.span(thread)
+        agent = context.launch_agent(np.array([thread]), "TMA load")
+        box = filled(of)
+        if span.rows.size:
+            first, width = span.first * of.dtype.nbytes, span.columns * of.dtype.nbytes
+            box[span.rows, first : first + width] = agent.read(at.boxes.memory, span.starts, width)
+        place = context.locate(target, thread, SHARED_ALIGNMENT)
+        plain = np.arange(0, of.nbytes, PIECE)
+        there = scattered(of, context.address(place, period(of), thread), plain)
+        arrival = context.locate(barrier, thread)
+        if blocks is None:
+            agent.write(place, there, box.reshape(-1, PIECE))
+            agent.finish_at_barrier(arrival, of.nbytes)
+        else:
+            context.fault("multicast loads are not simulated yet", thread)
 
 
 def stored(context: Context, invoke: Invoke) -> None:
     """Start a store or a reduction for each thread."""
+    of = map_of(invoke, 0)
     how = invoke.options[0] if invoke.name == "tma_reduce" else None
-    map, source, *positions = invoke.args
-    context.store_boxes(map, source, tuple(positions), how)
+    at = Positions(context, invoke.args[0], invoke.args[2:])
+    for thread in map(int, np.flatnonzero(context.mask)):
+        span = at.span(thread)
+        agent = context.launch_agent(np.array([thread]), "TMA store", "bulk")
+        place = context.locate(invoke.args[1], thread, SHARED_ALIGNMENT)
+        base = context.address(place, period(of), thread)
+        if span.rows.size:
+            plain, width = units(of, span)
+            data = agent.read(place, scattered(of, base, plain), width)
+            data = data.reshape(len(span.rows), -1)
+            if how is None:
+                agent.write(at.boxes.memory, span.starts, data)
+            else:
+                agent.update(at.boxes.memory, span.starts, data, combine(of.dtype, how))
+        agent.finish_in_group()
 
 
 def prefetched(context: Context, invoke: Invoke) -> None:
     """Nothing happens, but positions must be possible."""
-    of = map_of(invoke, 0)
-    context.touch_boxes(invoke.args[0], invoke.args[1 : 1 + of.rank], invoke.args[1 + of.rank :])
+    at = Positions(context, invoke.args[0], invoke.args[1:])
+    for thread in np.flatnonzero(context.mask):
+        at.span(int(thread))
 
+
+class Positions:
+    """Where the threads of a call have their boxes."""
+
+    def __init__(self, context: Context, map: Expr, numbers: tuple[Expr, ...]) -> None:
+        self.context = context
+        self.boxes = context.tensor_map(map)
+        self.numbers = [context.value(each) for each in numbers]
+
+    def span(self, thread: int) -> Span:
+        """The part of a thread's box that is inside of the tensor."""
+        rank = self.boxes.of.rank
+        found = tuple(int(each[thread]) for each in self.numbers)
+        limit = OFFSETS.get(rank, 0)
+        if not all(0 <= offset <= limit for offset in found[rank:]):
+            self.context.fault(f"offsets are from 0 to {limit}, not {found[rank:]}", thread)
+        try:
+            return self.boxes.span(found[:rank], found[rank:])
+        except ValueError as error:
+            self.context.fault(str(error), thread)
+
+
+def combine(of: DType, how: str) -> Callable[[Array, Array], Array]:
+    """What becomes of bytes in memory when others are combined with them."""
+    apply = COMBINED[how]
+
+    def run(old: Array, new: Array) -> Array:
+        values = np.ascontiguousarray(old).view(of.numpy), np.ascontiguousarray(new).view(of.numpy)
+        return np.asarray(apply(*values)).astype(of.numpy).view(np.uint8)
+
+    return run
+
+
+COMBINED: dict[str, Callable[[Array, Array], Array]] = {
+    "add": np.add, "min": np.fmin, "max": np.fmax,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
 
 TMA = (
     Intrinsic(

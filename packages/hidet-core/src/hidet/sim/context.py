@@ -9,14 +9,16 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
 from hidet.sim import barriers, copies
 from hidet.sim.access import load, store, update
 from hidet.sim.compile_expr import Code
-from hidet.sim.faults import DivergentBarrier, InactiveLane
+from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, spread, varies
+from hidet.types import shared_alignment
 
 WARP = 32
 
@@ -138,6 +140,26 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+        found = self.codes[e](self.gang, self.mask)
+        assert isinstance(found, Boxes)
+        return found
+
+    def address(self, place: Pointer, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
+        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
+        if aligned < period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {aligned} only",
+                thread,
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return int(place.offset)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
