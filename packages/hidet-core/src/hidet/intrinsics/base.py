@@ -51,6 +51,11 @@ class Agent(Protocol):
     def write(self, place: Place, offsets: Array, data: Array) -> None:
         """Write (n, width) bytes at n byte offsets; nobody may touch them before completion."""
 
+    def update(
+        self, place: Place, offsets: Array, data: Array, change: Callable[[Array, Array], Array]
+    ) -> None:
+        """Atomically replace the bytes at offsets by `change(old, data)`."""
+
     def finish_at_barrier(self, barrier: Place, nbytes: int) -> None:
         """It completes as `nbytes` bytes of the current phase of an mbarrier."""
 

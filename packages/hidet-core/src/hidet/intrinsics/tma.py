@@ -258,7 +258,7 @@ def loaded(context: Context, invoke: Invoke) -> None:
     blocks = context.value(rest[-1]) if invoke.options[0] else None
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
-        agent = context.launch_agent(np.array([thread]), "TMA load")
+        agent = context.launch_agent([thread], "TMA load")
         box = filled(of)
         if span.rows.size:
             first, width = span.first * of.dtype.nbytes, span.columns * of.dtype.nbytes
@@ -281,7 +281,7 @@ def stored(context: Context, invoke: Invoke) -> None:
     at = Positions(context, invoke.args[0], invoke.args[2:])
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
-        agent = context.launch_agent(np.array([thread]), "TMA store", "bulk")
+        agent = context.launch_agent([thread], "TMA store", "bulk")
         place = context.locate(invoke.args[1], thread, SHARED_ALIGNMENT)
         base = context.address(place, period(of), thread)
         if span.rows.size:

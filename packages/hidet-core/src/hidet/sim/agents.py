@@ -8,12 +8,12 @@ sources held.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hidet.sim.access import check_read, instance, note_write
+from hidet.sim.access import check_read, check_written, granules, instance, note_write
 from hidet.sim.clocks import ASYNC_GLOBAL, ASYNC_SHARED, Agent
 from hidet.sim.faults import OutOfBounds
 from hidet.sim.gang import Gang
@@ -49,6 +49,19 @@ class Operation:
         self.agent.space = space_of(memory)
         note_write(self.gang, memory, at, width, self.issuers(len(at)), agent=self.agent)
         memory.view(np.dtype(np.uint8))[at[:, None] + np.arange(width)] = data
+
+    def update(
+        self, place: Pointer, offsets: Array, data: Array, change: Callable[[Array, Array], Array]
+    ) -> None:
+        """Atomically replace (n, width) bytes at n byte offsets by `change(old, data)`."""
+        width = data.shape[1]
+        memory, at = place.buffer, self.positions(place, offsets, width)
+        self.agent.space = space_of(memory)
+        issuers = self.issuers(len(at))
+        check_written(self.gang, memory, *granules(memory, at, width), issuers, "updated")
+        note_write(self.gang, memory, at, width, issuers, atomic=True, agent=self.agent)
+        view, each = memory.view(np.dtype(np.uint8)), at[:, None] + np.arange(width)
+        view[each] = change(view[each], data)
 
     def positions(self, place: Pointer, offsets: Array, width: int) -> Array:
         """Where offsets in the instance that the issuer sees lie in the buffer's data."""
