@@ -40,7 +40,7 @@ class Maps:
         base: int = self.memory.__array_interface__["data"][0]
         first = -(-base // PLACE) * PLACE
         self.addresses = [first + NBYTES * number for number in range(len(self.maps))]
-        self.tensors = [0] * len(self.maps)
+        self.tensors: list[int | None] = [None] * len(self.maps)
 
     def point(self, number: int, tensor: int) -> None:
         """Let a map be of the tensor at an address: made the first time, then only moved."""
@@ -52,7 +52,7 @@ class Maps:
                 f"at {tensor:#x}",
                 help="pass a copy of the tensor",
             )
-        if self.tensors[number]:
+        if self.tensors[number] is not None:
             driver("cuTensorMapReplaceAddress", self.addresses[number], tensor)
         else:
             encode(self.maps[number], tensor, self.addresses[number])
