@@ -85,7 +85,7 @@ def test_the_right_loads_pass():
         ({"fence": False}, MissingFence, "mbarrier"),
         ({"nbytes": 1008}, SimulationError, "bytes"),
         ({"nbytes": 1040}, SimulationError, "16 bytes are missing"),
-        ({"threads": 2}, SimulationError, ""),
+        ({"threads": 2}, SimulationError, "writes what a TMA load of"),
     ],
 )
 def test_wrong_loads(mistake, kind, message):
