@@ -110,9 +110,9 @@ class Call:
                 DivergentBarrier, "a warp-wide operation is not reached by all lanes", row
             )
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
-        barriers.block(self.gang, self.mask)
+        return barriers.block(self.gang, self.mask)
 
     def warp_barrier(self) -> None:
         """The lanes of a warp that take part meet."""

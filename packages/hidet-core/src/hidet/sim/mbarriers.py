@@ -69,7 +69,7 @@ class Mbarrier:
 
 def table(gang: Gang) -> dict[tuple[int, int], Mbarrier]:
     """All mbarriers of the resident blocks, by buffer and position."""
-    return gang.mbarriers
+    return gang.residents.mbarriers
 
 
 # ---- coming and going ----------------------------------------------------------------------------
