@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from hidet.codegen.cuda import emit
-from hidet.lang import bf16, f8e4m3, f16, f32, i32, u8, u32, u64
+from hidet.lang import attr, bf16, f8e4m3, f16, f32, i32, script, shared_tensor, u8, u32, u64
+from hidet.lang.cuda import threadIdx, tma_load
 from hidet.passes.pipeline import lower
 from hidet.sim import launch
 from hidet.toolchain import compile_cuda
 
 from .box_model import OUTSIDE, box_of, indices, swizzled
-from .tma_kernels import elements, images, loads, numbers, pipeline, stores, tile
+from .tma_kernels import elements, images, loads, mapped, numbers, pipeline, stores, tile
 
 LOADS = [
     # of, shape, positions, offsets
@@ -112,6 +113,26 @@ def test_a_pipeline_of_four_stages_has_nothing_to_report(shape):
         y = np.zeros_like(x)
         launch(module, x, y, m=shape[0], n=shape[1])
         np.testing.assert_array_equal(y, x * 2)
+
+
+@pytest.mark.parametrize("cache", [None, "evict_last"])
+@pytest.mark.parametrize(("of", "offsets"), [(tile(f16, 8, 64), ()), (LOADS[9][0], (1, 2))])
+def test_loads_into_several_blocks_compile(of, offsets, cache):
+    @script
+    def kernel(x: f16[of.rank * (72,)]):
+        attr.cuda_grid_dim = 4
+        attr.cuda_block_dim = 32
+        attr.cuda_cluster_dim = 4
+        tiles = mapped(of, x)
+        box = shared_tensor(f16, elements(of)[1])
+        bar = shared_tensor(u64, 1)
+        if threadIdx.x == 0:
+            at = of.rank * (0,)
+            tma_load(box, tiles, at, bar, offsets=offsets, multicast=0xF, cache=cache)
+
+    text = emit([lower(kernel.kernel)])
+    assert ".multicast::cluster" in text
+    assert compile_cuda(text, arch="sm_90a").cubin
 
 
 @pytest.mark.parametrize("cache", [None, "evict_first", "evict_last", "evict_normal"])

@@ -32,7 +32,7 @@ M, N = Var("m", i32), Var("n", i32)
 
 def load(
     box=(8, 64), at=(0, 0), start=0, size=512, nbytes=None, swizzle="none", wait=True, fence=True,
-    threads=1,
+    threads=1, multicast=None,
 ):  # fmt: skip
     """A kernel that loads one box and reads its first element; keywords make mistakes."""
     bytes_ = box[0] * box[1] * 2 if nbytes is None else nbytes
@@ -52,7 +52,7 @@ def load(
         if threadIdx.x == 0:
             mbarrier_arrive_expect_tx(bar, bytes_)
         if threadIdx.x < threads:
-            tma_load(~tile[start], tiles, at, bar)
+            tma_load(~tile[start], tiles, at, bar, multicast=multicast)
         if wait:
             mbarrier_wait(bar, 0)
         if threadIdx.x == 0:
@@ -72,6 +72,7 @@ def test_the_right_loads_pass():
     assert run_load(load(at=(-1, 0))) == 0
     assert run_load(load(start=64, size=576)) == 1
     assert run_load(load(swizzle="128B", start=192, size=1024)) == 1
+    assert run_load(load(multicast=1)) == 1  # a block alone is a cluster
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,8 @@ def test_the_right_loads_pass():
         ({"swizzle": "128B", "box": (3, 64), "size": 192}, Misaligned, "repeats every 1024 bytes"),
         ({"swizzle": "64B", "box": (4, 32), "size": 128}, Misaligned, "repeats every 512 bytes"),
         ({"wait": False}, MissingWait, "tile"),
+        ({"multicast": 3}, SimulationError, "mask of blocks is 0x3; the cluster has 1"),
+        ({"multicast": 0}, SimulationError, "mask of blocks is 0x0; the cluster has 1"),
         ({"fence": False}, MissingFence, "mbarrier"),
         ({"nbytes": 1008}, SimulationError, "bytes"),
         ({"nbytes": 1040}, SimulationError, "16 bytes are missing"),

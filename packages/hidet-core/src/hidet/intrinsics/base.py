@@ -137,12 +137,22 @@ class Context(Protocol):
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
 
-    def launch_agent(self, threads: Sequence[int], kind: str, group: str | None = None) -> Agent:
+    def launch_agent(
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
+    ) -> Agent:
         """An asynchronous operation that one thread, or whole warps together, begin.
 
         `threads` are rows, `kind` names it in messages ("bulk copy"); `group` is "bulk" or
-        "wgmma" if it completes with a group, None if at an mbarrier.
+        "wgmma" if it completes with a group, None if at an mbarrier. It touches shared memory of
+        the threads' own block, or of block `block` of their cluster.
         """
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""

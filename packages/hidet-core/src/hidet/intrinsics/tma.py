@@ -251,27 +251,33 @@ def prefetch_map_text(invoke: Invoke, spell: Spell) -> str:
 
 
 def loaded(context: Context, invoke: Invoke) -> None:
-    """Start a load for each thread."""
+    """Start a load for each thread: into several blocks, it is one operation for each of them."""
     of = map_of(invoke, 1)
     target, _, barrier, *rest = invoke.args
     at = Positions(context, invoke.args[1], tuple(rest[: of.rank + offsets_of(of)]))
-    blocks = context.value(rest[-1]) if invoke.options[0] else None
+    masks = context.value(rest[-1]) if invoke.options[0] else None
+    plain = np.arange(0, of.nbytes, PIECE)
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
-        agent = context.launch_agent([thread], "TMA load")
-        box = filled(of)
-        if span.rows.size:
-            first, width = span.first * of.dtype.nbytes, span.columns * of.dtype.nbytes
-            box[span.rows, first : first + width] = agent.read(at.boxes.memory, span.starts, width)
         place = context.locate(target, thread, SHARED_ALIGNMENT)
-        plain = np.arange(0, of.nbytes, PIECE)
         there = scattered(of, context.address(place, period(of), thread), plain)
-        arrival = context.locate(barrier, thread)
-        if blocks is None:
+        for block in [None] if masks is None else chosen(context, int(masks[thread]), thread):
+            agent = context.launch_agent([thread], "TMA load", block=block)
+            box = filled(of)
+            if span.rows.size:
+                first, width = span.first * of.dtype.nbytes, span.columns * of.dtype.nbytes
+                inside = agent.read(at.boxes.memory, span.starts, width)
+                box[span.rows, first : first + width] = inside
             agent.write(place, there, box.reshape(-1, PIECE))
-            agent.finish_at_barrier(arrival, of.nbytes)
-        else:
-            context.fault("multicast loads are not simulated yet", thread)
+            agent.finish_at_barrier(context.locate(barrier, thread), of.nbytes)
+
+
+def chosen(context: Context, mask: int, thread: int) -> list[int]:
+    """The blocks of the cluster whose bits are set."""
+    size = context.cluster_size()
+    if mask >> size or not mask:
+        context.fault(f"the mask of blocks is {mask:#x}; the cluster has {size} of them", thread)
+    return [block for block in range(size) if mask >> block & 1]
 
 
 def stored(context: Context, invoke: Invoke) -> None:

@@ -172,10 +172,18 @@ class Call:
         return Pointer(found.buffer, offset)
 
     def launch_agent(
-        self, threads: Sequence[int], kind: str, group: str | None = None
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
-        return agents.launched(self.gang, np.array(threads), kind, group)
+        return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+        return self.gang.team.cluster
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""
