@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, NoDevice
 from hidet.runtime.driver import call, cu, failure
 from hidet.runtime.maps import Map
 from hidet.types import Im2col
@@ -120,8 +120,12 @@ SIGNATURES: dict[str, list[Any]] = {
 
 @lru_cache
 def function(name: str) -> Any:
-    """A function of the driver."""
+    """A function of the driver; NoDevice if it is too old to have it."""
     address, _ = call("cuGetProcAddress", name.encode(), SINCE, 0)
+    if not address:
+        raise NoDevice(
+            f"the CUDA driver has no {name}", help="install a driver for CUDA 12 or later"
+        )
     return ctypes.CFUNCTYPE(ctypes.c_int, *SIGNATURES[name])(address)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.sizes import Size, checked_size, evaluate
-from hidet.types import Im2col, TensorMapType, Tile, dtype
+from hidet.types import DTYPES, Im2col, TensorMapType, Tile, dtype
 from hidet.types.tensor_map import check_tensor
 
 
@@ -67,6 +67,8 @@ def read_map(fields: Mapping[str, Any], buffer: int, symbols: Mapping[str, Any],
     kind, *form = (
         text(fields.get(name), where) for name in ("dtype", "swizzle", "promotion", "fill")
     )
+    if kind not in NAMES:
+        raise BadArchive(f"{where} has a tensor map of {kind!r}, which is no element type")
     swizzle, promotion, fill = form
     shape, strides = (
         checked_sizes(fields.get(name), lambda each: checked_size(each, symbols, where), where)
@@ -82,6 +84,7 @@ def read_map(fields: Mapping[str, Any], buffer: int, symbols: Mapping[str, Any],
     return found
 
 
+NAMES = {each.name for each in DTYPES}
 TILE = {"sizes", "steps"}
 COLUMNS = {"pixels", "channels", "lower", "upper", "steps"}
 
