@@ -139,6 +139,16 @@ def test_what_is_no_tensor_map(message, body):
     [
         ("1 to 256", lambda x, p, n, t, b: tensor_map(x, (300, 64)), BadTensorMap),
         (
+            r"axes of `p` are \(72, 18\) bytes apart",
+            lambda x, p, n, t, b: tensor_map(p, (1, 1, 8), shape=(n, 4, 9)),
+            BadTensorMap,
+        ),
+        (
+            r"axes of `x` are \(8,\) bytes apart",
+            lambda x, p, n, t, b: tensor_map(x, (8, 64), strides=(4,)),
+            BadTensorMap,
+        ),
+        (
             "is ~f16, not a tensor map",
             lambda x, p, n, t, b: tma_load(t, x, (0, 0), b),
             DtypeMismatch,

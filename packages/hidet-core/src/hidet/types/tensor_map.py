@@ -229,13 +229,7 @@ def check_tensor(
         raise BadTensorMap(
             f"{name} has the shape {tuple(shape)}; a tensor map has sizes from 1 to 2^32"
         )
-    for stride in strides:
-        if stride % ALIGNMENT or not 0 <= stride < LARGEST_STRIDE:
-            raise BadTensorMap(
-                f"the axes of {name} are {tuple(strides)} bytes apart; a tensor map needs "
-                f"multiples of {ALIGNMENT} below 2^40",
-                help="pad the last axis of the tensor",
-            )
+    check_strides(name, strides)
     apart = (*strides, of.dtype.nbytes)
     reach = of.dtype.nbytes + sum((n - 1) * s for n, s in zip(shape, apart, strict=True))
     if nbytes is not None and reach > nbytes:
@@ -245,6 +239,17 @@ def check_tensor(
         )
     if isinstance(of.box, Im2col):
         check_images(of.box, name, shape)
+
+
+def check_strides(name: str, strides: Sequence[int]) -> None:
+    """Raise unless axes may be so many bytes apart."""
+    for stride in strides:
+        if stride % ALIGNMENT or not 0 <= stride < LARGEST_STRIDE:
+            raise BadTensorMap(
+                f"the axes of {name} are {tuple(strides)} bytes apart; a tensor map needs "
+                f"multiples of {ALIGNMENT} below 2^40",
+                help="pad the last axis of the tensor",
+            )
 
 
 def check_images(box: Im2col, name: str, shape: Sequence[int]) -> None:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from hidet.errors import BadScript, at
+from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Builtin, Const, Expr, Get, Load, Value, Var, convert
 from hidet.ir.kernel import TensorMap
-from hidet.ir.walk import find
+from hidet.ir.walk import find, variables
 from hidet.lang.recorder import Recorder, current
 from hidet.lang.values import index, is_pointer, is_tensor, plain, spoken
 from hidet.types import Im2col, Scope, TensorMapType, TensorType, Tile, i64
+from hidet.types.tensor_map import check_strides
 
 Sizes = Sequence[Value]
 
@@ -96,6 +98,8 @@ def declared(
                 f"a box of {of.rank} axes is of a tensor of {of.rank} sizes and {of.rank - 1} "
                 f"strides; `{tensor.name}` has {len(sizes)} and {len(apart)}"
             )
+        fixed = [evaluate(each, {}) * of.dtype.nbytes for each in apart if not variables(each)]
+        check_strides(f"`{tensor.name}`", [int(each) for each in fixed])
     for map in recorder.maps:
         if (map.of, map.tensor, map.shape, map.strides) == (of, tensor, sizes, apart):
             return map.var
