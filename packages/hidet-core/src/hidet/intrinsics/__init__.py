@@ -8,13 +8,23 @@ from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mma import MMA
+from hidet.intrinsics.registers import REGISTER_COUNTS
 from hidet.intrinsics.shuffle import SHUFFLES
+from hidet.intrinsics.wgmma import WGMMA
 
-INTRINSICS: dict[str, Intrinsic] = {
-    each.name: each
-    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, MMA, CONTROL)
-    for each in family
-}
+FAMILIES = (
+    BARRIERS,
+    SHUFFLES,
+    ATOMICS,
+    ASYNC_COPIES,
+    MATRIX,
+    MMA,
+    WGMMA,
+    REGISTER_COUNTS,
+    CONTROL,
+)
+
+INTRINSICS: dict[str, Intrinsic] = {each.name: each for family in FAMILIES for each in family}
 """Every intrinsic by name."""
 
 __all__ = ["BUILTINS", "INTRINSICS", "Context", "Effects", "Intrinsic", "builtin"]

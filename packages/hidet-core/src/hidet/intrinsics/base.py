@@ -37,6 +37,41 @@ class Effects:
     """Whether it must be kept and not moved even if nothing uses its results."""
 
 
+class MatrixUnit(Protocol):
+    """A call by whole warpgroups as the simulator shows it: asynchronous products and their groups.
+
+    What a product reads and writes is its own until the group it is committed to is waited for.
+    """
+
+    @property
+    def groups(self) -> Array:
+        """The rows of the gang that take part, as (warpgroups, 128)."""
+
+    def fragment(self, pointer: Expr, count: int) -> Array:
+        """The product reads `count` elements of each thread's registers: (groups, 128, count)."""
+
+    def matrix(self, addresses: Array, of: DType, chosen: Array) -> Array:
+        """The product reads shared memory, in the warpgroups `chosen`: (chosen, *addresses)."""
+
+    def sums(self, pointer: Expr, count: int, added: Array, form: str) -> Array:
+        """The product's accumulators, `added` to or not in each group; as `fragment`.
+
+        Products of one `form` may follow each other on the same registers without a fence.
+        """
+
+    def result(self, pointer: Expr, values: Array) -> None:
+        """The product's accumulators after it; nobody else sees them before they are waited for."""
+
+    def fence(self) -> None:
+        """Products that follow come after earlier accesses of registers."""
+
+    def commit(self) -> None:
+        """The products that each warpgroup started since the last commit are one group."""
+
+    def wait(self, pending: int) -> None:
+        """Wait until at most `pending` groups of each warpgroup are left."""
+
+
 class Context(Protocol):
     """A call as the simulator shows it to an intrinsic: a gang of threads in whole warps.
 
@@ -101,6 +136,15 @@ class Context(Protocol):
 
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+
+    def matrix_unit(self) -> MatrixUnit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -78,10 +78,7 @@ def all_products() -> list[Product]:
         found += [Product(m, k, a, b, i32) for a in BYTES for b in BYTES]
     for into in (f32, f16):
         found += [
-            Product(16, k, a, b, into)
-            for k in (32, 16)
-            for a in SMALL_FLOATS
-            for b in SMALL_FLOATS
+            Product(16, k, a, b, into) for k in (32, 16) for a in SMALL_FLOATS for b in SMALL_FLOATS
         ]
     return found
 
@@ -111,7 +108,8 @@ def check_product(invoke: Invoke) -> None:
     """Operands (a, b, c); the shape, and perhaps "saturate", as options."""
     expect(invoke, 3, 0, 2 if len(invoke.options) == 2 else 1)
     found = product_of(invoke)
-    if invoke.options[1:] not in ((), (SATURATE,)) or (invoke.options[1:] and found.into is not i32):
+    clamp = invoke.options[1:]
+    if clamp and (clamp != (SATURATE,) or found.into is not i32):
         raise BadKernel(
             f"mma_sync has no option {invoke.options[1]!r} for sums in {found.into}",
             place=invoke.place,

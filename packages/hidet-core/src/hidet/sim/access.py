@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.sim.faults import Misaligned, OutOfBounds, Race, Uninitialised
+from hidet.sim.faults import Misaligned, MissingWait, OutOfBounds, Race, Uninitialised
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.races import Conflict, Who
@@ -140,6 +140,8 @@ def check_read(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any) ->
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
     if buffer.written is not None:
@@ -166,6 +168,8 @@ def note_write(
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
@@ -217,6 +221,24 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
             "is under way",
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
+        )
+
+
+def refuse_held(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`MissingWait` if a wgmma that is under way holds these registers."""
+    assert buffer.holds is not None
+    entry = buffer.holds.touch(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        at = f", started at {started}" if started else ""
+        gang.fault(
+            MissingWait,
+            f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
+            row_of(gang, entry // each, lanes),
+            "commit the wgmma to a group, and wait for the group",
         )
 
 

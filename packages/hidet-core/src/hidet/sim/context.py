@@ -10,13 +10,15 @@ import numpy as np
 
 from hidet.errors import SimulationError
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import barriers, copies
+from hidet.sim import barriers, copies, registers
 from hidet.sim.access import load, store, update
 from hidet.sim.compile_expr import Code
 from hidet.sim.faults import DivergentBarrier, InactiveLane
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, spread, varies
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope
 
 WARP = 32
 
@@ -138,6 +140,21 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -29,6 +29,24 @@ class Race(SimulationError):
     code = "race"
 
 
+class MissingWait(SimulationError):
+    """Something is touched while an asynchronous operation still uses it."""
+
+    code = "missing-wait"
+
+
+class MissingFence(SimulationError):
+    """An asynchronous operation that no fence orders after ordinary accesses."""
+
+    code = "missing-fence"
+
+
+class RegisterBudget(SimulationError):
+    """More registers than the block has, or than the threads of a warpgroup were given."""
+
+    code = "register-budget"
+
+
 class DivergentBarrier(SimulationError):
     """A barrier or warp-wide operation that some of its threads do not reach."""
 

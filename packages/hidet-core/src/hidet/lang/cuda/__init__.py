@@ -27,6 +27,7 @@ from hidet.lang.cuda.control import (
     prefetch,
 )
 from hidet.lang.cuda.matrix import ldmatrix, mma_sync, stmatrix
+from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     all_sync,
     any_sync,
@@ -37,6 +38,14 @@ from hidet.lang.cuda.shuffle import (
     shfl_xor_sync,
 )
 from hidet.lang.cuda.threads import blockDim, blockIdx, gridDim, laneid, threadIdx
+from hidet.lang.cuda.wgmma import (
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_layout,
+    wgmma_wait_group,
+)
 from hidet.lang.memory import register_tensor, shared_tensor
 
 __all__ = [
@@ -65,6 +74,8 @@ __all__ = [
     "mma_sync",
     "prefetch",
     "register_tensor",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
     "shared_tensor",
     "shfl_down_sync",
     "shfl_sync",
@@ -75,4 +86,10 @@ __all__ = [
     "syncwarp",
     "threadIdx",
     "threadfence",
+    "wgmma",
+    "wgmma_commit_group",
+    "wgmma_descriptor",
+    "wgmma_fence",
+    "wgmma_layout",
+    "wgmma_wait_group",
 ]
