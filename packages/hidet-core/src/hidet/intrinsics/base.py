@@ -50,8 +50,11 @@ class MatrixUnit(Protocol):
     def fragment(self, pointer: Expr, count: int) -> Array:
         """The product reads `count` elements of each thread's registers: (groups, 128, count)."""
 
-    def matrix(self, addresses: Array, of: DType, chosen: Array) -> Array:
-        """The product reads shared memory, in the warpgroups `chosen`: (chosen, *addresses)."""
+    def matrix(self, addresses: Array, chosen: Array) -> Array:
+        """The product reads 16 bytes at each address of shared memory: (chosen, addresses, 16).
+
+        `chosen` are the warpgroups that do.
+        """
 
     def sums(self, pointer: Expr, count: int, added: Array, form: str) -> Array:
         """The product's accumulators, `added` to or not in each group; as `fragment`.

@@ -72,12 +72,12 @@ def decoded(bits: int) -> Descriptor:
     return Descriptor(start, leading, stride, SPANS[bits >> 62 & 3], bits >> 49 & 7)
 
 
-def places(d: Descriptor, rows: int, depth: int, nbytes: int, transposed: bool) -> Array:
-    """The address of each element of an operand, as (rows, depth)."""
+def lines(d: Descriptor, rows: int, depth: int, nbytes: int, transposed: bool) -> Array:
+    """The addresses of the lines of an operand: as (rows, line), transposed as (depth, line)."""
     found = d.start + offsets(d.leading, d.stride, d.swizzle, rows, depth, nbytes, transposed)
     if d.swizzle:
-        line = found // LINE - d.base_offset
-        found = found ^ ((line % (d.swizzle // UNIT)) * UNIT)
+        number = found // LINE - d.base_offset
+        found = found ^ ((number % (d.swizzle // UNIT)) * UNIT)
     return found
 
 
@@ -85,20 +85,18 @@ def places(d: Descriptor, rows: int, depth: int, nbytes: int, transposed: bool) 
 def offsets(
     leading: int, stride: int, swizzle: int, rows: int, depth: int, nbytes: int, transposed: bool
 ) -> Array:
-    """Where elements are after the start, before the swizzle."""
-    row, k = np.arange(rows)[:, None], np.arange(depth)[None, :]
-    along, across = (row, k) if transposed else (k, row)
-    line, inside = along * nbytes // UNIT, along * nbytes % UNIT
-    eight, one = across // 8, across % 8
+    """Where lines begin after the start, before the swizzle."""
+    across, along = (depth, rows) if transposed else (rows, depth)
+    line = np.arange(along * nbytes // UNIT)[None, :]
+    eight, one = np.arange(across)[:, None] // 8, np.arange(across)[:, None] % 8
     wide = swizzle // UNIT
     if not swizzle:
         step, jump = (stride, leading) if transposed else (leading, stride)
-        found = line * step + eight * jump + one * UNIT
-    elif transposed:
-        found = line % wide * UNIT + line // wide * leading + eight * stride + one * swizzle
-    else:
-        found = line * UNIT + eight * stride + one * swizzle
-    return np.asarray(found + inside, np.int64)
+        return np.asarray(line * step + eight * jump + one * UNIT)
+    inside = eight * stride + one * swizzle
+    if transposed:
+        return np.asarray(inside + line % wide * UNIT + line // wide * leading)
+    return np.asarray(inside + line * UNIT)
 
 
 # ---- the intrinsic -------------------------------------------------------------------------------

@@ -33,8 +33,7 @@ from hidet.intrinsics.base import (
     expect_pointer,
     expect_scalar,
 )
-from hidet.intrinsics.descriptors import DESCRIPTORS, decoded
-from hidet.intrinsics.descriptors import places as element_places
+from hidet.intrinsics.descriptors import DESCRIPTORS, decoded, lines
 from hidet.intrinsics.fragments import Table, accumulator, operand_a
 from hidet.intrinsics.mma import (
     BYTES,
@@ -285,12 +284,14 @@ def operand(
     of = (form.left, form.right)[n]
     transposed = f"transpose_{'ab'[n]}" in form.flags
     bits = agreed(context, unit, invoke.args[n])
-    out = np.zeros((len(bits), rows, form.depth), of.numpy)
+    across = form.depth if transposed else rows
+    out = np.zeros((len(bits), across, rows * form.depth // across), of.numpy)
     for each in np.unique(bits):
         chosen = bits == each
-        at = element_places(decoded(int(each)), rows, form.depth, of.nbytes, transposed)
-        out[chosen] = unit.matrix(at, of, chosen)
-    return out
+        at = lines(decoded(int(each)), rows, form.depth, of.nbytes, transposed)
+        found = np.ascontiguousarray(unit.matrix(at.reshape(-1), chosen))
+        out[chosen] = found.view(of.numpy).reshape(-1, *out.shape[1:])
+    return out.swapaxes(1, 2) if transposed else out
 
 
 def agreed(context: Context, unit: MatrixUnit, e: Expr) -> Array:

@@ -18,6 +18,8 @@ from hidet.sim.values import Array, Mask
 from hidet.types import DType, Scope
 
 WARPGROUP = 128
+LINE = 16
+"""Bytes that an operand in shared memory is made of."""
 PRODUCT = "wgmma"
 
 
@@ -232,19 +234,20 @@ class Unit:
 
     # ---- shared memory ---------------------------------------------------------------------------
 
-    def matrix(self, at: Array, of: DType, chosen: Array) -> Array:
-        """The product reads elements of shared memory at these addresses."""
+    def matrix(self, addresses: Array, chosen: Array) -> Array:
+        """The product reads 16 bytes of shared memory at each of these addresses."""
         self.started()
-        buffer = self.shared(int(at.min()), int(at.max()) + of.nbytes)
+        buffer = self.shared(int(addresses.min()), int(addresses.max()) + LINE)
         base = self.gang.slot[self.groups[chosen, 0]] * buffer.stride - buffer.address
-        places = base.reshape(-1, *(1,) * at.ndim) + at
+        places = base[:, None] + addresses
         if buffer.written is not None:
-            missing = ~buffer.written[places // buffer.granule]
+            missing = ~buffer.written[granules(buffer, places.reshape(-1), LINE)[0]]
             if missing.any():
-                place = int(places[missing][0]) % buffer.stride
+                entry = int(np.argmax(missing)) * places.size // missing.size
+                place = int(places.reshape(-1)[entry]) % buffer.stride
                 message = f"wgmma reads shared {buffer.at(place)} before it is written"
                 self.gang.fault(Uninitialised, message, int(self.rows[0]))
-        return np.asarray(buffer.view(of.numpy)[places // of.nbytes])
+        return np.asarray(buffer.data[places[:, :, None] + np.arange(LINE)])
 
     def shared(self, low: int, high: int) -> Buffer:
         """The shared tensor that has all bytes from `low` to `high`."""

@@ -1,6 +1,8 @@
 """Products by warpgroups of 128 threads, in the background (sm_90a).
 
-    left, right = wgmma_descriptor(~a[0, 0], stride=1024), wgmma_descriptor(~b[0, 0], stride=1024)
+    a = shared_tensor(f16, (64, 64), wgmma_layout(f16, 64, 64))
+    ...
+    left, right = wgmma_descriptor(~a[0, 0]), wgmma_descriptor(~b[0, 0])
     wgmma_fence(sums)
     for k in static(range(4)):
         wgmma(left.advance(32 * k), right.advance(32 * k), sums, "m64n128k16", add=k > 0)
@@ -20,12 +22,12 @@ from math import prod
 from typing import Any
 
 from hidet.errors import BadScript
-from hidet.ir.expr import Expr, Value
+from hidet.ir.expr import Address, Expr, Value
 from hidet.lang.cuda.invoke import invoke, operand
 from hidet.lang.memory import Distributed
 from hidet.lang.values import converted, is_pointer, is_tensor, spoken, truth
 from hidet.mapping import Layout
-from hidet.mapping.swizzle import SwizzledLayout, tma_swizzle
+from hidet.mapping.swizzle import Swizzle, SwizzledLayout, tma_swizzle
 from hidet.types import DType, TensorType, boolean, dtype, u64
 
 UNIT = 16
@@ -50,46 +52,72 @@ class Descriptor:
 
 def wgmma_descriptor(
     source: Any,
-    leading: int = UNIT,
-    stride: int = 1024,
-    swizzle: int = 128,
+    leading: int | None = None,
+    stride: int | None = None,
+    swizzle: int | None = None,
     transposed: bool = False,
     base_offset: int = 0,
 ) -> Descriptor:
     """The descriptor of the operand whose first element is at `source`, in shared memory.
 
     Elements that are neighbours in memory are so along k or, `transposed` (16-bit types only),
-    along m or n. `stride` is the distance, in bytes, from 8 rows of A (columns of B) to the next 8;
-    transposed and swizzled, from 8 k to the next 8. `leading` counts only without `swizzle` (from
-    16 bytes to the next 16 along k) or transposed (there: from `swizzle` bytes of a row to the next
-    ones). `swizzle` is 0, 32, 64 or 128 bytes; `base_offset` is for tiles whose swizzle does not
-    begin at a multiple of 8 · swizzle bytes. PTX ISA: wgmma, Matrix Descriptor Format.
+    along m or n. Distances are those of the tensor's `wgmma_layout`, if it has one. Else, in bytes:
+    `stride` from 8 rows of A (columns of B) to the next 8; transposed and swizzled, from 8 k to the
+    next 8. `leading` counts only without `swizzle` (from 16 bytes to the next 16 along k) or
+    transposed (from `swizzle` bytes of a row to the next ones); transposed and not swizzled, from
+    8 k to the next 8, and `stride` from 16 bytes to the next. `swizzle` is 0, 32, 64 or 128;
+    `base_offset` is for tiles whose pattern does not begin at a multiple of 8 · swizzle bytes.
+    PTX ISA: wgmma, Matrix Descriptor Format.
     """
     where = operand(source)
     if not is_pointer(where):
         raise BadScript(
             f"a descriptor is of an address, not of {spoken(source)}", help="write `~tile[0, 0]`"
         )
-    options = (leading, stride, swizzle, base_offset)
-    value = invoke("wgmma_descriptor", where, results=(u64,), options=options)
+    if stride is None:
+        given = distances(where, transposed)
+    else:
+        given = (UNIT if leading is None else leading, stride, 128 if swizzle is None else swizzle)
+    value = invoke("wgmma_descriptor", where, results=(u64,), options=(*given, base_offset))
     return Descriptor(value, where.dtype, transposed)
 
 
-def wgmma_layout(of: DType | str, rows: int, columns: int, swizzle: int = 128) -> SwizzledLayout:
-    """The layout of a shared tensor [rows, columns] as wgmma and TMA take it.
-
-    Panels of `swizzle` bytes of each row stand one after the other, each swizzled: from panel to
-    panel there are rows · swizzle bytes, from 8 rows to the next 8 · swizzle.
-    """
-    element = dtype(of)
-    wide = swizzle // element.nbytes
-    if columns % wide or rows % 8:
+def distances(where: Expr, transposed: bool) -> tuple[int, int, int]:
+    """The leading and the stride distance and the swizzle of a tensor that has a `wgmma_layout`."""
+    of = where.tensor.type if isinstance(where, Address) else None
+    layout = of.layout if isinstance(of, TensorType) else None
+    if not isinstance(layout, SwizzledLayout):
         raise BadScript(
-            f"a tile has whole groups of 8 rows, and rows of whole {swizzle} bytes, not "
+            f"it is not known how the tile at {spoken(where)} lies in memory",
+            help="make the tensor with layout=wgmma_layout(...), or give leading=, stride= and "
+            "swizzle= in bytes",
+        )
+    *_, rows, (wide, _) = layout.shape
+    span = wide * where.dtype.nbytes
+    panel, eight = rows * span, 8 * span
+    if not layout.swizzle.bits:
+        return (eight, panel, 0) if transposed else (panel, eight, 0)
+    return (panel if transposed else UNIT), eight, span
+
+
+def wgmma_layout(of: DType | str, *shape: int, swizzle: int = 128) -> SwizzledLayout:
+    """The layout of a shared tensor [..., rows, columns] as wgmma and TMA take it.
+
+    Panels of `swizzle` (128, 64, 32; 0: 16) bytes of each row stand one after the other, each
+    swizzled by itself. A panel has rows · swizzle bytes, and is what one TMA box fills.
+    """
+    *outer, rows, columns = shape
+    element = dtype(of)
+    wide = (swizzle or UNIT) // element.nbytes
+    if rows % 8 or columns % wide:
+        raise BadScript(
+            f"a tile has whole groups of 8 rows, and rows of whole {swizzle or UNIT} bytes, not "
             f"{rows} x {columns} of {element}"
         )
-    shape, stride = (rows, (wide, columns // wide)), (wide, (1, rows * wide))
-    return SwizzledLayout(tma_swizzle(swizzle, element.nbytes), Layout(shape, stride))
+    strides = [rows * columns * prod(outer[n + 1 :]) for n in range(len(outer))]
+    lies = Layout((*outer, rows, (wide, columns // wide)), (*strides, wide, (1, rows * wide)))
+    permuted = tma_swizzle(swizzle, element.nbytes) if swizzle else Swizzle(0, 0, 0)
+    return SwizzledLayout(permuted, lies)
 
 
 def wgmma(
