@@ -12,6 +12,7 @@ from hidet.driver import build_ir_module
 from hidet.intrinsics.mma import PRODUCTS
 from hidet.intrinsics.wgmma import sums_of
 from hidet.lang import (
+    address,
     attr,
     cast,
     cdiv,
@@ -219,6 +220,23 @@ def tile_shape(rows, depth, of, swizzle, transposed):
     return -(-rows // 8) * 8, -(-depth // wide) * wide
 
 
+@script
+def stage(source, tile, k, rows, transposed):
+    """Elements k of all rows, into a tile [rows, k] or [k, rows]."""
+    for turn in static(range(cdiv(rows, 128))):
+        row = threadIdx.x + 128 * turn
+        if row < rows:
+            if transposed:
+                tile[k, row] = source[row, k]
+            else:
+                tile[row, k] = source[row, k]
+
+
+def corner(tile, k, transposed):
+    """The address of the first element of an operand that begins at k."""
+    return address(tile, k, 0) if transposed else address(tile, 0, k)
+
+
 def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), held=False, **flags):
     """c += a · b, 64 x columns x two instructions deep, all operands staged by ordinary code.
 
@@ -244,18 +262,8 @@ def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), he
         sums = register_tensor(into, sums_each)
         thread = threadIdx.x
         for k in range(depth):
-            if thread < 64:
-                if sides[0]:
-                    tile_a[k, thread] = a[thread, k]
-                else:
-                    tile_a[thread, k] = a[thread, k]
-            for turn in static(range(cdiv(columns, 128))):
-                column = thread + 128 * turn
-                if column < columns:
-                    if sides[1]:
-                        tile_b[k, column] = b[column, k]
-                    else:
-                        tile_b[column, k] = b[column, k]
+            stage(a, tile_a, k, 64, sides[0])
+            stage(b, tile_b, k, columns, sides[1])
         for v in static(range(sums_each)):
             row, column = sums_at(thread, v)
             sums[v] = c[row, column]
@@ -268,10 +276,8 @@ def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), he
         wgmma_fence(sums, part)
         for step in static(range(2)):
             k = step * deep
-            at_a = ~tile_a[k, 0] if sides[0] else ~tile_a[0, k]
-            at_b = ~tile_b[k, 0] if sides[1] else ~tile_b[0, k]
-            second = wgmma_descriptor(at_b, transposed=sides[1])
-            first = wgmma_descriptor(at_a, transposed=sides[0])
+            first = wgmma_descriptor(corner(tile_a, k, sides[0]), transposed=sides[0])
+            second = wgmma_descriptor(corner(tile_b, k, sides[1]), transposed=sides[1])
             operand = ~part[step, 0] if held else first
             wgmma(operand, second, sums, f"m64n{columns}k{deep}", **flags)
         wgmma_commit_group()

@@ -44,9 +44,9 @@ def test_every_element_is_held_once(table):
 
 def shapes():
     """(rows, depth, bits) of every mma.sync and wgmma."""
-    return [(16, 16, 16), (16, 8, 16), (16, 8, 32), (16, 4, 32), (8, 4, 64), (16, 4, 64)] + [
-        (16, 8, 64), (16, 16, 64), (8, 16, 8), (16, 16, 8), (16, 32, 8),
-    ]  # fmt: skip
+    halves = [(16, 16, 16), (16, 8, 16), (16, 8, 32), (16, 4, 32)]
+    doubles = [(8, 4, 64), (16, 4, 64), (16, 8, 64), (16, 16, 64)]
+    return [*halves, *doubles, (8, 16, 8), (16, 16, 8), (16, 32, 8)]
 
 
 @pytest.mark.parametrize(("rows", "depth", "bits"), shapes())

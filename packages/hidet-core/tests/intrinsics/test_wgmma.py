@@ -19,11 +19,8 @@ from hidet.passes.pipeline import lower
 from hidet.toolchain import compile_cuda
 from hidet.types import bf16, f8e4m3, f8e5m2, f16, f64, i8, i32, tf32, u8
 
-PAIRS = [(f16, f16), (bf16, bf16), (tf32, tf32), (f8e4m3, f8e5m2), (f8e5m2, f8e5m2)] + [
-    (i8, i8),
-    (i8, u8),
-    (u8, u8),
-]
+PAIRS = [(f16, f16), (bf16, bf16), (tf32, tf32), (f8e4m3, f8e5m2), (f8e5m2, f8e5m2)]
+PAIRS += [(i8, i8), (i8, u8), (u8, u8)]
 FORMS = [(a, b, into) for a, b in PAIRS for into in sums_of(a, b)]
 
 

@@ -68,7 +68,7 @@ def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -
     ends = [each.address + each.size for each in gang.shared.values()]
     buffer.address = -(-max(ends, default=0) // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     count = buffer.data.size // buffer.granule
-    warps = gang.clocks.seen.shape[1]
+    warps = gang.clocks.all_warps
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
     buffer.written = np.zeros(count, np.bool_)
     gang.shared[var] = buffer

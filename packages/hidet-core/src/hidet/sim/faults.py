@@ -30,13 +30,13 @@ class Race(SimulationError):
 
 
 class MissingWait(SimulationError):
-    """Something is touched while an asynchronous operation still uses it."""
+    """An access to what an asynchronous operation reads or writes, before a wait for its end."""
 
     code = "missing-wait"
 
 
 class MissingFence(SimulationError):
-    """An asynchronous operation that no fence orders after ordinary accesses."""
+    """An asynchronous operation on what was written without a proxy fence since."""
 
     code = "missing-fence"
 
@@ -45,6 +45,12 @@ class RegisterBudget(SimulationError):
     """More registers than the block has, or than the threads of a warpgroup were given."""
 
     code = "register-budget"
+
+
+class MbarrierMisuse(SimulationError):
+    """An mbarrier that is used otherwise than its instructions allow."""
+
+    code = "mbarrier-misuse"
 
 
 class DivergentBarrier(SimulationError):

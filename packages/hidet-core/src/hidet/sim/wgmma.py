@@ -10,6 +10,7 @@ import numpy as np
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
 from hidet.sim.access import addresses, granules
+from hidet.sim.agents import Operation, commit_group, launched, wait_group
 from hidet.sim.faults import DivergentBarrier, MissingFence, MissingWait, OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.holds import Holds, Turns
@@ -106,6 +107,8 @@ class Unit:
         work = pending(gang)
         self.work = work if work is not None else Pending(gang.number * 0, gang.number * 0)
         self.product: Product | None = None
+        self.operations: list[Operation] = []
+        """Of each warpgroup, the product as it reads shared memory."""
 
     def started(self) -> Product:
         """The product that this call starts."""
@@ -116,6 +119,7 @@ class Unit:
             unfenced = self.work.fenced[self.rows] < 0
             if unfenced.any():
                 self.no_fence("the first wgmma", int(self.rows[np.argmax(unfenced)]))
+            self.operations = [launched(self.gang, each, PRODUCT, PRODUCT) for each in self.groups]
         return self.product
 
     # ---- registers -------------------------------------------------------------------------------
@@ -165,6 +169,8 @@ class Unit:
         view[places] = values.reshape(len(self.rows), -1)
         if pointer.buffer.written is not None:
             pointer.buffer.written[touched] = True
+        for each in self.operations:
+            each.finish_in_group()
 
     def watched(self, buffer: Buffer) -> Holds:
         """The holds of a register buffer."""
@@ -238,16 +244,10 @@ class Unit:
         """The product reads 16 bytes of shared memory at each of these addresses."""
         self.started()
         buffer = self.shared(int(addresses.min()), int(addresses.max()) + LINE)
-        base = self.gang.slot[self.groups[chosen, 0]] * buffer.stride - buffer.address
-        places = base[:, None] + addresses
-        if buffer.written is not None:
-            missing = ~buffer.written[granules(buffer, places.reshape(-1), LINE)[0]]
-            if missing.any():
-                entry = int(np.argmax(missing)) * places.size // missing.size
-                place = int(places.reshape(-1)[entry]) % buffer.stride
-                message = f"wgmma reads shared {buffer.at(place)} before it is written"
-                self.gang.fault(Uninitialised, message, int(self.rows[0]))
-        return np.asarray(buffer.data[places[:, :, None] + np.arange(LINE)])
+        offsets = addresses - buffer.address
+        readers = [self.operations[group] for group in np.flatnonzero(chosen)]
+        start = Pointer(buffer, np.int64(0))
+        return np.stack([each.read(start, offsets, LINE) for each in readers])
 
     def shared(self, low: int, high: int) -> Buffer:
         """The shared tensor that has all bytes from `low` to `high`."""
@@ -279,9 +279,11 @@ class Unit:
     def commit(self) -> None:
         """Close the current group of each warpgroup."""
         self.work.committed[self.rows] += 1
+        commit_group(self.gang, self.mask, PRODUCT)
 
     def wait(self, pending: int) -> None:
         """Finish all but the last `pending` committed groups of each warpgroup."""
+        wait_group(self.gang, self.mask, PRODUCT, pending, only_read=False)
         waiting = np.zeros(self.gang.count, np.bool_)
         waiting[self.rows] = True
         for product in self.work.products:

@@ -20,6 +20,13 @@ from hidet.lang.cuda.barrier import (
     syncwarp,
     threadfence,
 )
+from hidet.lang.cuda.bulk import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_load,
+    cp_async_bulk_prefetch,
+    cp_async_bulk_store,
+    cp_async_bulk_wait_group,
+)
 from hidet.lang.cuda.control import (
     clock,
     griddepcontrol_launch_dependents,
@@ -27,6 +34,19 @@ from hidet.lang.cuda.control import (
     prefetch,
 )
 from hidet.lang.cuda.matrix import ldmatrix, mma_sync, stmatrix
+from hidet.lang.cuda.mbarrier import (
+    fence_mbarrier_init,
+    fence_proxy_async,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_expect_tx,
+    mbarrier_init,
+    mbarrier_inval,
+    mbarrier_test_wait,
+    mbarrier_try_wait,
+    mbarrier_wait,
+    mbarrier_wait_state,
+)
 from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     all_sync,
@@ -63,14 +83,30 @@ __all__ = [
     "blockIdx",
     "clock",
     "cp_async",
+    "cp_async_bulk_commit_group",
+    "cp_async_bulk_load",
+    "cp_async_bulk_prefetch",
+    "cp_async_bulk_store",
+    "cp_async_bulk_wait_group",
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "fence_mbarrier_init",
+    "fence_proxy_async",
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
     "laneid",
     "ldmatrix",
+    "mbarrier_arrive",
+    "mbarrier_arrive_expect_tx",
+    "mbarrier_expect_tx",
+    "mbarrier_init",
+    "mbarrier_inval",
+    "mbarrier_test_wait",
+    "mbarrier_try_wait",
+    "mbarrier_wait",
+    "mbarrier_wait_state",
     "mma_sync",
     "prefetch",
     "register_tensor",

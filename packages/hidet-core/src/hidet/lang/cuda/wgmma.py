@@ -25,6 +25,7 @@ from hidet.errors import BadScript
 from hidet.ir.expr import Address, Expr, Value
 from hidet.lang.cuda.invoke import invoke, operand
 from hidet.lang.memory import Distributed
+from hidet.lang.recorder import current
 from hidet.lang.values import converted, is_pointer, is_tensor, spoken, truth
 from hidet.mapping import Layout
 from hidet.mapping.swizzle import Swizzle, SwizzledLayout, tma_swizzle
@@ -84,7 +85,8 @@ def wgmma_descriptor(
 
 def distances(where: Expr, transposed: bool) -> tuple[int, int, int]:
     """The leading and the stride distance and the swizzle of a tensor that has a `wgmma_layout`."""
-    of = where.tensor.type if isinstance(where, Address) else None
+    found = current("a descriptor").expanded(where)
+    of = found.tensor.type if isinstance(found, Address) else None
     layout = of.layout if isinstance(of, TensorType) else None
     if not isinstance(layout, SwizzledLayout):
         raise BadScript(
