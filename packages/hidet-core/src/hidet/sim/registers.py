@@ -10,7 +10,7 @@ import numpy as np
 from hidet.sim.faults import RegisterBudget
 from hidet.sim.gang import Gang
 from hidet.sim.values import Array, Mask
-from hidet.sim.wgmma import WARPGROUP, warpgroups
+from hidet.sim.wgmma import REGISTERS, WARPGROUP, warpgroups
 
 FILE = 64 * 1024
 """Registers of a multiprocessor."""
@@ -27,7 +27,7 @@ class Budget:
 
 def budget(gang: Gang) -> Budget:
     """The gang's own; at the start all threads have what the launch bound leaves each."""
-    found = gang.state.get("registers")
+    found = gang.state.get(REGISTERS)
     if isinstance(found, Budget):
         return found
     threads, blocks = gang.team.threads, gang.run.kernel.launch.min_blocks
@@ -39,7 +39,7 @@ def budget(gang: Gang) -> Budget:
         )
     share = min(FILE // (threads * blocks) // STEP * STEP, MOST)
     made = Budget(np.full(gang.count, share), dict.fromkeys(map(int, np.unique(gang.slot)), 0))
-    gang.state["registers"] = made
+    gang.state[REGISTERS] = made
     return made
 
 

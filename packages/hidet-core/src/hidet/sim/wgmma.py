@@ -11,7 +11,14 @@ from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
 from hidet.sim.access import addresses, granules
 from hidet.sim.agents import Operation, commit_group, launched, wait_group
-from hidet.sim.faults import DivergentBarrier, MissingFence, MissingWait, OutOfBounds, Uninitialised
+from hidet.sim.faults import (
+    DivergentBarrier,
+    MissingFence,
+    MissingWait,
+    OutOfBounds,
+    RegisterBudget,
+    Uninitialised,
+)
 from hidet.sim.gang import Gang
 from hidet.sim.holds import Holds, Turns
 from hidet.sim.memory import Buffer, Pointer
@@ -21,7 +28,7 @@ from hidet.types import DType, Scope
 WARPGROUP = 128
 LINE = 16
 """Bytes that an operand in shared memory is made of."""
-PRODUCT = "wgmma"
+PRODUCT, REGISTERS = "wgmma", "registers"
 
 
 @dataclass(eq=False)
@@ -149,6 +156,7 @@ class Unit:
     def sums(self, e: Any, count: int, added: Array, form: str) -> Array:
         """The product's accumulators."""
         pointer, at, touched = self.located(e, count)
+        self.room(count * e.dtype.nbytes // 4)
         held = self.watched(pointer.buffer)
         number = self.work.forms.setdefault(form, len(self.work.forms) + 1)
         self.free(pointer.buffer, held.parts, touched, "is an accumulator")
@@ -171,6 +179,20 @@ class Unit:
             pointer.buffer.written[touched] = True
         for each in self.operations:
             each.finish_in_group()
+
+    def room(self, needed: int) -> None:
+        """`RegisterBudget` if a thread was left fewer registers than its sums take."""
+        has = self.gang.state.get(REGISTERS)
+        few = None if has is None else has.of_thread[self.rows] <= needed
+        if few is not None and few.any():
+            row = int(self.rows[np.argmax(few)])
+            self.gang.fault(
+                RegisterBudget,
+                f"the sums of a wgmma take {needed} registers of a thread, which has "
+                f"{has.of_thread[row]}",
+                row,
+                "take more by setmaxnreg_inc, or keep more in setmaxnreg_dec",
+            )
 
     def watched(self, buffer: Buffer) -> Holds:
         """The holds of a register buffer."""
