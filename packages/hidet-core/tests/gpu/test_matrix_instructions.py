@@ -8,27 +8,19 @@ which bounds how far either may be away.
 import numpy as np
 import pytest
 
-from hidet.driver import build_ir_module
 from hidet.intrinsics.mma import PRODUCTS
 from hidet.intrinsics.wgmma import sums_of
 from hidet.lang import (
     address,
     attr,
-    cast,
     cdiv,
     f32,
-    maximum,
-    minimum,
     register_tensor,
     script,
     shared_tensor,
     static,
 )
 from hidet.lang.cuda import (
-    blockIdx,
-    cp_async,
-    cp_async_commit_group,
-    cp_async_wait_group,
     fence_proxy_async,
     laneid,
     ldmatrix,
@@ -45,31 +37,7 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.mapping.fragments import wgmma_a, wgmma_c
-from hidet.runtime.memory import array_of, to_device
 from hidet.types import bf16, f8e4m3, f8e5m2, f16, f64, i8, i32, tf32, u8
-
-DEVICE = "cuda:0"
-
-
-def simulated(function, *arrays):
-    """The arrays after the function has run in the simulator."""
-    copies = [each.copy() for each in arrays]
-    build_ir_module(function.ir_module(), target="sim")(*copies)
-    return copies
-
-
-def on_device(function, *arrays):
-    """The arrays after the function has run on the GPU."""
-    views = [to_device(each, DEVICE) for each in arrays]
-    build_ir_module(function.ir_module())(*views)
-    return [array_of(view) for view in views]
-
-
-PLACES = [
-    pytest.param(simulated, id="simulated"),
-    pytest.param(on_device, id="device", marks=pytest.mark.gpu),
-]
-everywhere = pytest.mark.parametrize("run", PLACES)
 
 
 def stored_as(of):
@@ -132,7 +100,6 @@ def fragments_multiplied(key, saturate=False):
     return multiply
 
 
-@everywhere
 @pytest.mark.parametrize("key", list(PRODUCTS), ids=str)
 def test_mma_sync(key, run):
     _, left, right, into = key
@@ -146,7 +113,6 @@ def test_mma_sync(key, run):
     close(product.c.tile(z[None])[0], c + a @ b, size, left, into)
 
 
-@everywhere
 def test_integers_stop_at_the_limit(run):
     key = ("m16n8k32", u8, i8, i32)
     a, b = np.full((32, 16), 255, np.uint8), np.full((32, 8), -128, np.int8)
@@ -194,7 +160,7 @@ def rows_and_room(of, count):
 
 
 @pytest.mark.parametrize(("of", "count", "transposed"), MOVES, ids=str)
-def test_moves_there_and_back(of, count, transposed):
+def test_moves_there_and_back(of, count, transposed, simulated):
     rows, _, back = simulated(moved(of, count, transposed), *rows_and_room(of, count))
     np.testing.assert_array_equal(back[: 8 * count], rows[: 8 * count])
     np.testing.assert_array_equal(back[8 * count :], rows[::-1][8 * count :])
@@ -202,7 +168,7 @@ def test_moves_there_and_back(of, count, transposed):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("of", "count", "transposed"), MOVES, ids=str)
-def test_moves_agree(of, count, transposed):
+def test_moves_agree(of, count, transposed, simulated, on_device):
     arrays = rows_and_room(of, count)
     function = moved(of, count, transposed)
     for here, there in zip(simulated(function, *arrays), on_device(function, *arrays), strict=True):
@@ -323,27 +289,23 @@ PAIRS += [(a, b) for a in (i8, u8) for b in (i8, u8)]
 FORMS = [(a, b, into) for a, b in PAIRS for into in sums_of(a, b)]
 
 
-@everywhere
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(("left", "right", "into"), FORMS, ids=str)
 def test_wgmma(left, right, into, held, run):
     check_wgmma(run, left, right, into, 32, held=held)
 
 
-@everywhere
 @pytest.mark.parametrize("columns", [8, 24, 72, 136, 256])
 def test_wgmma_of_any_width(columns, run):
     check_wgmma(run, f16, f16, f32, columns)
 
 
-@everywhere
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 @pytest.mark.parametrize("of", [i8, f16, tf32], ids=str)
 def test_wgmma_of_every_swizzle(of, swizzle, run):
     check_wgmma(run, of, of, i32 if of is i8 else f32, 64, swizzle)
 
 
-@everywhere
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 @pytest.mark.parametrize("sides", [(False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("columns", [16, 128])
@@ -351,97 +313,14 @@ def test_wgmma_of_transposed_tiles(columns, sides, swizzle, run):
     check_wgmma(run, bf16, bf16, f32, columns, swizzle, sides)
 
 
-@everywhere
 def test_wgmma_of_fragments_and_a_transposed_tile(run):
     check_wgmma(run, f16, f16, f32, 64, 128, (False, True), True)
 
 
-@everywhere
 @pytest.mark.parametrize("flags", [("negate_a",), ("negate_b",), ("negate_a", "negate_b")], ids=str)
 def test_wgmma_negated(flags, run):
     check_wgmma(run, f16, f16, f32, 16, **dict.fromkeys(flags, True))
 
 
-@everywhere
 def test_wgmma_that_saturates(run):
     check_wgmma(run, i8, u8, i32, 16, saturate=True)
-
-
-# ---- a whole product -----------------------------------------------------------------------------
-
-ROWS, COLUMNS, DEPTH, STAGES = 64, 128, 64, 4
-CHUNK = 8
-"""Elements of a 16-byte copy."""
-
-
-def matmul(m, n, k):
-    """a[m, k] · b[n, k], tiles by cp.async four deep, one group of products always under way."""
-    turns = cdiv(k, DEPTH)
-    a_layout = wgmma_layout(f16, STAGES, ROWS, DEPTH)
-    b_layout = wgmma_layout(f16, STAGES, COLUMNS, DEPTH)
-    at = wgmma_c(COLUMNS)
-
-    @script
-    def fetch(x, tile, stage, top, rows, turn):
-        row, column = threadIdx.x // 8, threadIdx.x % 8 * CHUNK
-        limit = m if rows == ROWS else n
-        for r in range(rows // 16):
-            there, here = top + row + r * 16, turn * DEPTH + column
-            taken = 0
-            if there < limit:
-                taken = maximum(0, minimum(CHUNK, k - here)) * 2
-            source = ~x[minimum(there, limit - 1), minimum(here, k - CHUNK)]
-            cp_async(~tile[stage, row + r * 16, column], source, 16, taken)
-
-    @script
-    def product(a: f16[m, k], b: f16[n, k], c: f32[m, n]) -> None:
-        attr.cuda_grid_dim = (cdiv(n, COLUMNS), cdiv(m, ROWS))
-        attr.cuda_block_dim = 128
-        top, left = blockIdx.y * ROWS, blockIdx.x * COLUMNS
-        tile_a = shared_tensor(f16, (STAGES, ROWS, DEPTH), a_layout)
-        tile_b = shared_tensor(f16, (STAGES, COLUMNS, DEPTH), b_layout)
-        sums = register_tensor(f32, COLUMNS // 2, init=0)
-        for first in static(range(2)):
-            if first < turns:
-                fetch(a, tile_a, first, top, ROWS, first)
-                fetch(b, tile_b, first, left, COLUMNS, first)
-            cp_async_commit_group()
-        wgmma_fence(sums)
-        for turn in range(turns):
-            cp_async_wait_group(1)
-            fence_proxy_async()
-            syncthreads()
-            one = wgmma_descriptor(~tile_a[turn % STAGES, 0, 0])
-            two = wgmma_descriptor(~tile_b[turn % STAGES, 0, 0])
-            wgmma_fence()
-            for deep in static(range(DEPTH // 16)):
-                wgmma(one.advance(32 * deep), two.advance(32 * deep), sums, "m64n128k16")
-            wgmma_commit_group()
-            wgmma_wait_group(1)
-            if turn + 2 < turns:
-                fetch(a, tile_a, (turn + 2) % STAGES, top, ROWS, turn + 2)
-                fetch(b, tile_b, (turn + 2) % STAGES, left, COLUMNS, turn + 2)
-            cp_async_commit_group()
-        wgmma_wait_group(0, sums)
-        for v in static(range(COLUMNS // 2)):
-            row, column = at(threadIdx.x, v)
-            if top + row < m and left + column < n:
-                c[top + row, left + column] = cast(sums[v], f32)
-
-    return product
-
-
-@everywhere
-@pytest.mark.parametrize(("m", "n", "k"), [(64, 128, 64), (100, 136, 328), (1, 8, 8)])
-def test_matmul(m, n, k, run):
-    rng = np.random.default_rng(4)
-    a, b = random(rng, (m, k), f16), random(rng, (n, k), f16)
-    *_, found = run(matmul(m, n, k), a, b, np.full((m, n), np.nan, np.float32))
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    size = np.abs(a) @ np.abs(b).T
-    close(found, a @ b.T, size, f16, f32, steps=cdiv(k, 16))
-
-
-@pytest.mark.gpu
-def test_a_large_matmul():
-    test_matmul(1000, 1111 * 8, 2048, on_device)

@@ -7,12 +7,14 @@ from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.control import CONTROL
+from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
 from hidet.intrinsics.mma import MMA
 from hidet.intrinsics.registers import REGISTER_COUNTS
 from hidet.intrinsics.shuffle import SHUFFLES
 from hidet.intrinsics.wgmma import WGMMA
+from hidet.intrinsics.wgmma_groups import WGMMA_GROUPS
 
 FAMILIES = (
     BARRIERS,
@@ -21,7 +23,9 @@ FAMILIES = (
     ASYNC_COPIES,
     MATRIX,
     MMA,
+    DESCRIPTORS,
     WGMMA,
+    WGMMA_GROUPS,
     REGISTER_COUNTS,
     CONTROL,
     MBARRIERS,

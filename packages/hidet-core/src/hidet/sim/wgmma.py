@@ -182,15 +182,16 @@ class Unit:
 
     def room(self, needed: int) -> None:
         """`RegisterBudget` if a thread was left fewer registers than its sums take."""
-        has = self.gang.state.get(REGISTERS)
-        few = None if has is None else has.of_thread[self.rows] <= needed
-        if few is not None and few.any():
-            row = int(self.rows[np.argmax(few)])
+        budget = self.gang.state.get(REGISTERS)
+        if budget is None:
+            return
+        has = budget.of_thread[self.rows]
+        if (has <= needed).any():
+            row = int(np.argmax(has <= needed))
             self.gang.fault(
                 RegisterBudget,
-                f"the sums of a wgmma take {needed} registers of a thread, which has "
-                f"{has.of_thread[row]}",
-                row,
+                f"the sums of a wgmma take {needed} registers of a thread, which has {has[row]}",
+                int(self.rows[row]),
                 "take more by setmaxnreg_inc, or keep more in setmaxnreg_dec",
             )
 
