@@ -313,6 +313,37 @@ def test_wgmma_of_transposed_tiles(columns, sides, swizzle, run):
     check_wgmma(run, bf16, bf16, f32, columns, swizzle, sides)
 
 
+@pytest.mark.parametrize("lines", [1, 3, 6])
+def test_wgmma_of_a_pattern_that_begins_elsewhere(lines, run):
+    """A tile whose first line of 128 bytes is not at a multiple of 1024, with a base offset."""
+    layout, first, at = wgmma_layout(f16, 64, 64), lines * 64, wgmma_c(64)
+
+    @script
+    def multiply(a: f16[64, 64], c: f32[64, 64]) -> None:
+        attr.cuda_block_dim = 128
+        room = shared_tensor(f16, 8192)
+        sums = register_tensor(f32, 32)
+        for i in range(32):
+            row, column = i * 2 + threadIdx.x // 64, threadIdx.x % 64
+            room[first + layout(row, column)] = a[row, column]
+        fence_proxy_async()
+        syncthreads()
+        wgmma_fence(sums)
+        for k in static(range(4)):
+            both = wgmma_descriptor(~room[first + 16 * k], 16, 1024, 128, base_offset=lines)
+            wgmma(both, both, sums, "m64n64k16", add=k > 0)
+        wgmma_commit_group()
+        wgmma_wait_group(0, sums)
+        for v in static(range(32)):
+            row, column = at(threadIdx.x, v)
+            c[row, column] = sums[v]
+
+    a = random(np.random.default_rng(5), (64, 64), f16)
+    _, found = run(multiply, a, np.zeros((64, 64), np.float32))
+    a = a.astype(np.float64)
+    close(found, a @ a.T, np.abs(a) @ np.abs(a).T, f16, f32, steps=4)
+
+
 def test_wgmma_of_fragments_and_a_transposed_tile(run):
     check_wgmma(run, f16, f16, f32, 64, 128, (False, True), True)
 
