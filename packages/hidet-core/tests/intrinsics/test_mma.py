@@ -142,3 +142,11 @@ def test_text_compiles(block, assembled, left):
         body.append(Store(y, (THREAD,), Load(d, (c(0),)) + Load(d, (c(1),))))
     text = assembled(block(params, body))
     assert all(key[0] in text for key in into)
+
+
+def test_registers_that_are_too_few():
+    check = INTRINSICS["mma_sync"].check
+    a, b, d = registers("a", f16, 8), registers("b", f16, 4), registers("d", f32, 6)
+    check(Invoke("mma_sync", (start(a), start(b), Address(d, (c(2),))), (), ("m16n8k16",)))
+    with pytest.raises(BadKernel, match=r"operand 2 of mma_sync is 4 elements .* has 3"):
+        check(Invoke("mma_sync", (start(a), start(b), Address(d, (c(3),))), (), ("m16n8k16",)))

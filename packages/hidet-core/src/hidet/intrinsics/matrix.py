@@ -23,7 +23,7 @@ from hidet.intrinsics.base import (
     expect_pointer,
 )
 from hidet.intrinsics.fragments import Table, eight_by_eight
-from hidet.intrinsics.mma import places
+from hidet.intrinsics.mma import expect_room, places
 from hidet.ir.stmt import Invoke
 from hidet.types import DTYPES
 
@@ -38,7 +38,8 @@ def check_move(invoke: Invoke) -> None:
     of = expect_pointer(invoke, 0, *MOVED)
     if of is not expect_pointer(invoke, 1, *MOVED):
         raise BadKernel(f"{invoke.name} moves elements of one type", place=invoke.place)
-    expect_option(invoke, 0, 1, 2, 4)
+    count = expect_option(invoke, 0, 1, 2, 4)
+    expect_room(invoke, 0 if invoke.name == "ldmatrix" else 1, count * sizes(invoke)[1].values)
     if expect_option(invoke, 1, False, True) and of.bits != 16:
         raise BadKernel(
             f"{invoke.name} transposes 16-bit elements only, not {of}", place=invoke.place

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -25,8 +26,23 @@ from hidet.intrinsics.base import (
     expect_pointer,
 )
 from hidet.intrinsics.fragments import Table, accumulator, operand_a, operand_b
+from hidet.ir.expr import Address, Const
 from hidet.ir.stmt import Invoke
-from hidet.types import DType, bf16, f8e4m3, f8e5m2, f16, f32, f64, i8, i32, tf32, u8
+from hidet.types import (
+    DType,
+    Scope,
+    TensorType,
+    bf16,
+    f8e4m3,
+    f8e5m2,
+    f16,
+    f32,
+    f64,
+    i8,
+    i32,
+    tf32,
+    u8,
+)
 
 PTX_NAMES = {
     f16: "f16", bf16: "bf16", f32: "f32", tf32: "tf32", f64: "f64",
@@ -108,12 +124,37 @@ def check_product(invoke: Invoke) -> None:
     """Operands (a, b, c); the shape, and perhaps "saturate", as options."""
     expect(invoke, 3, 0, 2 if len(invoke.options) == 2 else 1)
     found = product_of(invoke)
+    for index, table in enumerate((found.a, found.b, found.c)):
+        expect_room(invoke, index, table.values)
     clamp = invoke.options[1:]
     if clamp and (clamp != (SATURATE,) or found.into is not i32):
         raise BadKernel(
             f"mma_sync has no option {invoke.options[1]!r} for sums in {found.into}",
             place=invoke.place,
             help=f'"{SATURATE}" is for integers',
+        )
+
+
+def expect_room(invoke: Invoke, index: int, count: int) -> None:
+    """`BadKernel` if operand `index` is in a register array with fewer than `count` elements left.
+
+    Nobody else would notice: the instruction would take whatever registers come next.
+    """
+    arg = invoke.args[index]
+    of = arg.tensor.type if isinstance(arg, Address) else None
+    if not isinstance(of, TensorType) or of.scope is not Scope.REGISTER or of.layout is not None:
+        return
+    first = 0
+    for place, size in zip(arg.index, of.shape, strict=True):  # type: ignore[attr-defined]
+        if not isinstance(size, int) or not isinstance(place, Const):
+            return
+        first = first * size + int(place.value)
+    there = prod(size for size in of.shape if isinstance(size, int)) - first
+    if there < count:
+        raise BadKernel(
+            f"operand {index} of {invoke.name} is {count} elements of each thread; {arg} has "
+            f"{max(there, 0)}",
+            place=invoke.place,
         )
 
 

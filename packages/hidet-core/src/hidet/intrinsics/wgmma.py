@@ -40,6 +40,7 @@ from hidet.intrinsics.mma import (
     SATURATE,
     SMALL_FLOATS,
     added,
+    expect_room,
     places,
     registers,
     rounded,
@@ -167,8 +168,10 @@ def check_wgmma(invoke: Invoke) -> None:
         raise BadKernel("wgmma needs a shape and two types as options", place=invoke.place)
     expect(invoke, 4, 0, len(invoke.options))
     form = form_of(invoke)
+    expect_room(invoke, 2, form.c_values)
     if in_registers(invoke.args[0]):
         expect_pointer(invoke, 0, form.left)
+        expect_room(invoke, 0, form.a_values)
     else:
         expect_scalar(invoke, 0, u64)
     expect_scalar(invoke, 1, u64)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hidet.errors import BadKernel
 from hidet.intrinsics.base import Effects, Intrinsic, Spell, expect, expect_pointer
-from hidet.intrinsics.mma import registers, words
+from hidet.intrinsics.mma import expect_room, registers, words
 from hidet.ir.stmt import Invoke
 
 
@@ -41,6 +41,7 @@ def check_counts(invoke: Invoke, counts: tuple[Any, ...]) -> None:
                 f"{invoke.name} names whole registers, not {count!r} elements of {of}",
                 place=invoke.place,
             )
+        expect_room(invoke, n, count)
 
 
 def nothing_given(invoke: Invoke) -> None:
