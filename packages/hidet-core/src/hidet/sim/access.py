@@ -9,8 +9,15 @@ import numpy as np
 
 from hidet.sim.clocks import Agent
 from hidet.sim.conflicts import report_race
-from hidet.sim.faults import MbarrierMisuse, Misaligned, OutOfBounds, Race, Uninitialised
-from hidet.sim.gang import Gang
+from hidet.sim.faults import (
+    MbarrierMisuse,
+    Misaligned,
+    MissingWait,
+    OutOfBounds,
+    Race,
+    Uninitialised,
+)
+from hidet.sim.gang import Gang, thread_name
 from hidet.sim.handing import exchange
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask, Value, rows, varies
@@ -146,23 +153,33 @@ def check_read(
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[touched]
-        if missing.any():
-            entry = int(np.argmax(missing))
-            where = int(touched[entry]) * buffer.granule % buffer.stride
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.at(where)} is read before it is written",
-                row_of(gang, entry // each, lanes),
-            )
+    check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         who = gang.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
             report_race(gang, buffer, touched, who, conflict, "reads")
+
+
+def check_written(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`Uninitialised` if nothing was written to the granules yet."""
+    if buffer.written is None:
+        return
+    missing = ~buffer.written[touched]
+    if missing.any():
+        entry = int(np.argmax(missing))
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            Uninitialised,
+            f"{buffer.scope} {buffer.at(where)} is {verb} before it is written",
+            row_of(gang, entry // each, lanes),
+        )
 
 
 def note_write(
@@ -178,6 +195,8 @@ def note_write(
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
@@ -220,7 +239,7 @@ def check_agreement(
 
 
 def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """`Race` if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
+    """Fault if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
@@ -233,13 +252,34 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
         )
     entry = buffer.shadow.in_flight(touched)
     if entry is not None:
-        where = int(touched[entry]) * buffer.granule % buffer.stride
+        granule = int(touched[entry])
+        where = granule * buffer.granule % buffer.stride
+        issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
+        place = gang.run.place(int(buffer.shadow.site[granule]))
         gang.fault(
-            Race,
+            MissingWait,
             f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            "is under way",
+            f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
+        )
+
+
+def refuse_held(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`MissingWait` if a wgmma that is under way holds these registers."""
+    assert buffer.holds is not None
+    entry = buffer.holds.touch(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        at = f", started at {started}" if started else ""
+        gang.fault(
+            MissingWait,
+            f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
+            row_of(gang, entry // each, lanes),
+            "commit the wgmma to a group, and wait for the group",
         )
 
 
@@ -262,14 +302,7 @@ def update(
     buffer = target.buffer
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[granules(buffer, at, of.nbytes)[0]]
-        if missing.any():
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.name} is updated before it is written",
-                row_of(gang, 0, lanes),
-            )
+    check_written(gang, buffer, *granules(buffer, at, of.nbytes), lanes, "updated")
     note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)

@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, mbarriers
+from hidet.sim import agents, barriers, copies, mbarriers, registers
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -19,6 +20,8 @@ from hidet.sim.gang import Gang
 from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope, shared_alignment
 
 WARP = 32
 
@@ -146,6 +149,26 @@ class Call:
         at = self.pointer(barrier, self.mask)
         copies.finish_at_barrier(self.gang, at, counts, self.mask)
 
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+        found = self.codes[e](self.gang, self.mask)
+        assert isinstance(found, Boxes)
+        return found
+
+    def address(self, place: Pointer, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
+        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
+        if aligned < period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {aligned} only",
+                thread,
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return int(place.offset)
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
@@ -156,10 +179,18 @@ class Call:
         return Pointer(found.buffer, offset)
 
     def launch_agent(
-        self, threads: Sequence[int], kind: str, group: str | None = None
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
-        return agents.launched(self.gang, np.array(threads), kind, group)
+        return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+        return self.gang.team.cluster
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""
@@ -203,6 +234,21 @@ class Call:
         """Wait until the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
         return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -49,6 +49,7 @@ from hidet.lang.cuda.mbarrier import (
     mbarrier_wait,
     mbarrier_wait_state,
 )
+from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     all_sync,
     any_sync,
@@ -58,7 +59,23 @@ from hidet.lang.cuda.shuffle import (
     shfl_up_sync,
     shfl_xor_sync,
 )
+from hidet.lang.cuda.tensor_map import im2col_map, tensor_map
 from hidet.lang.cuda.threads import blockDim, blockIdx, gridDim, laneid, threadIdx
+from hidet.lang.cuda.tma import (
+    tma_load,
+    tma_prefetch,
+    tma_prefetch_map,
+    tma_reduce,
+    tma_store,
+)
+from hidet.lang.cuda.wgmma import (
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_layout,
+    wgmma_wait_group,
+)
 from hidet.lang.memory import register_tensor, shared_tensor
 
 __all__ = [
@@ -91,6 +108,7 @@ __all__ = [
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
+    "im2col_map",
     "laneid",
     "ldmatrix",
     "mbarrier_arrive",
@@ -105,6 +123,8 @@ __all__ = [
     "mma_sync",
     "prefetch",
     "register_tensor",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
     "shared_tensor",
     "shfl_down_sync",
     "shfl_sync",
@@ -113,6 +133,18 @@ __all__ = [
     "stmatrix",
     "syncthreads",
     "syncwarp",
+    "tensor_map",
     "threadIdx",
     "threadfence",
+    "tma_load",
+    "tma_prefetch",
+    "tma_prefetch_map",
+    "tma_reduce",
+    "tma_store",
+    "wgmma",
+    "wgmma_commit_group",
+    "wgmma_descriptor",
+    "wgmma_fence",
+    "wgmma_layout",
+    "wgmma_wait_group",
 ]
