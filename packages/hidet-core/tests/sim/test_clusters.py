@@ -39,7 +39,7 @@ WRONG = {
         {"cluster_sync()\n    other": "syncthreads()\n    other", "# there": "# here"},
     ),
     "the barrier passes nothing on": (
-        ClusterMisuse,
+        Race,
         {
             "cluster_sync()\n    other": "cluster_arrive(True)\n    cluster_wait()\n    other",
             "# there": "# here",
@@ -54,7 +54,7 @@ WRONG = {
         {"cluster_sync()\n    tile[t] = 0.0": "syncthreads()", "# there": "# here"},
     ),
     "no wait": (
-        ClusterMisuse,
+        Race,
         {"cluster_sync()\n    other": "cluster_arrive()\n    other", "# there": "# here"},
     ),
     "no arrival": (

@@ -65,11 +65,29 @@ def arrive(gang: Gang, mask: Mask, release: bool) -> None:
                 "call cluster_wait() after each cluster_arrive()",
             )
         meeting.ticket[numbers] = meeting.generation
+        _, actors, _ = gang.actors(only(gang, rows))
         if release:
-            _, actors, _ = gang.actors(only(gang, rows))
             meeting.told += [clocks.told(cluster, int(actor)) for actor in actors]
+        else:
+            meeting.told += fenced(gang, rows, cluster, actors)
         advance(gang, cluster, meeting)
     gang.run.progress += 1
+
+
+def fenced(gang: Gang, rows: Array, cluster: int, actors: Array) -> list[Array]:
+    """What threads pass on that do not release: what they knew at fences, and their mbarriers."""
+    clocks = gang.clocks
+    known = (clocks.releases.fences.get((clocks.place(cluster), int(a), True)) for a in actors)
+    found = [each for each in known if each is not None]
+    numbers = set(gang.number[rows].tolist())
+    for barrier in gang.mbarriers.values():
+        thread = int(barrier.initialiser.thread[0])
+        if barrier.fenced and thread in numbers:
+            lane = clocks.lane_actor(thread % gang.team.threads, barrier.slot)
+            clock = np.zeros((3, lane + 1), np.int64)
+            clock[:, lane] = barrier.stamp + 1
+            found.append(clock)
+    return found
 
 
 def wait(gang: Gang, mask: Mask) -> Iterator[None]:
@@ -159,7 +177,8 @@ def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> No
         cluster = slot // size
         own = [int(clocks.warp_actor(mine[index], gang.warp[row]))]
         own += clocks.lanes.get(own[0] - 1, [])
-        if not clocks.seen[GENERIC, cluster][np.ix_(own, actors_of(gang, slot))].any():
+        begun = clocks.seen[GENERIC, cluster][np.ix_(own, actors_of(gang, slot))].any()
+        if not begun and not met(gang, cluster):
             gang.fault(
                 ClusterMisuse,
                 "the shared memory of another block is touched, which may not have begun",
@@ -168,6 +187,12 @@ def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> No
             )
         if remember:
             table[cluster, own[0], slot] = Reach(clocks.now, gang.site, thread)
+
+
+def met(gang: Gang, cluster: int) -> bool:
+    """Whether the blocks of a cluster have met at its barrier."""
+    table: dict[int, Meeting] = gang.residents.state.get("cluster barriers", {})
+    return cluster in table and table[cluster].generation > 0
 
 
 def actors_of(gang: Gang, slot: int) -> list[int]:
