@@ -1,4 +1,4 @@
-"""A persistent pipeline of three roles: a warp that loads, two warpgroups in turns, one that stores.
+"""A persistent pipeline: a warp loads, two warpgroups reduce in turns, and a warp stores.
 
 Bulk copies fill a ring of four stages; the warpgroups take tiles in turns, one reduces while the
 other one hands its tile on; a warp stores finished tiles, two of them in flight.
@@ -78,13 +78,13 @@ def store(y, out, ready, free, tiles, careful):
             cp_async_bulk_wait_group(1, read=True)
         if turn > 0:
             mbarrier_arrive(~free[1 - part])
-        turn += 1
+        turn += 1  # noqa: SIM113
     if careful != "end":
         cp_async_bulk_wait_group(0, read=True)
 
 
 def pipeline(tiles, depth, careful="all"):
-    """y[tile] = x[tile, depth - 1] + x[tile, depth - 2] / 2 + ...; `careful` names what is left out."""
+    """y[tile] = x[tile, -1] + x[tile, -2] / 2 + ...; `careful` names what is left out."""
 
     @script
     def kernel(x: f32[tiles, depth, WIDTH], y: f32[tiles, WIDTH]) -> None:
