@@ -7,11 +7,12 @@ from hidet.intrinsics.base import Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.matrix import MATRIX
+from hidet.intrinsics.memory import MEMORY
 from hidet.intrinsics.shuffle import SHUFFLES
 
 INTRINSICS: dict[str, Intrinsic] = {
     each.name: each
-    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, CONTROL)
+    for family in (BARRIERS, SHUFFLES, ATOMICS, MEMORY, ASYNC_COPIES, MATRIX, CONTROL)
     for each in family
 }
 """Every intrinsic by name."""

@@ -6,24 +6,35 @@ from hidet.sim.faults import (
     DivergentBarrier,
     InactiveLane,
     Misaligned,
+    MissingGridWait,
     OutOfBounds,
     Race,
+    ResourceOveruse,
     StepLimit,
+    Trapped,
     Uninitialised,
+    WriteToInput,
 )
 from hidet.sim.launch import launch
-from hidet.sim.report import Report
+from hidet.sim.report import Access, Report
+from hidet.sim.undefined import empty
 
 __all__ = [
+    "Access",
     "AssertionFailed",
     "Deadlock",
     "DivergentBarrier",
     "InactiveLane",
     "Misaligned",
+    "MissingGridWait",
     "OutOfBounds",
     "Race",
     "Report",
+    "ResourceOveruse",
     "StepLimit",
+    "Trapped",
     "Uninitialised",
+    "WriteToInput",
+    "empty",
     "launch",
 ]

@@ -11,9 +11,10 @@ import numpy as np
 from hidet.errors import BadKernel
 from hidet.ir.expr import Var, wrap
 from hidet.sim.compile_expr import Code, Expressions, tensor_type
+from hidet.sim.faults import ResourceOveruse
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer, Pointer, fresh
-from hidet.sim.races import Shadow, WarpReaders
+from hidet.sim.registers import DEVICE, watch_shared
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, rows
 from hidet.types import Scope, TensorType
@@ -61,16 +62,33 @@ def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
     buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
-    buffer.granule = gang.run.granule[of.scope]
-    count = buffer.data.size // buffer.granule
-    warps = gang.clocks.seen.shape[1]
-    buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
-    buffer.written = np.zeros(count, np.bool_)
+    watch_shared(gang, buffer)
     gang.shared[var] = buffer
     gang.env[var] = Pointer(buffer, np.int64(0))
-    held = sum(each.size for each in gang.shared.values())
-    gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
+    hold_shared(gang)
     return buffer
+
+
+def hold_shared(gang: Gang) -> None:
+    """Note how much shared memory a block holds; `ResourceOveruse` if it is more than there is."""
+    kernel, arrays = gang.run.kernel, sum(each.size for each in gang.shared.values())
+    held = max(arrays + kernel.launch.shared_bytes, 0)
+    if takes_dynamic(gang):  # the lowered form of the arrays: one, as large as what is dynamic
+        held = arrays
+    gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
+    if held > DEVICE.max_shared_bytes_per_block:
+        gang.fault(
+            ResourceOveruse,
+            f"a block holds {held} bytes of shared memory; it may have at most "
+            f"{DEVICE.max_shared_bytes_per_block}",
+            help="make the tiles smaller, or use fewer stages",
+        )
+
+
+def takes_dynamic(gang: Gang) -> bool:
+    """Whether a shared array is the kernel's dynamic shared memory, as lowering places it."""
+    size = gang.run.kernel.launch.shared_bytes
+    return any(each.size == size for each in gang.shared.values())
 
 
 def register_array(

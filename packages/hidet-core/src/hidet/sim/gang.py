@@ -12,6 +12,7 @@ from hidet.errors import Place, SimulationError
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Stmt
+from hidet.sim.dependency import Dependency
 from hidet.sim.faults import StepLimit
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.races import SEVERAL, Clocks, Team, Who
@@ -39,6 +40,7 @@ class Run:
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
+    dependency: Dependency = field(default_factory=Dependency)
 
     def place(self, site: int) -> Place | None:
         """The place of a statement by its number."""
@@ -103,7 +105,11 @@ class Gang:
         """Count a turn of a loop; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
-            self.fault(StepLimit, f"more than {self.run.step_limit} turns of loops were run")
+            self.fault(
+                StepLimit,
+                f"more than {self.run.step_limit} turns of loops were run, the last of this one",
+                help="see why the loop does not end, or give launch() a larger step_limit",
+            )
 
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""
