@@ -21,6 +21,7 @@ from hidet.intrinsics.base import (
     Spell,
     expect,
     expect_dtype,
+    expect_option,
     expect_scalar,
     fixed,
 )
