@@ -116,9 +116,7 @@ def check_vector(invoke: Invoke, of: DType) -> None:
 def effects(invoke: Invoke) -> Effects:
     """Reads and writes behind its pointer; an ordered update orders other accesses too."""
     ordered = bool(invoke.options) and invoke.options[0] != "relaxed"
-    return Effects(
-        reads=invoke.args[:1], writes=invoke.args[:1], barrier=ordered, lasting=True
-    )
+    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=ordered, lasting=True)
 
 
 def updated(context: Context, invoke: Invoke) -> None:
@@ -138,7 +136,7 @@ def scope_expected(invoke: Invoke) -> Scope:
 
 
 def flushes(context: Context, invoke: Invoke) -> bool:
-    """Whether denormal numbers become zero: in additions of f32 in global memory (PTX ISA: atom)."""
+    """Whether denormal numbers become zero: in additions of f32 in global memory."""
     adds = invoke.name in ("atomic_add", "atomic_sub")
     return adds and invoke.args[0].dtype is f32 and context.scope(invoke.args[0]) is Scope.GLOBAL
 

@@ -197,6 +197,6 @@ def vector_text(invoke: Invoke, spell: Spell, of: VectorType) -> str:
     )
     move = f"{words.c_type} hidet_word[{count}]; memcpy(hidet_word, &hidet_new, {of.nbytes}); "
     back = f"memcpy(&hidet_old, hidet_word, {of.nbytes}); " if result else ""
-    return "\n".join(
-        (head, "#if __CUDA_ARCH__ >= 900", move + call + back, "#else", each, "#endif", result + "}")
-    )
+    new = move + call + back
+    lines = (head, "#if __CUDA_ARCH__ >= 900", new, "#else", each, "#endif", result + "}")
+    return "\n".join(lines)

@@ -67,6 +67,7 @@ def told_time(context: Context, invoke: Invoke) -> None:
 def slept(context: Context, invoke: Invoke) -> Iterator[None]:
     """Other threads get their turn."""
     context.value(invoke.args[0])
+    context.rest()
     yield
 
 
@@ -96,7 +97,7 @@ CONTROL = (
         lambda invoke, spell: 'asm volatile("griddepcontrol.launch_dependents;" ::: "memory");',
         lambda context, invoke: context.grid_signal(),
     ),
-    register("clock", "Cycles of this multiprocessor, 64 bits. PTX ISA: %clock64.", "{} = clock64();"),
+    register("clock", "Cycles of this multiprocessor. PTX ISA: %clock64.", "{} = clock64();"),
     register("clock64", "The same as clock. PTX ISA: %clock64.", "{} = clock64();"),
     register(
         "clock32",

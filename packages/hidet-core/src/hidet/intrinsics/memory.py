@@ -117,9 +117,7 @@ def ordered_text(invoke: Invoke, spell: Spell) -> str:
     return move_text(invoke, spell, hints, None, "")
 
 
-def move_text(
-    invoke: Invoke, spell: Spell, hints: str, space: Scope | None, policy: str
-) -> str:
+def move_text(invoke: Invoke, spell: Spell, hints: str, space: Scope | None, policy: str) -> str:
     """One load or store of the value's bits."""
     nbytes = size_of(moved(invoke))
     words = WORDS[nbytes]

@@ -19,7 +19,6 @@ from hidet.sim.gang import Gang
 from hidet.sim.values import Mask, choose, rows
 from hidet.types import TensorType
 
-
 LENGTHS = re.compile(r"(%[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l)([diouxX])")
 """A conversion of C with a length, which Python's formats do not have."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.sim.faults import DivergentBarrier
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask
+from hidet.sim.values import Array, Mask
 
 
 def block(gang: Gang, mask: Mask) -> None:
@@ -46,10 +46,22 @@ def warp(gang: Gang, mask: Mask) -> None:
 
 
 def lanes(gang: Gang, mask: Mask) -> None:
-    """Some lanes of each warp meet. Clocks are those of whole warps: lanes beyond the mask count as
-    having met too, so that a race with them is not seen, and no alarm is false."""
-    present = np.flatnonzero(mask.reshape(-1, 32).any(axis=1)) * 32
-    gang.clocks.warps_met(gang.slot[present], gang.warp[present])
+    """Some lanes of each warp meet: those of whole warps together, others each by itself."""
+    active = mask.reshape(-1, 32)
+    whole = (active == (gang.everyone & ~gang.exited).reshape(-1, 32)).all(axis=1)
+    first = np.flatnonzero(active.any(axis=1) & whole) * 32
+    if len(first):
+        gang.clocks.warps_met(gang.slot[first], gang.warp[first])
+    clocks = gang.clocks
+    for found in np.flatnonzero(active.any(axis=1) & ~whole):
+        rows = found * 32 + np.flatnonzero(active[found])
+        slot = int(gang.slot[rows[0]])
+        cluster = slot // clocks.team.cluster
+        actors = [clocks.lane_actor(int(gang.thread[row]), slot) for row in rows]
+        clocks.tick()
+        known = np.max([clocks.told(cluster, actor) for actor in actors], axis=0)
+        for actor in actors:
+            clocks.learn(cluster, actor, known)
 
 
 @dataclass
@@ -59,9 +71,10 @@ class Named:
     threads: int = 0
     expected: int = 0
     generation: int = 0
-    arrived: list[tuple[int, int]] = field(default_factory=list)
-    """Warps that arrived, and when."""
+    told: list[Array] = field(default_factory=list)
+    """What those who arrived know."""
     waiting: list[int] = field(default_factory=list)
+    """Warps, as actors of the clocks."""
 
 
 def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iterator[None]:
@@ -73,8 +86,14 @@ def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iter
         tickets.append((barrier, barrier.generation))
         arrive(gang, mask & (gang.slot == slot), barrier, threads, wait, int(slot))
     gang.run.progress += 1
-    while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
-        yield
+
+    def missing() -> str:
+        barrier = next(b for b, ticket in tickets if b.generation == ticket)
+        return f"barrier {number}, where {barrier.threads} of {threads} threads arrived"
+
+    with gang.waiting(mask, missing):
+        while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
+            yield
 
 
 def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slot: int) -> None:
@@ -85,11 +104,12 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             f"a barrier is used with {barrier.expected} threads and with {threads} at once",
             int(np.argmax(mask)),
         )
-    warps = [int(w) for w in np.unique(gang.warp[mask])]
-    now = gang.clocks.tick()
+    clocks, cluster = gang.clocks, slot // gang.team.cluster
+    warps = [int(clocks.warp_actor(slot, int(w))) for w in np.unique(gang.warp[mask])]
+    clocks.tick()
     barrier.expected = threads
     barrier.threads += 32 * len(warps)
-    barrier.arrived += [(w, now) for w in warps]
+    barrier.told += [clocks.told(cluster, warp) for warp in warps]
     barrier.waiting += warps if wait else []
     if barrier.threads > threads:
         gang.fault(
@@ -98,9 +118,9 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             int(np.argmax(mask)),
         )
     if barrier.threads == threads:
-        who, times = zip(*barrier.arrived, strict=True)
-        waiting = np.array(barrier.waiting, np.int64)
-        gang.clocks.joined(slot, np.array(who), waiting, np.array(times))
-        barrier.threads, barrier.arrived, barrier.waiting = 0, [], []
+        for known in barrier.told:
+            for warp in barrier.waiting:
+                clocks.learn(cluster, warp, known)
+        barrier.threads, barrier.told, barrier.waiting = 0, [], []
         barrier.generation += 1
-        gang.clocks.tick()
+        clocks.tick()

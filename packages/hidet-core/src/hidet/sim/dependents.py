@@ -16,10 +16,10 @@ import numpy as np
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
+from hidet.sim.clocks import NOBODY, Who
 from hidet.sim.faults import MissingGridWait
 from hidet.sim.gang import Gang, Run
 from hidet.sim.memory import Buffer
-from hidet.sim.races import NOBODY, Who
 from hidet.sim.values import Array, Mask
 
 WRITTEN, READ = np.uint8(1), np.uint8(2)
@@ -61,7 +61,7 @@ def waited_first(run: Run) -> bool:
 
 
 def touched(buffer: Buffer) -> Array | None:
-    """Marks of what the launch that just ended read and wrote; None if it did not use the buffer."""
+    """Marks of what the launch that just ended read and wrote; None if it had not the buffer."""
     shadow = buffer.shadow
     if shadow is None:
         marks = np.zeros(-(-buffer.data.size // max(buffer.granule, 1)), np.uint8)

@@ -9,14 +9,14 @@ from hidet.sim.access import (
     granules,
     note_write,
     refuse_flying,
-    report_race,
     row_of,
     tell_blocks,
 )
+from hidet.sim.clocks import NOBODY
+from hidet.sim.conflicts import report_race
 from hidet.sim.faults import Race, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
-from hidet.sim.races import NOBODY
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask
 from hidet.types import DType, Scope

@@ -53,7 +53,7 @@ def watch_shared(gang: Gang, buffer: Any) -> None:
     """Give shared memory its shadows."""
     buffer.granule = gang.run.granule[Scope.SHARED]
     count = buffer.data.size // buffer.granule
-    buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, gang.clocks.seen.shape[1]))
+    buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, gang.clocks.all_warps))
     buffer.written = np.zeros(count, np.bool_)
 
 

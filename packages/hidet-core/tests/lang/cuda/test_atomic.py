@@ -6,6 +6,7 @@ import pytest
 from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.atomic import ALLOWED, NUMBERS, VECTORS
 from hidet.lang import attr, f32, i32, script, shared_tensor, u32
+from hidet.lang import load as load_lanes
 from hidet.lang.cuda import (
     atomic_add,
     atomic_and,
@@ -24,7 +25,6 @@ from hidet.lang.cuda import (
     syncthreads,
     threadIdx,
 )
-from hidet.lang import load as load_lanes
 from hidet.sim import launch
 
 THREADS = 96
@@ -37,9 +37,7 @@ UPDATES = {
     "atomic_or": (atomic_or, lambda start, values: np.bitwise_or.reduce([start, *values])),
     "atomic_xor": (atomic_xor, lambda start, values: np.bitwise_xor.reduce([start, *values])),
 }
-CASES = [
-    (name, of) for name in UPDATES for of in ALLOWED.get(name, NUMBERS) if of.name != "unused"
-]
+CASES = [(name, of) for name in UPDATES for of in ALLOWED.get(name, NUMBERS) if of.name != "unused"]
 
 
 def small(of, seed=0):
@@ -227,7 +225,7 @@ def test_refused():
             attr.cuda_block_dim = 32
             atomic_max(~y[0], load_lanes(y, 0, lanes=2))
 
-    with pytest.raises(BadKernel, match="has options .* not 'sequential'"):
+    with pytest.raises(BadKernel, match="not 'sequential'"):
 
         @script
         def order(y: f32[2]):

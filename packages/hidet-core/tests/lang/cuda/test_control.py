@@ -66,7 +66,7 @@ def test_printing(run, capfd):
     run(kernel, np.array([7, -8], np.int32), np.array([1.0]), big)
     sys.stdout.flush()
     lines = capfd.readouterr().out.splitlines()
-    assert f"thread 1 of 100%: -8 {1 / 3!r};" in [line.replace("0.33333333333333331", repr(1 / 3)) for line in lines]  # fmt: skip
+    assert f"thread 1 of 100%: -8 {1 / 3:.17g};" in lines
     assert f"{2**63 + 1} -1" in lines
     assert f" 1.00|-8  |{2**63 + 1}" in lines
 
@@ -93,7 +93,7 @@ def test_the_debugger_sees_the_script(monkeypatch):
     launch(kernel, np.zeros(40, np.int32))
     ((file, line, names),) = seen
     assert file == __file__
-    assert line == kernel.kernel.place.line + 7
+    assert line == kernel.kernel.place.line + 6
     assert names["double"].tolist() == [0, 2, 4, 6]
     assert names["tile"].tolist() == [[0, 2, 4, 6]]
     assert names["y"].shape == (1, 40)
@@ -174,7 +174,7 @@ def test_what_is_read_after_the_wait_is_there(shared_wait):
 
 @pytest.mark.parametrize("signals", [False, True])
 def test_a_read_before_the_wait(signals):
-    with pytest.raises(MissingGridWait, match=r"global t\[0\] is read before griddepcontrol_wait"):
+    with pytest.raises(MissingGridWait, match=r"global workspace\[0\] is read before"):
         launch(chain(False, signals=signals), *arrays())
 
 

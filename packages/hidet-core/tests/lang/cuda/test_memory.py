@@ -83,7 +83,7 @@ def hinted(function, **hints):
         *((hinted(load_global, cache=c, constant=True), store_global) for c in CONSTANT_CACHES),
         *((hinted(load_global, l1=e), store_global) for e in EVICT_L1),
         *((hinted(load_global, l2=e), hinted(store_global, l2=e)) for e in EVICT_L2),
-        *((hinted(load_global, l1="no_allocate", l2=e, constant=True), store_global) for e in EVICT_L2),
+        (hinted(load_global, l1="no_allocate", l2="evict_last", constant=True), store_global),
         *((load_global, hinted(store_global, cache=c)) for c in STORE_CACHES),
         (load_global, hinted(store_global, l1="evict_first")),
     ],
@@ -218,10 +218,6 @@ def test_dynamic_shared_memory(run):
     assert z.tolist() == (2 * t + 512).tolist()
 
 
-def one_thread(body):
-    return lambda *arrays: launch(body, *arrays)
-
-
 def test_mistakes():
     @script
     def beyond(y: f32[8]):
@@ -270,20 +266,20 @@ def test_mistakes():
         launch(elsewhere, np.zeros(8, np.float32))
 
 
-def test_refused():
-    def kernel_of(use):
+@pytest.mark.parametrize(
+    ("kind", "message", "use"),
+    [
+        (DtypeMismatch, "moves 1, 2, 4, 8 or 16 bytes, not 32", lambda at: load_global(at, 8)),
+        (BadKernel, "not both", lambda at: load_global(at, cache="cg", l1="evict_first")),
+        (BadKernel, "not 'lu'", lambda at: load_global(at, cache="lu", constant=True)),
+        (BadScript, "takes the address of an element", lambda at: load_acquire(load_global(at))),
+        (BadScript, "has not as many bits", lambda at: reinterpret(load_global(at), u16)),
+    ],
+)
+def test_refused(kind, message, use):
+    with pytest.raises(kind, match=message):
+
         @script
         def kernel(y: f32[32]):
             attr.cuda_block_dim = 1
-            use(y)
-
-    with pytest.raises(DtypeMismatch, match="moves 1, 2, 4, 8 or 16 bytes, not 32"):
-        kernel_of(lambda y: load_global(~y[0], 8))
-    with pytest.raises(BadKernel, match="not both"):
-        kernel_of(lambda y: load_global(~y[0], cache="cg", l1="evict_first"))
-    with pytest.raises(BadKernel, match="has options .* not 'lu'"):
-        kernel_of(lambda y: load_global(~y[0], cache="lu", constant=True))
-    with pytest.raises(BadScript, match="takes the address of an element"):
-        kernel_of(lambda y: load_acquire(y[0]))
-    with pytest.raises(BadScript, match="has not as many bits"):
-        kernel_of(lambda y: reinterpret(y[0], u16))
+            y[0] = use(~y[0])

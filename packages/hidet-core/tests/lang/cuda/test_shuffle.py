@@ -113,7 +113,7 @@ def test_reductions(run, of):
         for i, how in static(list(enumerate(hows))):
             y[i, t] = reduce_sync(ALL, x[t], how)
 
-    x = (numbers(of, seed=1) * 40_000_000 - (0 if of is u32 else 2**31)).astype(of.numpy)
+    x = (numbers(i64, seed=1) * 40_000_000 - (0 if of is u32 else 2**31)).astype(of.numpy)
     _, y = run(kernel, x, np.zeros((6, 64), of.numpy))
     meaning = [np.add, np.minimum, np.maximum, np.bitwise_and, np.bitwise_or, np.bitwise_xor]
     for found, function in zip(y[: len(hows)], meaning, strict=False):
