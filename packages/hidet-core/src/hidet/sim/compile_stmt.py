@@ -167,6 +167,7 @@ class Statements:
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
+                gang.site = site
                 gang.step()
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:
