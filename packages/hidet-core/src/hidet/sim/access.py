@@ -294,14 +294,30 @@ def update(
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
     rows_there = np.arange(gang.count)[lanes]
-    if buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, buffer, rows_there, at)
+    hand_over(gang, buffer, mask, rows_there, at, reads=True, writes=True)
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
         place = element if count == 1 else slice(element, element + count)
         out[row] = view[place]
         view[place] = change(out[row], int(row))
     gang.run.progress += 1
     return out
+
+
+def hand_over(
+    gang: Gang, buffer: Buffer, mask: Mask, touching: Array, at: Array, reads: bool, writes: bool
+) -> None:
+    """What atomic accesses tell of earlier fences, and what they will tell by later ones."""
+    if buffer.scope is Scope.GLOBAL:
+        tell_blocks(gang, buffer, touching, at)
+    told, clocks = gang.run.handover, gang.clocks
+    if not told.released:
+        return
+    slots, actors, firsts = gang.actors(mask)
+    named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
+    for row, place in zip(touching.tolist(), at.tolist(), strict=True):
+        slot, actor = named[row] if row in named else named[row // 32 * 32]
+        me = int(slot) // clocks.team.cluster, int(actor)
+        told.touch(clocks, me, (id(buffer), place), reads, writes)
 
 
 def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:

@@ -189,6 +189,8 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
+        gang = self.gang
+        gang.run.handover.fence(gang.clocks, *gang.actors(self.mask)[:2])
         if scope in ("gpu", "sys"):
             clocks = self.gang.clocks
             clocks.releases.fence(self.gang.number[self.mask], clocks.tick())

@@ -16,6 +16,7 @@ from hidet.ir.stmt import Stmt
 from hidet.sim.clocks import AGENTS, SEVERAL, Agent, Clocks, Team, Who
 from hidet.sim.dependency import Dependency
 from hidet.sim.faults import StepLimit
+from hidet.sim.handover import Handover
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.report import Report
 from hidet.sim.values import Array, Mask, Value
@@ -42,6 +43,7 @@ class Run:
     progress: int = 0
     """Counts what could let a waiting thread go on."""
     dependency: Dependency = field(default_factory=Dependency)
+    handover: Handover = field(default_factory=Handover)
     waits: list[Wait] = field(default_factory=list)
     """Who waits now."""
 

@@ -7,10 +7,10 @@ import numpy as np
 from hidet.sim.access import (
     addresses,
     granules,
+    hand_over,
     note_write,
     refuse_flying,
     row_of,
-    tell_blocks,
 )
 from hidet.sim.clocks import NOBODY
 from hidet.sim.conflicts import report_race
@@ -19,7 +19,7 @@ from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask
-from hidet.types import DType, Scope
+from hidet.types import DType
 
 
 def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) -> Array:
@@ -41,7 +41,7 @@ def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) 
         conflict = buffer.shadow.after_write(touched, who, "wrote", atomic=True)
         if conflict is not None and buffer.shadow.touched:
             report_race(gang, buffer, touched, who, conflict, "reads")
-    learn(gang, source, mask, at)
+    hand_over(gang, buffer, mask, np.arange(gang.count)[lanes], at, reads=True, writes=False)
     out = np.zeros((gang.count, count), of.numpy)
     out[lanes] = buffer.view(of.numpy)[(at // of.nbytes)[:, None] + np.arange(count)]
     return out
@@ -55,16 +55,10 @@ def store_atomic(gang: Gang, target: Pointer, of: DType, values: Array, mask: Ma
     at = addresses(gang, target, width, lanes)
     measure(gang, "store", buffer, at, width, lanes, mask)
     note_write(gang, buffer, at, width, lanes, atomic=True)
-    learn(gang, target, mask, at)
+    hand_over(gang, buffer, mask, np.arange(gang.count)[lanes], at, reads=False, writes=True)
     view = buffer.view(of.numpy)
     view[(at // of.nbytes)[:, None] + np.arange(count)] = values[lanes]
     gang.run.progress += 1
-
-
-def learn(gang: Gang, pointer: Pointer, mask: Mask, at: Array) -> None:
-    """What other blocks have made visible through the elements, and what these make visible."""
-    if pointer.buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, pointer.buffer, np.flatnonzero(mask), at)
 
 
 def refuse_written(gang: Gang, source: Pointer, width: int, mask: Mask) -> None:

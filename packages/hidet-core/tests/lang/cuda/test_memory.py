@@ -37,6 +37,7 @@ from hidet.lang.cuda import (
     store_release,
     store_volatile,
     syncthreads,
+    syncwarp,
     threadIdx,
 )
 from hidet.sim import Misaligned, OutOfBounds, Race, Uninitialised, launch
@@ -135,6 +136,50 @@ def test_a_flag_handed_from_block_to_block(run):
     zeros = np.zeros(32, np.int32)
     _, _, y = run(kernel, zeros, np.zeros(1, np.int32), zeros)
     assert y.tolist() == [t + 5 for t in range(32)]
+
+
+def warps_of_a_block(save, load):
+    """One warp hands a tile to another, by a flag in shared memory."""
+
+    @script
+    def kernel(y: i32[32]):
+        attr.cuda_block_dim = 64
+        tile = shared_tensor(i32, 32)
+        flag = shared_tensor(i32, 1)
+        if threadIdx.x == 0:
+            flag[0] = 0
+        syncthreads()
+        if threadIdx.x < 32:
+            tile[threadIdx.x] = threadIdx.x * 7
+            syncwarp()
+            if threadIdx.x == 0:
+                save(~flag[0], 1, scope="block")
+        else:
+            if threadIdx.x == 32:
+                while load(~flag[0], scope="block") == 0:
+                    pass
+            syncwarp()
+            y[threadIdx.x - 32] = tile[63 - threadIdx.x]
+
+    return kernel
+
+
+def test_a_flag_handed_from_warp_to_warp(run):
+    (y,) = run(warps_of_a_block(store_release, load_acquire), np.zeros(32, np.int32))
+    assert y.tolist() == [7 * t for t in range(31, -1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("save", "load"),
+    [
+        (store_relaxed, load_relaxed),
+        (store_relaxed, load_acquire),
+        (store_release, load_relaxed),
+    ],
+)
+def test_half_a_handover_is_none(save, load):
+    with pytest.raises(Race, match=r"race on shared tile\["):
+        launch(warps_of_a_block(save, load), np.zeros(32, np.int32))
 
 
 def test_a_relaxed_flag_hands_over_nothing():
