@@ -1,6 +1,7 @@
 """Lowered kernels as text and back."""
 
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -76,12 +77,13 @@ def test_damage_is_noticed(seed):
         lambda: data.pop("nodes"),
     ][seed % 6]
     change()
-    try:
-        restored(json.dumps(data))
-    except BadArchive as error:
-        assert "simulated program" in error.message
-    else:
-        assert seed % 6 in (0, 4), "fields with defaults may be left out"
+    text = json.dumps(data)
+    if seed % 6 in (0, 4):  # fields with defaults may be left out, forward references be unused
+        with suppress(BadArchive):
+            assert restored(text)
+        return
+    with pytest.raises(BadArchive, match="simulated program"):
+        restored(text)
 
 
 def test_no_text_at_all():

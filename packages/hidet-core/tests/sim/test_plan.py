@@ -6,7 +6,6 @@ import pytest
 import hidet
 from hidet.build.compile import compile_graph
 from hidet.errors import BadArchive, BadArgument
-from hidet.graph.tensor import Tensor
 from hidet.options import options
 from hidet.runtime.archive import read
 from hidet.runtime.executor import Executor

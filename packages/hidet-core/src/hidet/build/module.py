@@ -35,8 +35,8 @@ def build_module(module: Module, target: Target | str | None = None) -> Compiled
     """Compile the kernels of a module into a function of its parameters.
 
     `target` is, by default, option `target`, or this machine's CPU or current GPU, as the kernels
-    ask for; "sim" runs them in the simulator, on memory of the host. Code for a GPU can be compiled without one, if
-    the target is named; it is loaded at the first call.
+    ask for; "sim" runs them in the simulator, on memory of the host. Code for a GPU can be compiled
+    without one, if the target is named; it is loaded at the first call.
     """
     text = str(target or options.target.get())
     if text.partition("+")[0] == SIMULATOR:

@@ -44,9 +44,10 @@ def restored(text: str | bytes) -> list[Kernel]:
         found = [reader.made[number] for number in data["kernels"]]
     except DAMAGE as error:
         raise BadArchive(f"a simulated program cannot be read: {error}") from error
-    if not all(isinstance(each, Kernel) for each in found):
+    kernels = [each for each in found if isinstance(each, Kernel)]
+    if len(kernels) != len(found):
         raise BadArchive("a simulated program holds something else than kernels")
-    return found  # type: ignore[return-value]
+    return kernels
 
 
 class Writer:

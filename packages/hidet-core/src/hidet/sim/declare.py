@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.ir.expr import Var, wrap
+from hidet.intrinsics.words import DYNAMIC_SHARED
+from hidet.ir.expr import Builtin, Var, wrap
+from hidet.ir.kernel import Kernel
+from hidet.ir.walk import find
 from hidet.sim.compile_expr import Code, Expressions, tensor_type
 from hidet.sim.faults import ResourceOveruse
 from hidet.sim.gang import Gang
@@ -87,8 +91,15 @@ def hold_shared(gang: Gang) -> None:
 
 def takes_dynamic(gang: Gang) -> bool:
     """Whether a shared array is the kernel's dynamic shared memory, as lowering places it."""
-    size = gang.run.kernel.launch.shared_bytes
-    return any(each.size == size for each in gang.shared.values())
+    kernel = gang.run.kernel
+    size = kernel.launch.shared_bytes
+    return any(each.size == size for each in gang.shared.values()) and not asks_for_it(kernel)
+
+
+@lru_cache(maxsize=256)
+def asks_for_it(kernel: Kernel) -> bool:
+    """Whether a kernel uses its dynamic shared memory by itself, beside shared arrays."""
+    return any(each.name == DYNAMIC_SHARED for each in find(kernel.body, Builtin))
 
 
 def register_array(

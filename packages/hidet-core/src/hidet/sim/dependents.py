@@ -108,10 +108,10 @@ def check(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, writes:
         return
     bad = np.broadcast_to(bad, (len(gang.number[lanes]),)) & ~waited(gang)[lanes]
     for entry in np.flatnonzero(bad):
-        row = int(np.arange(gang.count)[lanes][entry])
+        row = int(np.arange(gang.count)[lanes][int(entry)])
         if after_waiter(gang, row):
             continue
-        offset = int(np.atleast_1d(at)[min(entry, np.size(at) - 1)])
+        offset = int(np.atleast_1d(at)[min(int(entry), np.size(at) - 1)])
         verb = "is written" if writes else "is read"
         gang.fault(
             MissingGridWait,

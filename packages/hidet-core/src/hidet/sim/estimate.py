@@ -58,6 +58,18 @@ def check_registers(kernel: Kernel, threads: int) -> None:
     )
 
 
+def check_dynamic(kernel: Kernel) -> None:
+    """`ResourceOveruse` if the dynamic shared memory alone is more than a block may have."""
+    held, most_bytes = kernel.launch.shared_bytes, DEVICE.max_shared_bytes_per_block
+    if held > most_bytes:
+        raise ResourceOveruse(
+            f"kernel {kernel.name}: a block asks for {held} bytes of shared memory; it may have at "
+            f"most {most_bytes}",
+            place=kernel.place,
+            help="make the tiles smaller, or use fewer stages",
+        )
+
+
 def changes(kernel: Kernel) -> list[Invoke]:
     """Where warps take more registers, or give some away."""
     return [s for s in find(kernel.body, Invoke) if s.name.startswith("setmaxnreg") and s.options]
@@ -175,7 +187,10 @@ def elements(of: TensorType) -> int:
     """The elements of a register array that each thread holds."""
     if of.layout is not None and hasattr(of.layout, "loops"):
         return prod(of.layout.loops(0).extents)
-    sizes = [size.value if isinstance(size, Const) else size for size in of.shape]
-    if not all(isinstance(size, int) for size in sizes):
-        raise BadKernel(f"a register array has constant sizes, not {of.shape}")
-    return prod(int(size) for size in sizes)  # type: ignore[arg-type]
+    found = 1
+    for size in of.shape:
+        number = size.value if isinstance(size, Const) else size
+        if not isinstance(number, int):
+            raise BadKernel(f"a register array has constant sizes, not {of.shape}")
+        found *= number
+    return found

@@ -14,7 +14,7 @@ from hidet.ir.walk import postorder, variables
 from hidet.sim import dependents
 from hidet.sim.arguments import Bound, bind, match_shape, workspace
 from hidet.sim.blocks import run_blocks
-from hidet.sim.estimate import check_registers, estimate
+from hidet.sim.estimate import check_dynamic, check_registers, estimate
 from hidet.sim.gang import Run
 from hidet.sim.memory import Pointer
 from hidet.sim.program import Program, compiled
@@ -121,6 +121,8 @@ def run_kernel(
     if 0 in (*grid, threads):
         return None
     check_registers(kernel, threads)
+    check_dynamic(kernel)
+    report.shared_bytes = max(report.shared_bytes, kernel.launch.shared_bytes)
     if kernel.kind is KernelKind.CUDA:
         report.registers[kernel.name] = estimate(kernel)
     widths = program.granule | {str(Scope.GLOBAL): granule}

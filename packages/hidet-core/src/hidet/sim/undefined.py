@@ -10,7 +10,7 @@ from hidet.sim.values import Array
 from hidet.types import DType, dtype
 
 
-class Undefined(np.ndarray):  # type: ignore[type-arg]
+class Undefined(np.ndarray):
     """An array that knows which of its bytes were ever written by a kernel.
 
     Slices and copies of it are ordinary arrays.
@@ -21,7 +21,8 @@ class Undefined(np.ndarray):  # type: ignore[type-arg]
     def note(self, written: Array, granule: int) -> None:
         """Remember what a launch has written, one entry for each granule of bytes."""
         if self.written is not None:
-            self.written = np.repeat(written, granule)[: self.nbytes]
+            bytes_written: Array = np.repeat(written, granule)
+            self.written = bytes_written[: self.nbytes]
 
     def granules(self, granule: int) -> Array:
         """Of each granule of bytes, whether all of it was written."""
