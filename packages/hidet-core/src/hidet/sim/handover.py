@@ -15,16 +15,18 @@ from hidet.sim.clocks import Clocks
 from hidet.sim.values import Array
 
 Actor = tuple[int, int]
-"""The cluster of who acts, and the number in its clocks."""
+"""The cluster of who acts, counted among the resident ones, and the number in its clocks."""
+Key = tuple[int, int, int]
+"""The first block that is resident, then an actor."""
 
 
 @dataclass
 class Handover:
     """What was seen at fences, what hangs on elements, what is pending until the next fence."""
 
-    released: dict[Actor, Array] = field(default_factory=dict)
-    offered: dict[tuple[int, int, int], Array] = field(default_factory=dict)
-    pending: dict[Actor, Array] = field(default_factory=dict)
+    released: dict[Key, Array] = field(default_factory=dict)
+    offered: dict[tuple[int, int, int, int], Array] = field(default_factory=dict)
+    pending: dict[Key, Array] = field(default_factory=dict)
 
     def fence(self, clocks: Clocks, slots: Array, actors: Array) -> None:
         """These have executed a fence."""
@@ -32,10 +34,10 @@ class Handover:
         for slot, actor in zip(slots, actors, strict=True):
             me = int(slot) // clocks.team.cluster, int(actor)
             for each in self.same(clocks, me):
-                known = self.pending.pop(each, None)
+                known = self.pending.pop((clocks.team.first, *each), None)
                 if known is not None:
                     clocks.learn(*me, known)
-            self.released[me] = clocks.told(*me)
+            self.released[clocks.team.first, *me] = clocks.told(*me)
 
     def touch(
         self, clocks: Clocks, actor: Actor, element: tuple[int, int], reads: bool, writes: bool
@@ -44,15 +46,17 @@ class Handover:
 
         A plain atomic write ends what earlier writers handed over by the element.
         """
-        place = (actor[0], *element)
+        first, me = clocks.team.first, (clocks.team.first, *actor)
+        place = (first, actor[0], *element)
         if reads and place in self.offered:
-            self.pending[actor] = joined(self.pending.get(actor), self.offered[place])
+            self.pending[me] = joined(self.pending.get(me), self.offered[place])
         if not writes:
             return
         found = self.offered.get(place) if reads else None
         for each in self.same(clocks, actor):
-            if each in self.released:
-                found = joined(found, self.released[each])
+            known = self.released.get((first, *each))
+            if known is not None:
+                found = joined(found, known)
         if found is not None:
             self.offered[place] = found
         else:

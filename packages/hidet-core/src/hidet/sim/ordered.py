@@ -14,6 +14,7 @@ from hidet.sim.access import (
 )
 from hidet.sim.clocks import NOBODY
 from hidet.sim.conflicts import report_race
+from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import Race, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
@@ -31,6 +32,8 @@ def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) 
     lanes = gang.lanes(mask)
     at = addresses(gang, source, width, lanes)
     measure(gang, "load", buffer, at, width, lanes, mask)
+    if buffer.pending is not None:
+        check_pending(gang, buffer, at, width, lanes, writes=False)
     touched, each = granules(buffer, at, width)
     if buffer.written is not None and not buffer.written[touched].all():
         row = row_of(gang, int(np.argmin(buffer.written[touched])) // each, lanes)

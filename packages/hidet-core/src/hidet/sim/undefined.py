@@ -27,7 +27,7 @@ class Undefined(np.ndarray):
     def granules(self, granule: int) -> Array:
         """Of each granule of bytes, whether all of it was written."""
         assert self.written is not None
-        whole = np.ones(-(-self.nbytes // granule) * granule, np.bool_)
+        whole: Array = np.ones(-(-self.nbytes // granule) * granule, np.bool_)
         whole[: self.nbytes] = self.written
         found: Array = whole.reshape(-1, granule).all(axis=1)
         return found
