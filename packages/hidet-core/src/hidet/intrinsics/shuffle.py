@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadKernel
+from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.base import (
     WARP,
     Array,
@@ -26,10 +26,12 @@ from hidet.intrinsics.base import (
     fixed,
 )
 from hidet.ir.stmt import Invoke
-from hidet.types import DTYPES, boolean, f32, f64, i32, i64, u32, u64
+from hidet.types import DTYPES, VectorType, boolean, f32, f64, i32, i64, u32, u64
 
 SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 or not each.is_float)
 """All but the 8-bit floats; bool and small integers travel as int, as C promotes them."""
+WHOLE = {4: "unsigned", 8: "unsigned long long"}
+"""By bytes, what a vector travels as."""
 COLLECTIVE = Effects(convergent=True, lasting=True)
 
 
@@ -39,12 +41,22 @@ def width_of(invoke: Invoke) -> int:
 
 
 def check_shuffle(invoke: Invoke) -> None:
-    """Operands (mask: u32, value, lane: i32), one result of the value's type."""
+    """Operands (mask: u32, value, lane: i32), one result of the value's type.
+
+    Vectors travel whole if they have 4 or 8 bytes.
+    """
     expect(invoke, 3, 1, len(invoke.options[:1]))
     expect_scalar(invoke, 0, u32, i32)
-    value = expect_scalar(invoke, 1, *SHUFFLED)
+    value, result = invoke.args[1].type, invoke.results[0]
+    if isinstance(value, VectorType) and value.nbytes not in WHOLE:
+        raise DtypeMismatch(
+            f"{invoke.name} takes vectors of 4 or 8 bytes, not {value}", place=invoke.place
+        )
+    if not isinstance(value, VectorType):
+        expect_scalar(invoke, 1, *SHUFFLED)
     expect_scalar(invoke, 2, i32, u32)
-    expect_dtype(invoke, invoke.results[0], value)
+    if result.type != value:
+        raise DtypeMismatch(f"{invoke.name} of {value} gives no {result.type}", place=invoke.place)
     if width_of(invoke) not in (2, 4, 8, 16, 32):
         raise BadKernel(
             f"{invoke.name} exchanges among 2, 4, 8, 16 or 32 lanes, not {width_of(invoke)}",
@@ -219,8 +231,16 @@ def reduce_text(invoke: Invoke, spell: Spell) -> str:
 
 def shuffle_text(invoke: Invoke, spell: Spell) -> str:
     """The call of the CUDA function of that name."""
-    operands = ", ".join(map(spell, invoke.args))
-    return f"{spell(invoke.results[0])} = __{invoke.name}({operands}, {width_of(invoke)});"
+    mask, value, lane = map(spell, invoke.args)
+    of, result = invoke.args[1].type, spell(invoke.results[0])
+    if not isinstance(of, VectorType):
+        return f"{result} = __{invoke.name}({mask}, {value}, {lane}, {width_of(invoke)});"
+    return (
+        f"{{ {WHOLE[of.nbytes]} hidet_bits; auto hidet_value = {value}; "
+        f"memcpy(&hidet_bits, &hidet_value, {of.nbytes}); "
+        f"hidet_bits = __{invoke.name}({mask}, hidet_bits, {lane}, {width_of(invoke)}); "
+        f"memcpy(&{result}, &hidet_bits, {of.nbytes}); }}"
+    )
 
 
 def vote_text(invoke: Invoke, spell: Spell) -> str:

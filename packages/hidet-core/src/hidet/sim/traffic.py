@@ -22,6 +22,10 @@ SECTOR = 32
 BANKS = 32
 WORD = 4
 NONE = np.int64(-1)
+PATTERNS = 1024
+"""Patterns of addresses that are remembered at most."""
+LONGEST = 4096
+"""Threads in a pattern that is remembered."""
 
 
 def measure(
@@ -43,16 +47,33 @@ def measure(
         entry.served += warps * each
         entry.least += warps * each
         return
-    by_warp = np.full(gang.count, NONE)
-    by_warp[lanes] = at
-    rows = by_warp.reshape(-1, WARP)
-    if buffer.scope is Scope.GLOBAL:
-        entry.served += sectors(rows, width)
-        entry.least += sum_least(rows, width)
-    else:
-        turns, groups = wavefronts(rows, width)
-        entry.served += turns
-        entry.least += groups
+    served, least = cost(gang, buffer.scope, at, width, lanes)
+    entry.served += served
+    entry.least += least
+
+
+def cost(gang: Gang, scope: Scope, at: Array, width: int, lanes: Any) -> tuple[int, int]:
+    """How much service an access takes, and the least that it could take.
+
+    Kernels repeat their patterns of addresses, each time shifted by whole sectors or banks.
+    """
+    known = gang.run.report.patterns
+    shift = SECTOR if scope is Scope.GLOBAL else WORD
+    pattern = at - at.min() // shift * shift
+    who = gang.count if isinstance(lanes, slice) else lanes.tobytes()
+    key = scope, width, who, pattern.tobytes()
+    found = known.get(key)
+    if found is None:
+        by_warp = np.full(gang.count, NONE)
+        by_warp[lanes] = pattern
+        rows = by_warp.reshape(-1, WARP)
+        if scope is Scope.GLOBAL:
+            found = sectors(rows, width), sum_least(rows, width)
+        else:
+            found = wavefronts(rows, width)
+        if len(known) < PATTERNS and at.size <= LONGEST:
+            known[key] = found
+    return found
 
 
 def active_warps(gang: Gang, mask: Mask) -> int:
@@ -77,13 +98,11 @@ def sum_least(rows: Array, width: int) -> int:
 
 
 def distinct(rows: Array) -> Array:
-    """How many different numbers each row holds; negative ones count for nothing."""
+    """How many different numbers each row holds; a negative one, nobody's, counts for nothing."""
     if (rows[:, 1:] < rows[:, :-1]).any():
         rows = np.sort(rows, axis=1)
     new = rows[:, 1:] != rows[:, :-1]
     found: Array = new.sum(axis=1) + (rows[:, 0] >= 0)
-    if rows.min() < 0:  # the first number that counts differs from what stands before it
-        return found
     return found
 
 

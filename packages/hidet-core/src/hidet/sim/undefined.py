@@ -29,8 +29,7 @@ class Undefined(np.ndarray):
         assert self.written is not None
         whole: Array = np.ones(-(-self.nbytes // granule) * granule, np.bool_)
         whole[: self.nbytes] = self.written
-        found: Array = whole.reshape(-1, granule).all(axis=1)
-        return found
+        return np.asarray(whole.reshape(-1, granule).all(axis=1))
 
 
 def empty(shape: tuple[int, ...] | int, of: DType | str | type | np.dtype[Any]) -> Undefined:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hidet.codegen.cuda import emit
 from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.atomic import ALLOWED, NUMBERS, VECTORS
 from hidet.lang import attr, f32, i32, script, shared_tensor, u32
@@ -25,7 +26,9 @@ from hidet.lang.cuda import (
     syncthreads,
     threadIdx,
 )
+from hidet.passes.pipeline import lower
 from hidet.sim import launch
+from hidet.toolchain import compile_cuda
 
 THREADS = 96
 UPDATES = {
@@ -150,6 +153,18 @@ def test_neighbours_are_added_together(run, of, lanes, order):
     _, y, _ = run(kernel, x, np.zeros(3 * lanes, of.numpy), np.zeros(count, of.numpy))
     rows = x.astype(np.float64).reshape(-1, 2, lanes).sum(0)
     assert y.astype(np.float64).tolist() == [*rows.reshape(-1), *[0.0] * lanes]
+
+
+@pytest.mark.parametrize(
+    ("of", "lanes"), [(of, n) for of, counts in VECTORS.items() for n in counts], ids=str
+)
+def test_older_devices_add_one_element_after_the_other(of, lanes):
+    @script
+    def kernel(x: of[64], y: of[8]):
+        attr.cuda_block_dim = 32
+        atomic_add(~y[0], load_lanes(x, 0, lanes=lanes), order="acq_rel")
+
+    compile_cuda(emit([lower(kernel.kernel)]), arch="sm_80", name="kernel")
 
 
 def test_a_vector_in_shared_memory_takes_one_addition_for_each_element(run):

@@ -5,7 +5,23 @@ import pytest
 
 from hidet.errors import DtypeMismatch
 from hidet.intrinsics.shuffle import SHUFFLED
-from hidet.lang import attr, boolean, f32, f64, i32, i64, script, static, u32, u64
+from hidet.lang import (
+    attr,
+    bf16,
+    boolean,
+    f16,
+    f32,
+    f64,
+    i32,
+    i64,
+    load,
+    script,
+    static,
+    store,
+    u8,
+    u32,
+    u64,
+)  # fmt: skip
 from hidet.lang.cuda import (
     activemask,
     all_sync,
@@ -58,6 +74,19 @@ def test_shuffles(run, of, width):
     ]
     for found, source in zip(y, sources, strict=True):
         assert found.tolist() == x[source].tolist()
+
+
+@pytest.mark.parametrize(("of", "lanes"), [(f16, 2), (bf16, 4), (f32, 2), (u8, 4)], ids=str)
+def test_vectors_travel_whole(run, of, lanes):
+    @script
+    def kernel(x: of[32 * lanes], y: of[32 * lanes]):
+        attr.cuda_block_dim = 32
+        value = load(x, threadIdx.x * lanes, lanes=lanes)
+        store(y, threadIdx.x * lanes, shfl_xor_sync(ALL, value, 5))
+
+    x = numbers(of, 32 * lanes)
+    _, y = run(kernel, x, np.zeros(32 * lanes, of.numpy))
+    assert y.tolist() == x.reshape(32, lanes)[LANES ^ 5].reshape(-1).tolist()
 
 
 def test_votes(run):
@@ -152,6 +181,13 @@ def test_a_mask_names_those_who_call(mask):
 
 
 def test_what_has_no_instruction_is_refused():
+    with pytest.raises(DtypeMismatch, match="takes vectors of 4 or 8 bytes, not f32x4"):
+
+        @script
+        def wide(y: f32[32]):
+            attr.cuda_block_dim = 32
+            shfl_xor_sync(ALL, load(y, 0, lanes=4), 1)
+
     with pytest.raises(DtypeMismatch, match="reduce_sync takes u32, not i32"):
 
         @script

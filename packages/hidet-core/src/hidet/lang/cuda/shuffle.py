@@ -78,10 +78,8 @@ def activemask() -> Any:
 def exchange(name: str, mask: Value, value: Value, lane: Value, width: int) -> Any:
     """The call of a shuffle; its result has the value's type."""
     sent = number(value, "the value")
-    of = sent.dtype
-    return invoke(
-        name, lanes(mask), sent, converted(lane, i32, "the lane"), results=(of,), options=(width,)
-    )
+    where = converted(lane, i32, "the lane")
+    return invoke(name, lanes(mask), sent, where, results=(sent.type,), options=(width,))
 
 
 def vote(name: str, mask: Value, condition: Value, of: Any) -> Any:
