@@ -156,18 +156,17 @@ def warp_met(context: Context, invoke: Invoke) -> None:
 def counted(context: Context, invoke: Invoke) -> Iterator[None]:
     """The threads of a block meet and learn of each other's conditions."""
     holds = context.value(invoke.args[0]) != 0
-    waiting: Iterator[None] | None = context.block_barrier()  # type: ignore[func-returns-value]
+    totals = context.tally(holds)
+    waiting = context.block_barrier()
     if waiting is not None:
         yield from waiting
-    block = context.block()
-    votes = np.bincount(block, weights=context.mask & holds, minlength=1).astype(np.int32)
-    there = np.bincount(block, weights=context.mask, minlength=1).astype(np.int32)
+    votes, there = totals()
     found = {
         "syncthreads_count": votes,
         "syncthreads_and": votes == there,
         "syncthreads_or": votes > 0,
     }[invoke.name]
-    context.assign(invoke.results[0], found[block])
+    context.assign(invoke.results[0], found)
 
 
 def counting(name: str, doc: str) -> Intrinsic:

@@ -17,9 +17,11 @@ from hidet.ir.node import Node, field_names
 from hidet.ir.stmt import LoopKind
 from hidet.ir.walk import postorder
 from hidet.types import DType, PointerType, Scope, TensorType, VectorType, dtype
+from hidet.types.tensor_map import Im2col, TensorMapType, Tile
 
 RECORDS: dict[str, type[Any]] = {
-    each.__name__: each for each in (VectorType, PointerType, TensorType, Place)
+    each.__name__: each
+    for each in (VectorType, PointerType, TensorType, TensorMapType, Tile, Im2col, Place)
 }
 """Dataclasses that fields hold, beside nodes."""
 NAMES: dict[str, type[StrEnum]] = {each.__name__: each for each in (LoopKind, KernelKind, Scope)}

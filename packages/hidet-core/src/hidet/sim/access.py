@@ -13,6 +13,7 @@ from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import (
     MbarrierMisuse,
     Misaligned,
+    MissingWait,
     OutOfBounds,
     Race,
     Uninitialised,
@@ -154,23 +155,33 @@ def check_read(
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[touched]
-        if missing.any():
-            entry = int(np.argmax(missing))
-            where = int(touched[entry]) * buffer.granule % buffer.stride
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.at(where)} is read before it is written",
-                row_of(gang, entry // each, lanes),
-            )
+    check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         who = gang.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
             report_race(gang, buffer, touched, who, conflict, "reads")
+
+
+def check_written(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`Uninitialised` if nothing was written to the granules yet."""
+    if buffer.written is None:
+        return
+    missing = ~buffer.written[touched]
+    if missing.any():
+        entry = int(np.argmax(missing))
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            Uninitialised,
+            f"{buffer.scope} {buffer.at(where)} is {verb} before it is written",
+            row_of(gang, entry // each, lanes),
+        )
 
 
 def note_write(
@@ -194,6 +205,8 @@ def note_write(
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
@@ -259,6 +272,24 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
         )
 
 
+def refuse_held(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`MissingWait` if a wgmma that is under way holds these registers."""
+    assert buffer.holds is not None
+    entry = buffer.holds.touch(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        at = f", started at {started}" if started else ""
+        gang.fault(
+            MissingWait,
+            f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
+            row_of(gang, entry // each, lanes),
+            "commit the wgmma to a group, and wait for the group",
+        )
+
+
 def row_of(gang: Gang, entry: int, lanes: Any) -> int:
     """The number in the gang of the `entry`-th row of `lanes`."""
     return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
@@ -282,14 +313,7 @@ def update(
     width = of.nbytes * count
     at = addresses(gang, target, width, lanes)
     measure(gang, "update", buffer, at, width, lanes, mask)
-    if buffer.written is not None:
-        missing = ~buffer.written[granules(buffer, at, width)[0]]
-        if missing.any():
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.name} is updated before it is written",
-                row_of(gang, 0, lanes),
-            )
+    check_written(gang, buffer, *granules(buffer, at, width), lanes, "updated")
     note_write(gang, buffer, at, width, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,17 @@ from hidet.sim.gang import Gang
 from hidet.sim.values import Array, Mask
 
 
-def block(gang: Gang, mask: Mask) -> None:
+@dataclass(eq=False)
+class Meeting:
+    """The block-wide barrier of one block, when its threads are in several gangs."""
+
+    gangs: list[Gang] = field(default_factory=list)
+    """Those whose threads have come."""
+    site: int = 0
+    generation: int = 0
+
+
+def block(gang: Gang, mask: Mask) -> Iterator[None] | None:
     """All threads of each block in the mask meet; those that left the kernel are not missed."""
     slots = np.unique(gang.slot[mask])
     expected = gang.everyone & ~gang.exited & np.isin(gang.slot, slots)
@@ -26,8 +36,50 @@ def block(gang: Gang, mask: Mask) -> None:
             row,
             "move the barrier out of the branch or loop that only some threads take",
         )
+    if gang.count < gang.team.threads * len(np.unique(gang.slot)):
+        return block_in_parts(gang, mask, slots)
     gang.run.report.barriers += len(slots)
     gang.clocks.blocks_met(slots)
+    return None
+
+
+def block_in_parts(gang: Gang, mask: Mask, slots: Array) -> Iterator[None]:
+    """The same, when the threads of a block are in several gangs."""
+    table: dict[int, Meeting] = gang.residents.state.setdefault("block barriers", {})
+    tickets: list[tuple[int, Meeting, int]] = []
+    for slot in slots.tolist():
+        meeting = table.setdefault(slot, Meeting())
+        if meeting.gangs and meeting.site != gang.site:
+            gang.fault(
+                DivergentBarrier,
+                "threads of the block wait at another syncthreads, at "
+                f"{gang.run.place(meeting.site)}",
+                int(np.argmax(mask)),
+            )
+        meeting.gangs.append(gang)
+        meeting.site = gang.site
+        tickets.append((slot, meeting, meeting.generation))
+    gang.run.progress += 1
+    with gang.waiting(mask, lambda: "all threads of the block"):
+        while True:
+            tickets = [t for t in tickets if t[1].generation == t[2]]
+            tickets = [t for t in tickets if not complete(gang, t[0], t[1])]
+            if not tickets:
+                return
+            yield
+
+
+def complete(gang: Gang, slot: int, meeting: Meeting) -> bool:
+    """Whether all threads of a block have come; they then go on."""
+    for other in gang.residents.gangs:
+        if other not in meeting.gangs:
+            left = other.everyone & ~other.exited & (other.slot == slot)
+            if left.any():
+                return False
+    gang.run.report.barriers += 1
+    gang.clocks.blocks_met(np.array([slot]))
+    meeting.gangs, meeting.generation = [], meeting.generation + 1
+    return True
 
 
 def warp(gang: Gang, mask: Mask) -> None:
@@ -43,6 +95,32 @@ def warp(gang: Gang, mask: Mask) -> None:
         )
     present = np.flatnonzero(lanes.any(axis=1)) * 32
     gang.clocks.warps_met(gang.slot[present], gang.warp[present])
+
+
+def tally(gang: Gang, mask: Mask, holds: Array) -> Callable[[], tuple[Array, Array]]:
+    """Count in how many threads of each block something holds, at the barrier that follows.
+
+    A block may be in several gangs: all of them come to its barriers in one order, so the n-th
+    count of one is the n-th of the others.
+    """
+    counts: dict[tuple[int, int], Array] = gang.residents.state.setdefault("tallies", {})
+    turns: dict[int, int] = gang.state.setdefault("tallies", {})
+    votes = np.bincount(gang.slot, weights=mask & holds)
+    there = np.bincount(gang.slot, weights=mask)
+    mine: dict[int, tuple[int, int]] = {}
+    for slot in np.flatnonzero(there).tolist():
+        turns[slot] = turns.get(slot, 0) + 1
+        mine[slot] = slot, turns[slot]
+        before = counts.get(mine[slot], np.zeros(2, np.int32))
+        counts[mine[slot]] = before + np.array([votes[slot], there[slot]], np.int32)
+
+    def totals() -> tuple[Array, Array]:
+        found = np.zeros((len(there), 2), np.int32)
+        for slot, key in mine.items():
+            found[slot] = counts[key]
+        return found[gang.slot, 0], found[gang.slot, 1]
+
+    return totals
 
 
 def lanes(gang: Gang, mask: Mask) -> None:
@@ -79,7 +157,7 @@ class Named:
 
 def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iterator[None]:
     """Arrive at barrier `number` of each block in the mask, and wait for `threads` in all."""
-    table: dict[tuple[int, int], Named] = gang.state.setdefault("named barriers", {})
+    table: dict[tuple[int, int], Named] = gang.residents.state.setdefault("named barriers", {})
     tickets: list[tuple[Named, int]] = []
     for slot in np.unique(gang.slot[mask]):
         barrier = table.setdefault((int(slot), number), Named())

@@ -9,8 +9,18 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, debugger, dependents, mbarriers, ordered
+from hidet.sim import (
+    agents,
+    barriers,
+    copies,
+    debugger,
+    dependents,
+    mbarriers,
+    ordered,
+    registers,
+)
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -18,7 +28,8 @@ from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned, Trapped
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
-from hidet.types import Scope
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope, shared_alignment
 
 WARP = 32
 
@@ -114,9 +125,9 @@ class Call:
         """The same call by some of its threads."""
         return Call(self.gang, self.mask & mask, self.codes)
 
-    def block(self) -> Array:
-        """The number of each thread's block among the resident ones."""
-        return self.gang.slot
+    def tally(self, holds: Array) -> Callable[[], tuple[Array, Array]]:
+        """Count in how many threads of each block something holds, at the barrier that follows."""
+        return barriers.tally(self.gang, self.mask, holds)
 
     def present(self) -> Mask:
         """The threads that exist and have not left the kernel."""
@@ -137,9 +148,9 @@ class Call:
                 DivergentBarrier, "a warp-wide operation is not reached by all lanes", row
             )
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
-        barriers.block(self.gang, self.mask)
+        return barriers.block(self.gang, self.mask)
 
     def warp_barrier(self) -> None:
         """The lanes of a warp that take part meet."""
@@ -209,6 +220,26 @@ class Call:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
 
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+        found = self.codes[e](self.gang, self.mask)
+        assert isinstance(found, Boxes)
+        return found
+
+    def address(self, place: Pointer, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
+        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
+        if aligned < period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {aligned} only",
+                thread,
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return int(place.offset)
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
@@ -219,10 +250,18 @@ class Call:
         return Pointer(found.buffer, offset)
 
     def launch_agent(
-        self, threads: Sequence[int], kind: str, group: str | None = None
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
-        return agents.launched(self.gang, np.array(threads), kind, group)
+        return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+        return self.gang.team.cluster
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""
@@ -266,6 +305,21 @@ class Call:
         """Wait until the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
         return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

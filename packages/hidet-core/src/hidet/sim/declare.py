@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Builtin, Var, wrap
-from hidet.ir.kernel import Kernel
-from hidet.ir.walk import find
+from hidet.ir.expr import Var, wrap
 from hidet.sim.compile_expr import Code, Expressions, tensor_type
-from hidet.sim.faults import ResourceOveruse
 from hidet.sim.gang import Gang
-from hidet.sim.memory import Buffer, Pointer, fresh
-from hidet.sim.registers import DEVICE, watch_shared
+from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.shared import shared_buffer
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, rows
+from hidet.sim.wgmma import holds_of
 from hidet.types import Scope, TensorType
 
 REGISTER_ALIGNMENT = 16
@@ -34,7 +30,7 @@ def declared_array(var: Var, init: Code | None, expr: Expressions) -> Callable[[
     def run(gang: Gang, mask: Mask) -> None:
         shape = tuple(int(size(gang, mask)) for size in sizes)
         if of.scope is Scope.SHARED:
-            buffer = gang.shared.get(var)
+            buffer = gang.residents.shared.get(var)
             if buffer is not None:
                 gang.env[var] = Pointer(buffer, np.int64(0))
                 return
@@ -65,41 +61,9 @@ def elements(of: TensorType, shape: tuple[int, ...]) -> int:
 def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -> Buffer:
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
-    buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
-    watch_shared(gang, buffer)
-    gang.shared[var] = buffer
+    buffer = shared_buffer(gang, var, of.dtype.nbytes, named(of, shape), size)
     gang.env[var] = Pointer(buffer, np.int64(0))
-    hold_shared(gang)
     return buffer
-
-
-def hold_shared(gang: Gang) -> None:
-    """Note how much shared memory a block holds; `ResourceOveruse` if it is more than there is."""
-    kernel, arrays = gang.run.kernel, sum(each.size for each in gang.shared.values())
-    held = max(arrays + kernel.launch.shared_bytes, 0)
-    if takes_dynamic(gang):  # the lowered form of the arrays: one, as large as what is dynamic
-        held = arrays
-    gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
-    if held > DEVICE.max_shared_bytes_per_block:
-        gang.fault(
-            ResourceOveruse,
-            f"a block holds {held} bytes of shared memory; it may have at most "
-            f"{DEVICE.max_shared_bytes_per_block}",
-            help="make the tiles smaller, or use fewer stages",
-        )
-
-
-def takes_dynamic(gang: Gang) -> bool:
-    """Whether a shared array is the kernel's dynamic shared memory, as lowering places it."""
-    kernel = gang.run.kernel
-    size = kernel.launch.shared_bytes
-    return any(each.size == size for each in gang.shared.values()) and not asks_for_it(kernel)
-
-
-@lru_cache(maxsize=256)
-def asks_for_it(kernel: Kernel) -> bool:
-    """Whether a kernel uses its dynamic shared memory by itself, beside shared arrays."""
-    return any(each.name == DYNAMIC_SHARED for each in find(kernel.body, Builtin))
 
 
 def register_array(
@@ -109,7 +73,7 @@ def register_array(
     known: Any = gang.env.get(var)
     size = elements(of, shape) * of.dtype.nbytes
     level = len(gang.origin) - 1
-    if isinstance(known, Pointer) and known.buffer.size == size and known.buffer.level == level:
+    if isinstance(known, Pointer) and reusable(known.buffer, size, level):
         buffer = known.buffer
         assert buffer.written is not None
         buffer.written.reshape(gang.count, -1)[gang.lanes(mask)] = False
@@ -120,8 +84,15 @@ def register_array(
     buffer.level = level
     buffer.granule = gang.run.granule[of.scope]
     buffer.written = np.zeros(data.size // buffer.granule, np.bool_)
+    buffer.holds = holds_of(gang, data.size // buffer.granule)
     gang.env[var] = Pointer(buffer, np.int64(0))
     return buffer
+
+
+def reusable(buffer: Buffer, size: int, level: int) -> bool:
+    """Whether the registers of the last turn can be those of this one: no product holds them."""
+    held = buffer.holds is not None and buffer.holds.busy
+    return buffer.size == size and buffer.level == level and not held
 
 
 def named(of: TensorType, shape: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -138,3 +109,5 @@ def fill(gang: Gang, buffer: Buffer, of: TensorType, value: Any, mask: Mask) -> 
     view[rank] = given[:, None] if np.ndim(given) else given
     if buffer.written is not None:
         buffer.written.reshape(len(view), -1)[rank] = True
+    if buffer.holds is not None:
+        buffer.holds.touched.reshape(len(view), -1)[rank] = buffer.holds.turns.now

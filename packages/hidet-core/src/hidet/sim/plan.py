@@ -11,6 +11,7 @@ from hidet.errors import BadArchive
 from hidet.ir.expr import Var
 from hidet.ir.stored import restored
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.maps import Map
 from hidet.runtime.plan import Host, Launch, Pointer, Scalar
 from hidet.sim.arguments import Bound, scalar
 from hidet.sim.launch import run_kernel
@@ -84,12 +85,13 @@ def buffer(bound: BoundPlan, number: int, array: np.ndarray[Any, Any]) -> Buffer
 
 
 def arguments(program: Program, step: Launch, buffers: Mapping[int, Buffer]) -> Bound:
-    """What a launch gives to the parameters of its kernel."""
+    """What a launch gives to the parameters of its kernel; its tensor maps it makes of them."""
     found = Bound()
     params: tuple[Var, ...] = program.kernel.params
-    if len(params) != len(step.args):
-        raise BadArchive(f"{step.function} takes {len(params)} arguments, not {len(step.args)}")
-    for var, arg in zip(params, step.args, strict=True):
+    given = [arg for arg in step.args if not isinstance(arg, Map)]
+    if len(params) != len(given):
+        raise BadArchive(f"{step.function} takes {len(params)} arguments, not {len(given)}")
+    for var, arg in zip(params, given, strict=True):
         if isinstance(arg, Pointer):
             found.arrays[var] = buffers[arg.buffer]
         else:

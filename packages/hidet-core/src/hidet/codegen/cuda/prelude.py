@@ -148,6 +148,11 @@ READERS = {
     for kind in ("unsigned" if name.startswith("lanemask") else "int",)
 }
 
+MAPS = {
+    # NVRTC has no <cuda.h>; only the size and the alignment of its CUtensorMap matter.
+    "TensorMap": Part("struct alignas(64) TensorMap { unsigned long long opaque[16]; };"),
+}
+
 PARTS: dict[str, Part] = {
     **TYPES,
     **ALIASES,
@@ -159,6 +164,7 @@ PARTS: dict[str, Part] = {
     **TESTS,
     **VECTORS,
     **READERS,
+    **MAPS,
 }
 
 

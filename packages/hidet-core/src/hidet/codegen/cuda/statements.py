@@ -14,7 +14,7 @@ from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Address, Builtin, Expr, Var
 from hidet.ir.stmt import For, Invoke, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.types import Scope, TensorType
+from hidet.types import Scope, TensorType, shared_alignment
 
 STATIC_LIMIT = 48 * 1024
 """Static shared memory of a block, in bytes; more has to be dynamic."""
@@ -51,7 +51,8 @@ class CudaStatements(StatementWriter):
                 help="run passes.place_shared before code generation",
             )
         else:
-            self.line(f"__shared__ __align__(128) {kind} {name}[{count}];")
+            at = shared_alignment(size)
+            self.line(f"__shared__ __align__({at}) {kind} {name}[{count}];")
 
     @cached_property
     def asks_for_dynamic(self) -> bool:

@@ -73,6 +73,7 @@ from hidet.lang.cuda.memory import (
     store_release,
     store_volatile,
 )
+from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     activemask,
     all_sync,
@@ -87,6 +88,7 @@ from hidet.lang.cuda.shuffle import (
     shfl_xor_sync,
     uni_sync,
 )
+from hidet.lang.cuda.tensor_map import im2col_map, tensor_map
 from hidet.lang.cuda.threads import (
     blockDim,
     blockIdx,
@@ -102,6 +104,21 @@ from hidet.lang.cuda.threads import (
     smid,
     threadIdx,
     warpid,
+)
+from hidet.lang.cuda.tma import (
+    tma_load,
+    tma_prefetch,
+    tma_prefetch_map,
+    tma_reduce,
+    tma_store,
+)
+from hidet.lang.cuda.wgmma import (
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_layout,
+    wgmma_wait_group,
 )
 from hidet.lang.memory import dynamic_shared, register_tensor, shared_tensor
 
@@ -147,6 +164,7 @@ __all__ = [
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
+    "im2col_map",
     "laneid",
     "lanemask_eq",
     "lanemask_ge",
@@ -175,6 +193,8 @@ __all__ = [
     "prefetch",
     "reduce_sync",
     "register_tensor",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
     "shared_tensor",
     "shfl_down_sync",
     "shfl_sync",
@@ -191,9 +211,21 @@ __all__ = [
     "syncthreads_count",
     "syncthreads_or",
     "syncwarp",
+    "tensor_map",
     "threadIdx",
     "threadfence",
+    "tma_load",
+    "tma_prefetch",
+    "tma_prefetch_map",
+    "tma_reduce",
+    "tma_store",
     "trap",
     "uni_sync",
     "warpid",
+    "wgmma",
+    "wgmma_commit_group",
+    "wgmma_descriptor",
+    "wgmma_fence",
+    "wgmma_layout",
+    "wgmma_wait_group",
 ]
