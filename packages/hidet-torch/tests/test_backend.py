@@ -47,6 +47,11 @@ def test_weights_that_are_replaced_or_written_are_honoured() -> None:
     close(fast(x), net(x))
     net.load_state_dict(model().state_dict())
     close(fast(x), net(x))
+    state = {name: torch.randn_like(each) for name, each in net.state_dict().items()}
+    net.load_state_dict(state, assign=True)
+    close(fast(x), net(x))
+    net.double()
+    close(fast(x.double()), net(x.double()))
 
 
 class Derived(nn.Module):

@@ -21,32 +21,44 @@ ALIGNMENT = 16
 class Weight:
     """A tensor of the model as a constant: `memory` is what kernels read.
 
-    It is the source itself with its axes in `order` where that lies in rows, else a copy.
+    It is the source itself with its axes in `order` where that lies in rows, else a copy of our
+    own: `is_shared` tells which.
     """
 
     source: torch.Tensor
     device: str
     order: tuple[int, ...]
     memory: torch.Tensor
+    is_shared: bool
 
     @staticmethod
     def of(source: torch.Tensor, device: str, order: tuple[int, ...]) -> Weight:
         """The weight of a tensor."""
-        return Weight(source, device, order, rows(source, device, order))
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether kernels read the source itself."""
-        return self.memory.data_ptr() == self.source.data_ptr()
+        memory = rows(source, device, order)
+        return Weight(source, device, order, memory, lies_in(memory, source))
 
     def renew(self) -> View:
-        """Look again where the source lies, or copy it again."""
+        """Look again where the source lies, or copy it again; Outgrown if it cannot be."""
+        if (self.source.dtype, self.source.ndim) != (self.memory.dtype, self.memory.ndim):
+            raise Outgrown
         fresh = rows(self.source, self.device, self.order)
-        if self.is_shared or fresh.data_ptr() == self.source.data_ptr():
-            self.memory = fresh
+        if fresh.shape != self.memory.shape:
+            raise Outgrown
+        shared = lies_in(fresh, self.source)
+        if shared or self.is_shared:  # what was shared is the user's, and never written to
+            self.memory, self.is_shared = fresh, shared
         else:
             self.memory.copy_(fresh)
         return view_of(self.memory)
+
+
+def lies_in(memory: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether a tensor is its source under another order of axes."""
+    return memory.data_ptr() == source.data_ptr()
+
+
+class Outgrown(Exception):
+    """A weight has another type or shape than the one that was compiled for."""
 
 
 def rows(source: torch.Tensor, device: str, order: tuple[int, ...]) -> torch.Tensor:
@@ -76,13 +88,20 @@ class Weights:
     def watch(self, runner: Runner) -> None:
         """Notice from now on when weights move, and when what others are derived from changes."""
         self.runner = runner
-        for name, tensor in runner.weights.items():
+        self.stamps, self.seen = self.stamped()
+
+    def stamped(self) -> tuple[list[Callable[[], Any]], list[Any]]:
+        """What tells whether a weight changed, and what it says now."""
+        assert self.runner is not None
+        stamps: list[Callable[[], Any]] = []
+        for name, tensor in self.runner.weights.items():
             weight = self.by_tensor[tensor]
-            self.stamps.append(weight.source.data_ptr)
-            derived = name in runner.sources or not weight.is_shared
-            if derived and not weight.source.is_inference():
-                self.stamps.append(version_of(weight.source))
-        self.seen = [stamp() for stamp in self.stamps]
+            source = weight.source
+            stamps.append(source.data_ptr)
+            is_copied = name in self.runner.sources or not lies_in(weight.memory, source)
+            if is_copied and not source.is_inference():
+                stamps.append(version_of(source))
+        return stamps, [stamp() for stamp in stamps]
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
@@ -94,11 +113,17 @@ class Weights:
         assert self.runner is not None
         with self.lock:
             self.stale = False
-            self.seen = [stamp() for stamp in self.stamps]
-            views = {
-                name: self.by_tensor[tensor].renew() for name, tensor in self.runner.weights.items()
-            }
-            self.runner.renew(views)
+            # Taken before anything is read: what is written meanwhile shows at the next call.
+            self.stamps, self.seen = self.stamped()
+            named = self.runner.weights.items()
+            self.runner.renew({name: self.by_tensor[tensor].renew() for name, tensor in named})
+
+    def replace(self, others: Mapping[int, torch.Tensor]) -> None:
+        """Read other tensors from the next call on, given by the id of those they stand for."""
+        with self.lock:
+            for weight in self.by_tensor.values():
+                weight.source = others.get(id(weight.source), weight.source)
+            self.stale = True
 
 
 LIVE: WeakSet[Weights] = WeakSet()
