@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable
@@ -353,3 +354,49 @@ def test_slices_of_symbolic_sizes() -> None:
         x = torch.randn(2, columns)
         for a, b in zip(fast(x), function(x), strict=True):
             close(a, b)
+
+
+NUMBERS_OF_SIZES: dict[str, Callable[..., Any]] = {
+    "times": lambda x: x * x.shape[0],
+    "of integers": lambda x: torch.arange(4) + x.shape[0],
+    "of halves": lambda x: x.half() + x.shape[0] * 3,
+    "filled": lambda x: torch.full((x.shape[0],), x.shape[0]),
+    "filled as float": lambda x: torch.full((3,), x.shape[0], dtype=torch.float32),
+    "range": lambda x: torch.arange(x.shape[0], 2 * x.shape[0] + 1),
+    "range with steps": lambda x: torch.arange(0, 5 * x.shape[0], x.shape[0]),
+    "true division": lambda x: x * (1 / x.shape[0]),
+    "divided": lambda x: x.sum(0) / x.shape[0],
+    "divided integers": lambda x: torch.arange(9) // x.shape[0],
+    "root": lambda x: x / math.sqrt(x.shape[0]),
+    "mean of integers": lambda x: x.long().sum(0) * (x.shape[0] / 2),
+    "masked": lambda x: x.masked_fill(x > 0, x.shape[0]),
+    "where": lambda x: torch.where(x > 0, x, x.shape[0]),
+    "clamped": lambda x: x.clamp(max=x.shape[0] / 10),
+    "compared": lambda x: torch.arange(9) < x.shape[0],
+    "alpha": lambda x: torch.add(x, x, alpha=x.shape[0]),
+    "positions": lambda x: (torch.arange(x.shape[0]) + x.shape[1])[None] % x.shape[0],
+    "tensor": lambda x: x + torch.scalar_tensor(x.shape[0]),
+    "cube": lambda x: torch.arange(3) * x.shape[0] ** 3,
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", NUMBERS_OF_SIZES)
+def test_sizes_as_numbers(name: str) -> None:
+    function = NUMBERS_OF_SIZES[name]
+    fast = compiled(function, dynamic=True, options={"fallback": "error"})
+    for rows in (3, 7, 2000):
+        x = torch.randn(rows, 4)
+        found, expected = fast(x), function(x)
+        assert found.dtype is expected.dtype
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@torch.no_grad()
+@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+def test_sizes_as_numbers_of_what_runs_in_pytorch() -> None:
+    function = lambda x: torch.cdist(x * 2, x, p=float(x.shape[0])) + x.shape[0] / 4
+    fast = compiled(function, dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 4)
+        close(fast(x), function(x))

@@ -23,7 +23,7 @@ class Slot:
 class Number:
     """Stands for a symbolic number among a call's arguments: `read` finds it in the symbols."""
 
-    read: Callable[[dict[str, int]], int]
+    read: Callable[[dict[str, int]], Any]
 
 
 @dataclass(frozen=True)

@@ -152,6 +152,8 @@ class Importer:
             self.values[node] = None
         elif isinstance(node.meta.get("val"), torch.SymInt | int | bool):
             self.values[node] = self.sizes.size(node.meta["val"])
+        elif isinstance(node.meta.get("val"), torch.SymFloat):
+            self.values[node] = self.sizes.real(node.meta["val"].node.expr, self.device)
         elif node.target is torch.ops.aten.copy_.default and node.args[0] in position:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
@@ -303,9 +305,11 @@ class Importer:
         """A symbolic number as something that reads it from the symbols of a call."""
         if not is_symbolic(value):
             return value
-        self.sizes.size(value)
         e = value.node.expr
-        return Number(lambda symbols: int(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
+        for each in e.free_symbols:
+            self.sizes.convert(each)
+        kind = float if isinstance(value, torch.SymFloat) else int
+        return Number(lambda symbols: kind(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
 
     def type_of(self, value: torch.Tensor) -> TensorType:
         """The type of a result."""

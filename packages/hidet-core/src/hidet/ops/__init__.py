@@ -56,7 +56,7 @@ from hidet.ops.binary import (
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
-from hidet.ops.create import arange, full, iota, ones, scalar, zeros
+from hidet.ops.create import arange, full, iota, ones, scalar, size_value, zeros
 from hidet.ops.cumulative import cumprod, cumsum
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
@@ -261,6 +261,7 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "size_value",
     "slice",
     "slice_scatter",
     "softmax",
