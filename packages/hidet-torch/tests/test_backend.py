@@ -400,3 +400,18 @@ def test_sizes_as_numbers_of_what_runs_in_pytorch() -> None:
     for rows in (3, 5):
         x = torch.randn(rows, 4)
         close(fast(x), function(x))
+
+
+@torch.no_grad()
+@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_runs_in_pytorch_between_changes_of_shape(dynamic: bool) -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = torch.sort((x + 1).view(-1, 4))[0]
+        return y.view(2, -1), torch.sort(x.view(2, -1))[0], torch.sort(y.view(-1))[0].view(4, -1) * 2
+
+    fast = compiled(function, dynamic=dynamic)
+    for rows in (3, 5):
+        x = torch.randn(2, rows, 4)
+        for a, b in zip(fast(x), function(x), strict=True):
+            close(a, b)

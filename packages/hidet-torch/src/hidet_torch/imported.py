@@ -10,7 +10,7 @@ import torch
 
 from hidet.frontend.coverage import Coverage
 from hidet.graph import FlowGraph, Tensor
-from hidet_torch.foreign import ForeignCall, Number
+from hidet_torch.foreign import ForeignCall, Number, numbers
 from hidet_torch.weights import Weight
 
 __all__ = ["Alias", "Imported", "LiveInput", "Mutation", "Number", "Output"]
@@ -90,8 +90,3 @@ class Imported:
     weights: dict[Tensor, Weight]
     calls: dict[str, ForeignCall]
     coverage: Coverage
-
-
-def numbers(values: Sequence[int | Number], symbols: dict[str, int]) -> list[int]:
-    """Each value as a number."""
-    return [each.read(symbols) if isinstance(each, Number) else each for each in values]

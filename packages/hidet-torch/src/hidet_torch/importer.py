@@ -292,8 +292,10 @@ class Importer:
                 if isinstance(example, torch.Tensor):
                     require_device(example, self.device)
                     operands.append(self.values[value])
-                    strides = tuple(self.number(each) for each in example.stride())
-                    return Slot(len(operands) - 1, example.dtype, strides)
+                    sizes, strides = (
+                        tuple(map(self.number, each)) for each in (example.shape, example.stride())
+                    )
+                    return Slot(len(operands) - 1, example.dtype, sizes, strides)
                 return self.number(example) if is_symbolic(example) else self.values[value]
             case list() | tuple():
                 return [self.template(each, operands) for each in value]

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from hidet.frontend.execute import View, prepare_runner
-from hidet_torch.foreign import ForeignCall, plain
-from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
+from hidet_torch.foreign import ForeignCall, numbers, plain
+from hidet_torch.imported import Imported, LiveInput, Number, Output
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
 from hidet_torch.weights import ALIGNMENT, Weights
@@ -92,7 +92,8 @@ def host_step(call: ForeignCall) -> Callable[[Sequence[View], Sequence[View]], N
     def step(reads: Sequence[View], writes: Sequence[View]) -> None:
         found = call([tensor_of(view) for view in reads], _symbols.get())
         for view, result in zip(writes, found, strict=False):
-            tensor_of(view).copy_(plain(result))
+            rows = plain(result)
+            tensor_of(view).view(rows.shape).copy_(rows)
 
     return step
 

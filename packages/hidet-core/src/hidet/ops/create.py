@@ -133,7 +133,8 @@ class SizeValue(Op):
         return grid((), lambda: rebuild(wrap(self.value), wide_leaf).cast(self.dtype))
 
     def reference(self) -> Any:
-        return np.asarray(*numbers((self.value,)))
+        (value,) = numbers((self.value,))
+        return np.asarray(value)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
