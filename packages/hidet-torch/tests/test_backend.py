@@ -15,6 +15,7 @@ from torch import nn
 from hidet.errors import BadArgument
 from hidet.frontend.report import FallbackWarning
 from hidet_torch.backend import hidet
+from hidet_torch.tensors import TorchAllocator
 
 
 @pytest.fixture(autouse=True)
@@ -408,10 +409,112 @@ def test_sizes_as_numbers_of_what_runs_in_pytorch() -> None:
 def test_what_runs_in_pytorch_between_changes_of_shape(dynamic: bool) -> None:
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         y = torch.sort((x + 1).view(-1, 4))[0]
-        return y.view(2, -1), torch.sort(x.view(2, -1))[0], torch.sort(y.view(-1))[0].view(4, -1) * 2
+        return (
+            y.view(2, -1),
+            torch.sort(x.view(2, -1))[0],
+            torch.sort(y.view(-1))[0].view(4, -1) * 2,
+        )
 
     fast = compiled(function, dynamic=dynamic)
     for rows in (3, 5):
         x = torch.randn(2, rows, 4)
         for a, b in zip(fast(x), function(x), strict=True):
             close(a, b)
+
+
+def index_copied(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    cache.index_copy_(1, at, new)
+    return cache.sum((0, 2)) + 1
+
+
+def index_put(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    cache[:, at] = new * 2
+    return cache @ cache.transpose(1, 2)
+
+
+def slice_written(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    cache[:, 2:4] = new
+    return cache.relu()
+
+
+def written_twice(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    cache.index_copy_(1, at, new)
+    cache.index_copy_(1, at + 2, new + 1)
+    return cache.reshape(-1) * 2
+
+
+def added_to(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    cache.index_add_(1, at, new)
+    return new + 1
+
+
+def read_before(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    before = cache.sum()
+    cache.index_copy_(1, at, new)
+    return cache * before
+
+
+IN_PLACE = {index_copied: True, index_put: True, slice_written: True, written_twice: True,
+            added_to: True, read_before: False}  # fmt: skip
+
+
+def cache_like(kind: str) -> torch.Tensor:
+    """A cache of 2 x 7 x 4 that lies in one way or another."""
+    if kind == "transposed":
+        return torch.randn(2, 4, 7).transpose(1, 2)
+    if kind == "strided":
+        return torch.randn(2, 7, 8)[..., ::2]
+    return torch.randn(57)[1:].view(2, 7, 4) if kind == "misaligned" else torch.randn(2, 7, 4)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["plain", "transposed", "strided", "misaligned"])
+@pytest.mark.parametrize("function", IN_PLACE)
+def test_caches_are_updated(function: Callable[..., Any], kind: str) -> None:
+    cache = cache_like(kind)
+    twin, fast = cache.clone(), compiled(function)
+    for first in (0, 3):
+        new, at = torch.randn(2, 2, 4), torch.tensor([first, first + 1])
+        close(fast(cache, new, at), function(twin, new, at))
+        close(cache, twin)
+
+
+def writes_of_input(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The sizes of what is allocated by a call that updates a plain cache, in elements."""
+    sizes: list[Any] = []
+    own = TorchAllocator.output
+
+    def output(self: Any, index: int, shape: Any, *rest: Any) -> Any:
+        sizes.append(math.prod(shape))
+        return own(self, index, shape, *rest)
+
+    monkeypatch.setattr(TorchAllocator, "output", output)
+    compiled(function)(torch.randn(2, 700, 4), torch.randn(2, 2, 4), torch.tensor([4, 5]))
+    return sizes
+
+
+@torch.no_grad()
+def test_an_updated_cache_is_not_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert writes_of_input(added_to, monkeypatch) == [16]
+    assert writes_of_input(index_copied, monkeypatch) == [700]
+    torch._dynamo.reset()
+    assert sorted(writes_of_input(read_before, monkeypatch)) == [5600, 5600]
+
+
+@torch.no_grad()
+def test_an_updated_cache_that_is_copied_elsewhere() -> None:
+    def function(cache: torch.Tensor, other: torch.Tensor, at: torch.Tensor) -> Any:
+        cache.index_copy_(1, at, torch.ones(2, 2, 4))
+        other.copy_(cache)
+        return cache.clone(), cache, cache.view(-1, 2)
+
+    cache, other, at = torch.randn(2, 7, 4), torch.randn(2, 7, 4), torch.tensor([1, 4])
+    own, twin = cache.clone(), other.clone()
+    found, expected = compiled(function)(cache, other, at), function(own, twin, at)
+    for a, b in zip((*found, cache, other), (*expected, own, twin), strict=True):
+        close(a, b)
+    cache.zero_()
+    assert found[0].any()
+    assert other.any()
+    assert not found[1].any()
+    assert not found[2].any()

@@ -208,3 +208,24 @@ def test_a_derived_weight_that_is_replaced_leaves_the_old_one_alone() -> None:
         net.weight.data = value
         close(fast(x), net(x).detach())
         assert torch.equal(old, kept)
+
+
+def test_caches_are_updated_in_place() -> None:
+    class Cached(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("cache", torch.zeros(2, 7, 4))
+
+        def forward(self, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+            self.cache[:, at] = new
+            return self.cache.sum(1)
+
+    net, new = Cached(), torch.randn(2, 1, 4)
+    fast = hidet_torch.compile(net, new, torch.tensor([0]))
+    expected = torch.zeros(2, 7, 4)
+    for at in (0, 4):
+        expected[:, at] = new[:, 0]
+        close(fast(new, torch.tensor([at])), expected.sum(1))
+        assert torch.equal(net.cache, expected)
+    assert fast.run.imported.mutations == []
+    assert len(fast.run.imported.updates) == 1

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from hidet.errors import BadArgument
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import decompositions
+from hidet_torch.in_place import COPY
 from hidet_torch.named import Named
 from hidet_torch.run import CompiledCall
 from hidet_torch.settings import Settings, settings_for
@@ -78,6 +79,7 @@ class CompiledModel:
             program = program.run_decompositions(decompositions())
         self.named.look()
         held = Held(program, self.named.tensors)
+        write_back(program)
         self.run = compile_inference(program.graph_module, held.frozen, self.settings)
         self.given = held.given
         spec = program.call_spec
@@ -85,9 +87,6 @@ class CompiledModel:
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
         examples = program.graph_module.graph.find_nodes(op="placeholder")
         self.examples = [examples[place].meta.get("val") for place in self.places]
-        outputs = program.graph_signature.output_specs
-        self.results = [n for n, each in enumerate(outputs) if each.kind is OutputKind.USER_OUTPUT]
-        self.written = written_by(program, outputs)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
         self.is_one = tree_flatten(object())[1] == self.out_spec
@@ -108,10 +107,7 @@ class CompiledModel:
         given: list[Any] = list(self.given)
         for place, value, example in zip(self.places, flat, self.examples, strict=True):
             given[place] = checked(value, example)
-        found = self.run(list(given))
-        for number, place in self.written:
-            given[place].detach().copy_(found[number])
-        results = [found[number] for number in self.results]
+        results = self.run(given)
         return results[0] if self.is_one else tree_unflatten(results, self.out_spec)
 
     def follow(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -138,15 +134,25 @@ class CompiledModel:
         return flat
 
 
-def written_by(program: ExportedProgram, outputs: Any) -> list[tuple[int, int]]:
-    """Which outputs are written into which inputs: an exported program returns them."""
+def write_back(program: ExportedProgram) -> None:
+    """Let the graph write what the program writes to, instead of returning it too."""
+    graph = program.graph_module.graph
+    place: dict[Any, torch.fx.Node] = {}
     specs = program.graph_signature.input_specs
-    place: dict[Any, int] = {}
-    for number, spec in enumerate(specs):
-        place[spec.target] = number
-        place[getattr(spec.arg, "name", None)] = number
-    kinds = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
-    return [(n, place[each.target]) for n, each in enumerate(outputs) if each.kind in kinds]
+    for node, spec in zip(graph.find_nodes(op="placeholder"), specs, strict=True):
+        place[spec.target] = place[getattr(spec.arg, "name", None)] = node
+    (output,) = graph.find_nodes(op="output")
+    results = []
+    for value, spec in zip(output.args[0], program.graph_signature.output_specs, strict=True):
+        if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+            target = place[spec.target]
+            with graph.inserting_before(output):
+                copy = graph.call_function(COPY, (target, value))
+            copy.meta["val"] = target.meta["val"]
+        elif spec.kind is OutputKind.USER_OUTPUT:
+            results.append(value)
+    output.args = (tuple(results),)
+    program.graph_module.recompile()
 
 
 def checked(value: Any, example: Any) -> Any:

@@ -73,6 +73,14 @@ class Mutation:
 
 
 @dataclass(frozen=True)
+class Update:
+    """Argument `position` is changed where it lies, by way of the graph's input number `index`."""
+
+    position: int
+    index: int
+
+
+@dataclass(frozen=True)
 class Imported:
     """A FlowGraph, and how PyTorch's values become its inputs and its outputs PyTorch's values.
 
@@ -87,6 +95,7 @@ class Imported:
     symbols: dict[str, tuple[int, int | None]]
     outputs: Sequence[Output]
     mutations: Sequence[Mutation]
+    updates: Sequence[Update]
     weights: dict[Tensor, Weight]
     calls: dict[str, ForeignCall]
     coverage: Coverage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -18,8 +18,18 @@ from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.dtypes import hidet_dtype
+from hidet_torch.facts import (
+    is_complex,
+    is_random,
+    main_device,
+    rearranged,
+    require_device,
+    require_plain,
+    view_shape,
+)
 from hidet_torch.foreign import ForeignCall, Number, Slot
-from hidet_torch.imported import Imported, LiveInput
+from hidet_torch.imported import Imported, LiveInput, Update
+from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
 from hidet_torch.results import Results
 from hidet_torch.sizes import Sizes
@@ -66,6 +76,8 @@ class Importer:
         self.mutations: list[tuple[int, Tensor]] = []
         self.token: Tensor | None = None
         self.device = main_device(module.graph)
+        self.updates = updates_in_place(module.graph)
+        self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
 
     def run(self) -> Imported:
@@ -158,10 +170,22 @@ class Importer:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
             source = self.values[node.args[1]]
-            self.mutations.append((position[target], source))
+            is_update = source is not ops.origin(source) is self.values[target]
+            (self.updated if is_update else self.mutations).append((position[target], source))
             self.values[node] = source
         elif not self.fold_literal(node):
             self.operator(node)
+            if node in self.updates:
+                self.update(node)
+
+    def update(self, node: torch.fx.Node) -> None:
+        """Let an update of an input, or of an update of it, take place in the input's memory."""
+        base = self.values[node.args[0]]
+        is_input = any(each.tensor is base for each in self.inputs)
+        if is_input or (isinstance(base, Tensor) and ops.updated_tensor(base) is not None):
+            made = ops.in_place(self.values[node])
+            if made is not None and ops.updated_tensor(made) is base:
+                self.values[node] = made
 
     def fold_literal(self, node: torch.fx.Node) -> bool:
         """Compute now what depends on nothing but literals and lies on another device."""
@@ -333,14 +357,19 @@ class Importer:
         mutations = [results.mutation(*each) for each in self.mutations]
         if self.token is not None:
             results.add(self.token)
+        numbers = {each.position: number for number, each in enumerate(self.inputs)}
+        updates = [Update(position, numbers[position]) for position, _ in self.updated]
+        # Last, for they do not come out: the results before them keep their numbers.
+        tensors = [*results.tensors, *(each for _, each in self.updated)]
         symbols = self.symbols()
         carriers = [name for name, (_, axis) in symbols.items() if axis is None]
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         return Imported(
-            FlowGraph(inputs, results.tensors, self.name), self.device, self.inputs, carriers,
-            symbols, outputs, mutations, self.weights, self.calls, Coverage(tuple(self.uses)),
+            FlowGraph(inputs, tensors, self.name), self.device, self.inputs, carriers,
+            symbols, outputs, mutations, updates, self.weights, self.calls,
+            Coverage(tuple(self.uses)),
         )  # fmt: skip
 
     def symbols(self) -> dict[str, tuple[int, int | None]]:
@@ -357,49 +386,3 @@ class Importer:
                     raise NotYet(f"the size {size.name}, which no input tells")
                 found[size.name] = (self.numbers[size.name], None)
         return found
-
-
-def view_shape(memory: torch.Tensor) -> tuple[int, ...]:
-    """The shape in hidet of a tensor that is there."""
-    return (*memory.shape, 2) if memory.is_complex() else tuple(memory.shape)
-
-
-def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
-    """The tensor with its axes in another order; itself if they are in it."""
-    return x if tuple(order) == tuple(range(x.ndim)) else ops.permute(x, tuple(order))
-
-
-def main_device(graph: torch.fx.Graph) -> str:
-    """The one device of a graph's tensors; numbers on the CPU may stand beside it."""
-    found: dict[str, None] = {}
-    for node in graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and value.ndim:
-            found[device_of(value.device)] = None
-    chosen = [each for each in found if each != "cpu"]
-    if len(chosen) > 1:
-        raise NotYet(f"a graph on {' and '.join(chosen)}")
-    return chosen[0] if chosen else "cpu"
-
-
-def require_plain(value: torch.Tensor) -> None:
-    """Raise unless the tensor is dense, with elements at strides."""
-    if value.layout is not torch.strided or value.is_quantized:
-        raise NotYet(f"a tensor of layout {value.layout}")
-
-
-def require_device(value: torch.Tensor, device: str) -> None:
-    """Raise unless the tensor is on the graph's device."""
-    if device_of(value.device) != device and value.ndim:
-        raise NotYet(f"a tensor on {value.device} in a graph on {device}")
-
-
-def is_random(target: Any) -> bool:
-    """Whether an operator draws random numbers."""
-    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
-
-
-def is_complex(node: torch.fx.Node) -> bool:
-    """Whether a node's value is complex."""
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.is_complex()

@@ -68,6 +68,10 @@ class CompiledCall:
             target = given[mutation.position].detach()
             parts = torch.view_as_real(target) if target.is_complex() else target
             parts.copy_(made[mutation.index].view(parts.shape))
+        for update in self.imported.updates:
+            target, memory = given[update.position], views[update.index].owner
+            if memory.data_ptr() != target.data_ptr():  # the kernels were given a copy of it
+                target.detach().copy_(memory)
         return results
 
     def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:

@@ -58,6 +58,7 @@ from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, n
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.create import arange, full, iota, ones, scalar, size_value, zeros
 from hidet.ops.cumulative import cumprod, cumsum
+from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.matmul import linear, matmul
@@ -67,7 +68,7 @@ from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
-from hidet.ops.shape import expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
+from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.slicing import (
     chunk,
     flip,
@@ -157,6 +158,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "copy",
     "copysign",
     "cos",
     "cosh",
@@ -191,6 +193,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "in_place",
     "index",
     "index_add",
     "index_put",
@@ -233,6 +236,7 @@ __all__ = [
     "not_equal",
     "one_hot",
     "ones",
+    "origin",
     "pad",
     "permute",
     "pow",
@@ -288,6 +292,7 @@ __all__ = [
     "trunc",
     "trunc_divide",
     "unsqueeze",
+    "updated_tensor",
     "var",
     "where",
     "window",
