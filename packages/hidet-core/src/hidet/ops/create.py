@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid
-from hidet.compute.sizes import numbers
+from hidet.compute.sizes import numbers, tidy
 from hidet.errors import BadArgument
 from hidet.graph import Op, Tensor, apply, make_node, operator
 from hidet.ir.expr import Const, Expr, Var, constant, wrap
@@ -59,7 +59,7 @@ def iota(
 ) -> Tensor:
     """`count` numbers from `start` on, `step` apart; `count` may be symbolic."""
     of = element_type(dtype)
-    return apply(Arange, start=start, step=step, count=count, dtype=of, device=device)
+    return apply(Arange, start=start, step=step, count=tidy(count), dtype=of, device=device)
 
 
 def size_value(value: Size, dtype: Any = i64, *, device: str = "cpu") -> Tensor:
