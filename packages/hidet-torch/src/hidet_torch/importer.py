@@ -33,7 +33,14 @@ from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
 from hidet_torch.results import Results
 from hidet_torch.sizes import Sizes
-from hidet_torch.slices import is_symbolic, is_symbolic_slice, symbolic_slice
+from hidet_torch.slices import (
+    example,
+    is_strided,
+    is_symbolic,
+    is_symbolic_slice,
+    strided,
+    symbolic_slice,
+)
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of, storage_of
 from hidet_torch.weights import Weight
@@ -216,7 +223,7 @@ class Importer:
 
     def converted(self, node: torch.fx.Node) -> str:
         """Convert an operator; the reason if that is not possible, empty if it is done."""
-        convert = table.find(node.target)
+        convert = strided if is_strided(node) else table.find(node.target)
         if convert is None:
             random = is_random(node.target)
             return "random numbers are PyTorch's" if random else "there is no converter"
@@ -225,6 +232,9 @@ class Importer:
         try:
             if is_symbolic_slice(node):
                 found: Any = symbolic_slice(self.values, self.sizes, *node.args)
+            elif is_strided(node):
+                x, *view = self.given(node.args)
+                found = strided(x, example(node.args[0]), *view)
             else:
                 found = convert(*self.given(node.args), **self.given(node.kwargs))
             self.values[node] = self.agreed(node, found)

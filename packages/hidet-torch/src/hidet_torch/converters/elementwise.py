@@ -59,6 +59,15 @@ torch.rows({overload("round"): named(kept_by_integers, ops.round)})
 torch.rows({overload(n): named(never_of_integers, getattr(ops, n)) for n in ("isnan", "isinf")})
 
 
+@torch(aten.round.decimals)
+def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
+    """x rounded to so many digits after the point, or before it."""
+    factor = 10.0 ** abs(decimals)
+    if decimals >= 0:
+        return ops.divide(ops.round(ops.multiply(x, factor)), factor)
+    return ops.multiply(ops.round(ops.divide(x, factor)), factor)
+
+
 @torch(aten.sign.default, aten.sgn.default)
 def sign(x: Tensor) -> Tensor:
     """The sign; bools are their own."""
