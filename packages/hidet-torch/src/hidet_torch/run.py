@@ -115,7 +115,7 @@ def reader(live: LiveInput, device: str) -> Read:
     moved = live.device != device
 
     def read(given: Sequence[Any]) -> View:
-        tensor = given[position].to(device) if moved else given[position]
+        tensor = filled(given[position], device) if moved else given[position]
         if live.lazy:
             tensor = tensor.detach().resolve_conj().resolve_neg()
         if order is not None:
@@ -131,6 +131,14 @@ def reader(live: LiveInput, device: str) -> Read:
         return View(pointer, tuple(tensor.shape), name, device, tensor)
 
     return read
+
+
+def filled(number: torch.Tensor, device: str) -> torch.Tensor:
+    """A 0-d tensor of the CPU on a device, by a kernel that is told the number: nobody waits.
+
+    A copy would: from memory that is not pinned it ends when the device has read it.
+    """
+    return torch.full((), number.item(), dtype=number.dtype, device=device)
 
 
 def writer(output: Output) -> Write:

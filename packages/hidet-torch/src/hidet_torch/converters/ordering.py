@@ -9,7 +9,7 @@ from hidet.graph import Tensor
 from hidet.types import boolean, i32
 from hidet_torch.converters.elementwise import Operand
 from hidet_torch.converters.table import aten, require, torch
-from hidet_torch.dtypes import result_type
+from hidet_torch.dtypes import result_type, wide
 
 MOST = 4096
 """Elements that are put in order by comparing each with each; PyTorch sorts more of them faster."""
@@ -84,6 +84,19 @@ def bucketize(
 ) -> Tensor:
     """Between which edges values lie."""
     return numbered(ops.searchsorted(edges, values, right=right), out_int32)
+
+
+@torch(aten.histc.default)
+def histc(x: Tensor, bins: int = 100, low: float = 0, high: float = 0) -> Tensor:
+    """How many elements lie in each of equal pieces of a range; the last one has both ends."""
+    require(low != high, "a histogram over the range of its data")
+    flat = ops.cast(ops.reshape(x, (-1, 1)), wide(x.dtype))
+    scaled = ops.multiply(ops.subtract(flat, low), bins / (high - low))
+    piece = ops.minimum(ops.floor(scaled), bins - 1)
+    within = ops.logical_and(ops.greater_equal(flat, low), ops.less_equal(flat, high))
+    numbers = ops.arange(0, bins, dtype=piece.dtype, device=x.device)
+    found = ops.logical_and(ops.equal(piece, numbers), within)
+    return ops.sum(ops.cast(found, x.dtype), 0)
 
 
 def is_among(
