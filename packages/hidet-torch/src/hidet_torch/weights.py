@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter, call
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
@@ -77,7 +78,8 @@ class Weights:
         self.lock = Lock()
         self.stale = False
         self.runner: Runner | None = None
-        self.stamps: list[Callable[[], Any]] = []
+        self.places: list[Callable[[], int]] = []
+        self.counted: list[torch.Tensor] = []
         self.seen: list[Any] = []
         LIVE.add(self)
 
@@ -88,24 +90,27 @@ class Weights:
     def watch(self, runner: Runner) -> None:
         """Notice from now on when weights move, and when what others are derived from changes."""
         self.runner = runner
-        self.stamps, self.seen = self.stamped()
+        self.look()
 
-    def stamped(self) -> tuple[list[Callable[[], Any]], list[Any]]:
-        """What tells whether a weight changed, and what it says now."""
+    def look(self) -> None:
+        """Take what is there now for what there should be."""
         assert self.runner is not None
-        stamps: list[Callable[[], Any]] = []
+        self.places, self.counted = [], []
         for name, tensor in self.runner.weights.items():
             weight = self.by_tensor[tensor]
-            source = weight.source
-            stamps.append(source.data_ptr)
-            is_copied = name in self.runner.sources or not lies_in(weight.memory, source)
-            if is_copied and not source.is_inference():
-                stamps.append(version_of(source))
-        return stamps, [stamp() for stamp in stamps]
+            self.places.append(weight.source.data_ptr)
+            is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
+            if is_copied and not weight.source.is_inference():
+                self.counted.append(weight.source)
+        self.seen = self.stamps()
+
+    def stamps(self) -> list[int]:
+        """Where the weights lie, and how often those that count were written to."""
+        return [*map(call, self.places), *map(writes_to, self.counted)]
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
-        if self.stale or [stamp() for stamp in self.stamps] != self.seen:
+        if self.stale or self.stamps() != self.seen:
             self.update()
 
     def update(self) -> None:
@@ -113,8 +118,7 @@ class Weights:
         assert self.runner is not None
         with self.lock:
             self.stale = False
-            # Taken before anything is read: what is written meanwhile shows at the next call.
-            self.stamps, self.seen = self.stamped()
+            self.look()  # before anything is read: what is written meanwhile shows at the next call
             named = self.runner.weights.items()
             self.runner.renew({name: self.by_tensor[tensor].renew() for name, tensor in named})
 
@@ -127,11 +131,8 @@ class Weights:
 
 
 LIVE: WeakSet[Weights] = WeakSet()
-
-
-def version_of(tensor: torch.Tensor) -> Callable[[], int]:
-    """What counts the writes to a tensor."""
-    return lambda: tensor._version
+writes_to = attrgetter("_version")
+"""How often a tensor was written to."""
 
 
 def refresh(model: torch.nn.Module) -> None:
