@@ -13,6 +13,7 @@ import numpy as np
 
 from hidet.compute import Grid, grid, reduce, select
 from hidet.compute import functions as f
+from hidet.compute.sizes import numbers
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply_all, operator
 from hidet.graph.dims import axis_of
@@ -121,7 +122,7 @@ class Sort(Op):
         order = np.argsort(flipped, self.axis, kind="stable")
         if self.descending:
             order = x.shape[self.axis] - 1 - np.flip(order, self.axis)
-        index = np.take(order, np.arange(self.count), self.axis)
+        index = np.take(order, np.arange(*numbers((self.count,))), self.axis)
         return np.take_along_axis(x, index, self.axis), index
 
     def examples(self, seed: int) -> list[Any]:
