@@ -41,10 +41,10 @@ class Weight:
     def renew(self) -> View:
         """Look again where the source lies, or copy it again; Outgrown if it cannot be."""
         if (self.source.dtype, self.source.ndim) != (self.memory.dtype, self.memory.ndim):
-            raise Outgrown
+            raise Outgrown("a weight changed its type or its shape since it was compiled")
         fresh = rows(self.source, self.device, self.order)
         if fresh.shape != self.memory.shape:
-            raise Outgrown
+            raise Outgrown("a weight changed its type or its shape since it was compiled")
         shared = lies_in(fresh, self.source)
         if shared or self.is_shared:  # what was shared is the user's, and never written to
             self.memory, self.is_shared = fresh, shared
