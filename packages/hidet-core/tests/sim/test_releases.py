@@ -126,12 +126,13 @@ WITHIN = """
             tile[threadIdx.x] = threadIdx.x
             syncwarp()
             if threadIdx.x == 0:
-                threadfence("block")
+                threadfence("block")  # before
                 atomic_add(~flag[0], 1)
         else:
             if threadIdx.x == 32:
                 while atomic_add(~flag[0], 0) == 0:
                     pass
+                threadfence("block")  # after
             syncwarp()
             y[threadIdx.x - 32] = tile[threadIdx.x - 32]  # here
 """
@@ -143,14 +144,17 @@ def test_a_flag_within_a_block(variant):
     np.testing.assert_array_equal(y, np.arange(32))
 
 
-@pytest.mark.parametrize("lost", ['threadfence("block")', "syncwarp()\n        if", None])
+LOST = {
+    "the fence before": {'threadfence("block")  # before': "pass"},
+    "the fence after": {'threadfence("block")  # after': "pass"},
+    "the first meeting": {"syncwarp()\n        if": "if"},
+    "the last meeting": {"syncwarp()\n        y[": "y["},
+}
+
+
+@pytest.mark.parametrize("lost", LOST)
 def test_a_broken_flag_within_a_block(variant, lost):
-    changes = {'threadfence("block")': "pass"}
-    if lost != 'threadfence("block")':
-        changes = {"syncwarp()\n        if": "if"}
-    if lost is None:
-        changes = {"syncwarp()\n        y[": "y["}
-    kernel = variant(WITHIN, changes)
+    kernel = variant(WITHIN, LOST[lost])
     with pytest.raises(Race) as caught:
         launch(kernel, np.zeros(32, np.int32))
     assert caught.value.place.line == variant.line

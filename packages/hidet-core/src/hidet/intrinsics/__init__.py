@@ -11,6 +11,7 @@ from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
+from hidet.intrinsics.memory import MEMORY
 from hidet.intrinsics.mma import MMA
 from hidet.intrinsics.registers import REGISTER_COUNTS
 from hidet.intrinsics.shuffle import SHUFFLES
@@ -22,6 +23,7 @@ FAMILIES = (
     BARRIERS,
     SHUFFLES,
     ATOMICS,
+    MEMORY,
     ASYNC_COPIES,
     MATRIX,
     MMA,

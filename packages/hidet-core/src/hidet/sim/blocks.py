@@ -64,8 +64,7 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
             for buffer, data, written in before:
                 buffer.data[:], buffer.written = data, written
             vars(run.report).update(vars(deepcopy(report)))
-            run.steps = run.ticks = run.progress = run.turns = 0
-            run.waits.clear()
+            run.again()
         else:
             return
     attempt(program, run, env, buffers, watched, finest)
@@ -114,7 +113,9 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
     count = -(-buffer.data.size // buffer.granule)
     buffer.shadow = Shadow(count, clocks, LastReader(count)) if written else None
     if buffer.starts_undefined and buffer.written is None:
-        buffer.written = np.zeros(count, np.bool_)
+        known = buffer.source
+        new = np.zeros(count, np.bool_)
+        buffer.written = new if known is None else known.granules(buffer.granule)
 
 
 def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Iterator[Residents]:

@@ -77,7 +77,8 @@ def arrive(gang: Gang, mask: Mask, release: bool) -> None:
 def fenced(gang: Gang, rows: Array, cluster: int, actors: Array) -> list[Array]:
     """What threads pass on that do not release: what they knew at fences, and their mbarriers."""
     clocks = gang.clocks
-    known = (clocks.releases.fences.get((clocks.place(cluster), int(a), True)) for a in actors)
+    released = gang.run.handover.released
+    known = (released.get((gang.team.first, cluster, int(a))) for a in actors)
     found = [each for each in known if each is not None]
     numbers = set(gang.number[rows].tolist())
     for barrier in gang.mbarriers.values():

@@ -15,7 +15,9 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Stmt
 from hidet.sim.clocks import AGENTS, SEVERAL, Agent, Clocks, Team, Who
+from hidet.sim.dependency import Dependency
 from hidet.sim.faults import StepLimit
+from hidet.sim.handover import Handover
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.report import Report
 from hidet.sim.values import Array, Mask, Value
@@ -44,8 +46,16 @@ class Run:
     """Counts what could let a waiting thread go on."""
     turns: int = 0
     """Counts turns of loops that changed something."""
+    dependency: Dependency = field(default_factory=Dependency)
+    handover: Handover = field(default_factory=Handover)
     waits: list[Wait] = field(default_factory=list)
     """Who waits now."""
+
+    def again(self) -> None:
+        """The launch begins anew."""
+        self.steps = self.ticks = self.progress = self.turns = 0
+        self.dependency, self.handover = Dependency(), Handover()
+        self.waits.clear()
 
     def place(self, site: int) -> Place | None:
         """The place of a statement by its number."""
@@ -101,6 +111,8 @@ class Gang:
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
     site: int = 0
+    still: bool = False
+    """Whether a loop of it turns without any change."""
     looked: Callable[[], str] | None = None
     """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
@@ -178,7 +190,11 @@ class Gang:
         """Count a turn of a loop; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
-            self.fault(StepLimit, f"more than {self.run.step_limit} turns of loops were run")
+            self.fault(
+                StepLimit,
+                f"more than {self.run.step_limit} turns of loops were run, the last of this one",
+                help="see why the loop does not end, or give launch() a larger step_limit",
+            )
 
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""

@@ -23,13 +23,11 @@ class Releases:
     """Fences so far, what hangs on each element, and what each cluster has learnt."""
 
     def __init__(self) -> None:
-        self.fences: dict[tuple[int, int, bool], Array] = {}
-        """What an actor of a cluster knew at its last fence, for the device or its own cluster."""
-        self.times: dict[bool, Array] = {}
+        self.fences: dict[tuple[int, int], Array] = {}
+        """What an actor of a cluster knew at its last fence."""
+        self.times = np.zeros(0, np.int64)
         """When each thread of the grid last made its own accesses visible."""
         self.offered: dict[Hashable, Known] = {}
-        self.within: dict[tuple[Hashable, int], Array] = {}
-        """What hangs on an element for the cluster itself."""
         self.logs: dict[int, list[Known]] = {}
 
     def learn(self, element: Hashable, me: int) -> int:
@@ -45,13 +43,10 @@ class Releases:
         log.append(merged(last, others))
         return len(log)
 
-    def offer(self, element: Hashable, me: int, clock: Array, far: bool) -> None:
-        """A thread of cluster `me` makes what is in a clock visible to those who update next."""
-        known = self.within.get((element, me))
-        self.within[element, me] = clock if known is None else joined(known, clock)
-        if far:
-            offered = merged(self.offered.get(element, {}), self.passed_on(me, clock))
-            self.offered[element] = merged(offered, {me: clock})
+    def offer(self, element: Hashable, me: int, clock: Array) -> None:
+        """A thread of cluster `me` makes what is in a clock visible to those who look next."""
+        offered = merged(self.offered.get(element, {}), self.passed_on(me, clock))
+        self.offered[element] = merged(offered, {me: clock})
 
     def passed_on(self, me: int, clock: Array) -> Known:
         """What a clock of cluster `me` holds of others."""

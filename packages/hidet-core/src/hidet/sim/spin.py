@@ -36,7 +36,7 @@ class Spin:
         if self.wait is None:
             self.wait = Wait(gang, mask, self.site, self.what)
             run.waits.append(self.wait)
-        self.wait.mask = mask
+        self.wait.mask, gang.still = mask, True
 
     def what(self) -> str:
         """What the loop waits for, in words."""
@@ -44,6 +44,7 @@ class Spin:
 
     def end(self) -> None:
         """The loop does not wait."""
+        self.gang.still = False
         if self.wait is not None:
             self.gang.run.waits.remove(self.wait)
             self.wait = None
