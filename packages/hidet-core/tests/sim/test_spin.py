@@ -78,9 +78,9 @@ def test_resting_is_no_progress(variant):
     rest = {"            pass": "            nanosleep(20)"}
     launch(variant(FLAGS, rest), np.zeros(2, np.int32), y)
     np.testing.assert_array_equal(y, 1)
+    stuck = variant(FLAGS, {**rest, "exchange(~flag[0], 1)": "exchange(~flag[0], 0)"})
     with pytest.raises(Deadlock):
-        changes = {**rest, "exchange(~flag[0], 1)": "exchange(~flag[0], 0)"}
-        launch(variant(FLAGS, changes), np.zeros(2, np.int32), y)
+        launch(stuck, np.zeros(2, np.int32), y)
 
 
 def test_a_loop_that_only_computes_ends_at_the_limit(variant):

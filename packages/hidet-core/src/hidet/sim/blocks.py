@@ -62,7 +62,8 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
             attempt(program, run, env, buffers, watched, parting)
         except Deadlock:
             for buffer, data, written in before:
-                buffer.data[:], buffer.written = data, written
+                buffer.data[:] = data
+                buffer.written = None if written is None else written.copy()
             vars(run.report).update(vars(deepcopy(report)))
             run.again()
         else:
