@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hidet.types import DType
 
 INFINITY = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """The integers from `low` to `high` (None: no end) that leave `remainder` by `divisor`.
 
     `divisor` 0 says that there is one number only, `remainder`.
@@ -45,7 +44,8 @@ class Range:
         """Whether every number is at least `low` and at most `high`."""
         return low <= self.least and self.most <= high
 
-    def __contains__(self, value: int) -> bool:
+    def __contains__(self, value: object) -> bool:
+        assert isinstance(value, int)
         if not self.least <= value <= self.most:
             return False
         return value == self.remainder if not self.divisor else self.leaves(value)

@@ -13,22 +13,31 @@ from hidet.types import TensorType
 N = TypeVar("N", bound=Node)
 
 
-def postorder(root: Node | Iterable[Node]) -> Iterator[Node]:
-    """Every node once, children before parents, in a fixed order, without recursion."""
-    roots = [root] if isinstance(root, Node) else list(root)
-    seen: set[Node] = set()
-    pending: list[Node | None] = [*reversed(roots)]
+def postorder(root: Node | Iterable[Node], seen: set[Node] | None = None) -> Iterator[Node]:
+    """Every node once, children before parents, in a fixed order, without recursion.
+
+    Nodes in `seen`, and what is below them, are left out; those that are found are added to it.
+    """
+    return iter(ordered(root, set() if seen is None else seen))
+
+
+def ordered(root: Node | Iterable[Node], seen: set[Node]) -> list[Node]:
+    """The nodes of `postorder`."""
+    pending: list[Any] = [root] if isinstance(root, Node) else list(reversed(list(root)))
+    found: list[Node] = []
     while pending:
         current = pending.pop()
         if current is None:  # a mark: all below the next one has been seen
-            yield pending.pop()  # type: ignore[misc]
+            found.append(pending.pop())
         elif current not in seen:
             seen.add(current)
             below = current.children()
             if below:
-                pending += (current, None, *reversed(below))
+                pending += (current, None)
+                pending += below[::-1]
             else:
-                yield current
+                found.append(current)
+    return found
 
 
 def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:
@@ -70,14 +79,8 @@ def rebuild(root: N, change: Callable[[Node], Any]) -> N:
     node itself). For a statement it may return a tuple of statements.
     """
     done: dict[Node, Any] = {}
-
-    def visit(old: Node) -> Any:
-        if old not in done:
-            done[old] = change(old.map_children(visit))
-        return done[old]
-
-    for each in postorder(root):  # children first, so that `visit` never goes deep
-        visit(each)
+    for each in postorder(root):
+        done[each] = change(each.map_children(done.__getitem__))
     return done[root]  # type: ignore[no-any-return]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from hidet.ir.algebra import Algebra
-from hidet.ir.bounds import Bounds
 from hidet.ir.expr import Builtin, Const, Expr, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.node import Node
@@ -32,17 +31,12 @@ class Simplification(Scoped):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.order: dict[Expr, int] = {}
-        self.algebras: dict[Bounds, Algebra] = {}
         self.copies: dict[Expr, Expr] = {}
+        self.algebra = Algebra(self.bounds, values=self.copies)
 
     def expression(self, e: Expr) -> Expr:
         """`e` in its simplest form here."""
-        algebra = self.algebras.get(self.bounds)
-        if algebra is None:
-            algebra = Algebra(self.bounds, self.order, self.copies)
-            self.algebras[self.bounds] = algebra
-        return algebra.simplify(e)
+        return self.algebra.at(self.bounds).simplify(e)
 
     def leaf(self, s: Stmt) -> Iterable[Stmt]:
         """A statement with simple expressions; a name for a name or number is that."""
