@@ -68,13 +68,13 @@ def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive
     graph = optimize(graph, [stages])
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
-    units = Units(chosen)
-    planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
-    if parts.prepare is not None:
-        planners["prepare"] = planned(parts.prepare, chosen, units, names)
-    for part, planner in planners.items():
-        stages.groups(part, planner.groups)
-    binaries, home = units.compile(f"Compiling {graph.name}")
+    with Units(chosen) as units:
+        planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
+        if parts.prepare is not None:
+            planners["prepare"] = planned(parts.prepare, chosen, units, names)
+        for part, planner in planners.items():
+            stages.groups(part, planner.groups)
+        binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
     return Archive(plans, binaries, {}, meta)
