@@ -8,12 +8,15 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from hidet import options
+from hidet.build.collector import collector_paused
 from hidet.build.recipe import Recipe, recipe
 from hidet.build.schedule import implement
 from hidet.fusion.partition import Group
-from hidet.graph.tensor import Tensor
+from hidet.graph.operator import Op
+from hidet.graph.tensor import Node, Tensor
 from hidet.passes.base import Observer
 from hidet.target import Target
+from hidet.types import TensorType
 
 Made: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], Recipe]
 """Inputs and results by their numbers in the group, and how these are computed from those."""
@@ -62,20 +65,25 @@ class Recipes:
 def worked_out(group: Group, target: Target, observers: Sequence[Observer] = ()) -> list[Made]:
     """How a group is computed, worked out now."""
     numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
-    return [
-        (
-            tuple(numbers[each] for each in made.group.inputs),
-            tuple(numbers[each] for each in made.group.results),
-            recipe(made, observers),
-        )
-        for made in implement(group, target)
-    ]
+    with collector_paused():
+        return [
+            (
+                tuple(numbers[each] for each in made.group.inputs),
+                tuple(numbers[each] for each in made.group.results),
+                recipe(made, observers),
+            )
+            for made in implement(group, target)
+        ]
 
 
 def key_of_group(group: Group, target: Target) -> Any:
     """What a group computes, for what target, under which options."""
-    settings = {**options.code_key(), "check": options.check.get(), "dump": options.dump.get()}
-    return signature(group), target, tuple(sorted(settings.items()))
+    return signature(group), target, tuple(sorted(settings().items())), options.dump.get()
+
+
+def settings() -> dict[str, Any]:
+    """The options under which groups are worked out."""
+    return {**options.code_key(), "check": options.check.get()}
 
 
 def numbered(group: Group) -> list[Tensor]:
@@ -85,7 +93,32 @@ def numbered(group: Group) -> list[Tensor]:
 
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
+    shape = shape_of(group)
+    return shape.anchor, shape.wiring
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A group without its tensors: operators, the numbers of what each reads, and the inputs."""
+
+    anchor: int | None
+    wiring: tuple[tuple[Op, tuple[int, ...]], ...]
+    inputs: tuple[TensorType, ...]
+
+
+def shape_of(group: Group) -> Shape:
+    """A group as data."""
     numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
     anchor = None if group.anchor is None else group.nodes.index(group.anchor)
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
-    return anchor, wiring
+    return Shape(anchor, wiring, tuple(each.type for each in group.inputs))
+
+
+def group_of(shape: Shape) -> Group:
+    """The group that `shape` describes, of tensors of its own."""
+    tensors = [Tensor(each) for each in shape.inputs]
+    nodes: list[Node] = []
+    for op, reads in shape.wiring:
+        nodes.append(Node(op, tuple(tensors[number] for number in reads)))
+        tensors += nodes[-1].outputs
+    return Group(nodes, None if shape.anchor is None else nodes[shape.anchor])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hidet.build.kernels import Part, Recipes
@@ -89,7 +89,7 @@ class Planner:
         for group in groups:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
-            elif not (len(group.nodes) == 1 and is_view(group.results[0])):
+            elif is_computed(group):
                 for part in recipes.parts(group, self.target):
                     self.compute(part)
 
@@ -102,6 +102,18 @@ class Planner:
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
         outputs = tuple(self.find(each) for each in self.graph.outputs)
         return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
+
+
+def is_computed(group: Group) -> bool:
+    """Whether kernels compute the group: it is no region of the framework's, and no mere view."""
+    if isinstance(group.last.op, Foreign):
+        return False
+    return not (len(group.nodes) == 1 and is_view(group.results[0]))
+
+
+def lowered_groups(groups: Iterable[Group]) -> list[Group]:
+    """Those of the groups that kernels compute."""
+    return [group for group in groups if is_computed(group)]
 
 
 def renumbered(launch: Launch, numbers: Sequence[int]) -> Launch:

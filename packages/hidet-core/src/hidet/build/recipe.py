@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from hidet.codegen import cpu, cuda
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, Module
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.base import Observer
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.types import TensorType
@@ -45,7 +45,7 @@ def recipe(made: Implemented, observers: Sequence[Observer] = ()) -> Recipe:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, made.group.name, observers)
-        launches.append(launch(lowered, [numbers[each] for each in tensors]))  # type: ignore[index]
+        launches.append(launch(lowered, [numbers[each] for each in tensors]))
         functions.append(written(lowered))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from hidet.ir.bounds import Bounds, is_integer
 from hidet.ir.expr import (
@@ -41,7 +42,6 @@ from hidet.ir.expr import (
 )
 from hidet.ir.folding import cast, floating, fold, narrow
 from hidet.ir.linear import Form, Terms, add, as_int, express, without
-from hidet.ir.node import Node
 from hidet.ir.ranges import unwrapped
 from hidet.types import DType, boolean
 
@@ -387,7 +387,7 @@ class Algebra:
         return kind(x, constant(count, of))
 
 
-def certain(e: Expr) -> tuple[Node, ...]:
+def certain(e: Expr) -> tuple[Any, ...]:
     """The operands of `e` that are evaluated whenever `e` is."""
     if isinstance(e, Select):
         return (e.condition,)

@@ -60,6 +60,10 @@ class Expr(Node):
                 return element
         raise BadKernel(f"{self} has no element type")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # For sizes in the types of operators; in one pickle a variable stays one.
+        return type(self), self.values()
+
     def infer(self) -> Type:
         """The type of this node, from its fields."""
         raise NotImplementedError(type(self).__name__)
