@@ -19,6 +19,9 @@ PLAIN = frozenset({"Expr", "Var", "Grid", "DType", "str", "tuple[Expr, ...]", "t
 """Annotations of fields whose values are equal only if they are the same."""
 
 
+NONE: frozenset[Any] = frozenset()
+
+
 class Interning(type):
     """Makes classes with `interned = True` return one object for each combination of fields."""
 
@@ -60,12 +63,13 @@ def exact(value: Any) -> Any:
 class Node(metaclass=Interning):
     """Anything of which programs are made."""
 
-    __slots__ = ("__weakref__", "_children")
+    __slots__ = ("__weakref__", "_children", "_mentioned")
     interned: ClassVar[bool] = False
     field_names: ClassVar[tuple[str, ...]] = ()
     plain: ClassVar[bool] = False
     """Whether fields with the same values are bit-identical."""
     _children: tuple[Node, ...]
+    _mentioned: frozenset[Node]
 
     def values(self) -> tuple[Any, ...]:
         """The values of the fields, in order."""
@@ -84,6 +88,30 @@ class Node(metaclass=Interning):
                     found.extend(nodes_in(value))
             object.__setattr__(self, "_children", tuple(found))
             return self._children
+
+    def mentioned(self) -> frozenset[Node]:
+        """The variables in this node, and in what is below it."""
+        try:
+            return self._mentioned
+        except AttributeError:  # asked for the first time
+            pass
+        pending: list[Node] = [self]
+        while pending:  # without recursion: sums may be long
+            current = pending[-1]
+            below = [each for each in current.children() if each.children()]
+            missing = [each for each in below if not hasattr(each, "_mentioned")]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if not hasattr(current, "_mentioned"):
+                found = NONE
+                for each in current.children():
+                    own = each._mentioned if each.children() else each.mentioned()
+                    if not own <= found:
+                        found = found | own if found else own
+                object.__setattr__(current, "_mentioned", found)
+        return self._mentioned
 
     def map_children(self, change: Callable[[Any], Any]) -> Self:
         """This node with each child replaced by `change(child)`; itself if none changed.
