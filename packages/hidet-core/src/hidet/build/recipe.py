@@ -13,8 +13,9 @@ from hidet.codegen import cpu, cuda
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.passes.base import Observer
+from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.types import TensorType
 
@@ -68,6 +69,7 @@ def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
     parameters after them are sizes. The binary is named once it is known."""
     args: list[Argument] = [Pointer(number) for number in numbers]
     args += [Scalar(var.dtype.name, plan_size(var)) for var in kernel.params[len(numbers) :]]
+    args += [tensor_map(each, kernel, numbers) for each in kernel.maps]
     reads, writes = touched(kernel, len(numbers))
     configuration = kernel.launch
     on_gpu = kernel.kind is KernelKind.CUDA
@@ -81,6 +83,12 @@ def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
         three(configuration.block, fixed) if on_gpu else (1, 1, 1),
         configuration.shared_bytes,
     )
+
+
+def tensor_map(map: TensorMap, kernel: Kernel, numbers: Sequence[int]) -> Map:
+    """A tensor map of one of a launch's tensors as data."""
+    sizes = ([plan_size(each) for each in e] for e in (map.shape, map.strides))
+    return map_of(map.of, numbers[kernel.params.index(map.tensor)], *sizes)
 
 
 def three(sizes: tuple[Expr, Expr, Expr], spell: Callable[[Expr], T]) -> tuple[T, T, T]:

@@ -62,7 +62,7 @@ def statements(root: Node | Iterable[Node]) -> list[Stmt]:
 def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:
     """The nodes of class `kind`, each once, children before parents."""
     nodes = statements(root) if issubclass(kind, Stmt) else postorder(root)
-    return (each for each in nodes if isinstance(each, kind))  # type: ignore[attr-defined]
+    return (each for each in nodes if isinstance(each, kind))
 
 
 def contains(root: Node | Iterable[Node], kind: type[Node]) -> bool:

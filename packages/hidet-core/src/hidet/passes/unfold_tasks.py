@@ -7,8 +7,7 @@ from typing import Any
 
 from hidet.ir.expr import Const, Expr, Var, wrap
 from hidet.ir.kernel import Kernel
-from hidet.ir.node import Node
-from hidet.ir.stmt import Body, For, ForTasks, If, LoopKind
+from hidet.ir.stmt import Body, For, ForTasks, If, LoopKind, Stmt
 from hidet.ir.walk import rebuild_statements, substitute_body
 from hidet.passes.base import kernel_pass, with_body
 from hidet.types import i32

@@ -29,7 +29,7 @@ def declared_array(var: Var, init: Code | None, expr: Expressions) -> Callable[[
     def run(gang: Gang, mask: Mask) -> None:
         shape = tuple(int(size(gang, mask)) for size in sizes)
         if of.scope is Scope.SHARED:
-            buffer = gang.shared.get(var)
+            buffer = gang.residents.shared.get(var)
             if buffer is not None:
                 gang.env[var] = Pointer(buffer, np.int64(0))
                 return
@@ -60,15 +60,17 @@ def elements(of: TensorType, shape: tuple[int, ...]) -> int:
 def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -> Buffer:
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
-    buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
+    buffer = fresh(
+        var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.residents.blocks
+    )
     buffer.granule = gang.run.granule[of.scope]
     count = buffer.data.size // buffer.granule
-    warps = gang.clocks.seen.shape[1]
+    warps = gang.clocks.all_warps
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
     buffer.written = np.zeros(count, np.bool_)
-    gang.shared[var] = buffer
+    gang.residents.shared[var] = buffer
     gang.env[var] = Pointer(buffer, np.int64(0))
-    held = sum(each.size for each in gang.shared.values())
+    held = sum(each.size for each in gang.residents.shared.values())
     gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
     return buffer
 
