@@ -126,6 +126,8 @@ def either(a: Range, b: Range) -> Range:
 
 def plus(a: Range, b: Range) -> Range:
     """Sums."""
+    if a.divisor == 0 and b.divisor == 0:
+        return exactly(a.remainder + b.remainder)
     divisor = math.gcd(a.divisor, b.divisor)
     return span(a.least + b.least, a.most + b.most, divisor, a.remainder + b.remainder)
 
@@ -137,6 +139,8 @@ def scaled(a: Range, factor: int) -> Range:
 
 def times(a: Range, b: Range) -> Range:
     """Products."""
+    if a.divisor == 0 and b.divisor == 0:
+        return exactly(a.remainder * b.remainder)
     ends = [product(x, y) for x in (a.least, a.most) for y in (b.least, b.most)]
     divisor = math.gcd(a.divisor * b.divisor, a.divisor * b.remainder, b.divisor * a.remainder)
     return span(min(ends), max(ends), divisor, a.remainder * b.remainder)
