@@ -11,7 +11,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, mbarriers
+from hidet.sim import agents, barriers, copies, mbarriers, registers
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -19,7 +19,8 @@ from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
-from hidet.types import shared_alignment
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope, shared_alignment
 
 WARP = 32
 
@@ -228,9 +229,28 @@ class Call:
         at = self.pointer(pointer, self.mask)
         return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
 
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
+
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
         self.gang.fault(SimulationError, message, thread)
+
+    def misaligned(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: an address or a position is no multiple of what it must be of."""
+        self.gang.fault(Misaligned, message, thread)
 
     def inactive(self, message: str, thread: int) -> NoReturn:
         """Stop the simulation: a lane is needed that does not take part."""

@@ -54,7 +54,7 @@ def together(intrinsic: str) -> int:
     """How many neighbouring threads must execute an intrinsic as rows of one gang."""
     if intrinsic.startswith("syncthreads_"):
         return 1024
-    return 128 if intrinsic.startswith("wgmma") else 32
+    return 128 if intrinsic.startswith(("wgmma", "setmaxnreg")) else 32
 
 
 def waits_for_memory(loop: While) -> bool:
