@@ -95,7 +95,11 @@ workers = Option(
     int,
 )
 target = Option(
-    "target", "", "Compile for this target instead of the tensors' device.", str, affects_code=True
+    "target",
+    "",
+    "Compile for this target instead of the tensors' device; `sim`: a GPU, simulated on the CPU.",
+    str,
+    affects_code=True,
 )
 search_space = Option(
     "search_space",

@@ -70,7 +70,7 @@ def worked_out(group: Group, target: Target, observers: Sequence[Observer] = ())
             (
                 tuple(numbers[each] for each in made.group.inputs),
                 tuple(numbers[each] for each in made.group.results),
-                recipe(made, observers),
+                recipe(made, target, observers),
             )
             for made in implement(group, target)
         ]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hidet.build import effects, record
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
-from hidet.codegen import cpu, cuda
+from hidet.build.written import written
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
@@ -17,6 +17,7 @@ from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.passes.base import Observer
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
+from hidet.target import Target
 from hidet.types import TensorType
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Recipe:
     functions: tuple[Function, ...]
 
 
-def recipe(made: Implemented, observers: Sequence[Observer] = ()) -> Recipe:
+def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()) -> Recipe:
     """An implemented group's kernels lowered and written."""
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
@@ -47,15 +48,10 @@ def recipe(made: Implemented, observers: Sequence[Observer] = ()) -> Recipe:
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, made.group.name, observers)
         launches.append(launch(lowered, [numbers[each] for each in tensors]))
-        functions.append(written(lowered))
+        functions.append(written(lowered, target))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
-
-
-def written(kernel: Kernel) -> Function:
-    """A lowered kernel as text."""
-    return cuda.written(kernel) if kernel.kind is KernelKind.CUDA else cpu.written(kernel)
 
 
 def described(workspace: Var) -> tuple[str, tuple[Any, ...]]:

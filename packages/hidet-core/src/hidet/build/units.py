@@ -9,7 +9,8 @@ from typing import Any
 from hidet import options
 from hidet.build.cache import Cache, key_of
 from hidet.build.workers import Crew, in_parallel, jobs
-from hidet.codegen import cpu, cuda
+from hidet.build.written import unit_of, written
+from hidet.codegen import cpu
 from hidet.codegen.common.function import Function
 from hidet.ir.kernel import Kernel
 from hidet.target import Target
@@ -35,7 +36,6 @@ class Units:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.functions: dict[str, Function] = {}
-        self.language = cuda if target.kind == "cuda" else cpu
         self.crew: Crew[Unit, bytes] | None = None
 
     def __enter__(self) -> Units:
@@ -50,7 +50,7 @@ class Units:
     def add(self, kernel: Kernel) -> None:
         """Let a lowered kernel in, under its unique name."""
         if kernel.name not in self.functions:
-            self.take(self.language.written(kernel))
+            self.take(written(kernel, self.target))
 
     def take(self, function: Function) -> None:
         """Let a function in, under its unique name."""
@@ -61,7 +61,7 @@ class Units:
 
     def unit(self, functions: Sequence[Function]) -> Unit:
         """Some functions as a translation unit."""
-        source = self.language.unit(functions)
+        source = unit_of(functions, self.target)
         key = key_of(source=source, target=str(self.target), compiler=self.compiler())
         return Unit(key[:16], source, key)
 
@@ -89,12 +89,16 @@ class Units:
 
     def compiler(self) -> dict[str, object]:
         """What, besides source and target, decides what the compiler makes."""
+        if self.target.simulated:
+            return options.code_key()
         if self.target.kind == "cuda":
             return {"version": cuda_version(), **options.code_key()}
         return {"version": cpp_version(), "flags": self.flags(), **options.code_key()}
 
     def binary(self, unit: Unit) -> bytes:
         """A unit compiled, or found in the cache."""
+        if self.target.simulated:
+            return unit.source.encode()
         if not options.cache.get():
             return self.compiled(unit)
         return Cache().made(unit.key, lambda: self.compiled(unit), unit.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hidet.compute import At, Computed, Definition, Input
 from hidet.compute.classify import within
+from hidet.compute.sizes import same
 from hidet.ir.expr import Const, Expr, Var
 
 
@@ -23,7 +24,7 @@ def landing(definition: Definition, operand: Input) -> tuple[int | None, ...] | 
     used: dict[int, int] = {}
     for place, (e, size) in enumerate(zip(read, operand.shape, strict=True)):
         axis = names.get(e)
-        if axis is not None and axis not in used and result.shape[axis] == size:
+        if axis is not None and axis not in used and same(result.shape[axis], size):
             used[axis] = place
         elif not (size == 1 and isinstance(e, Const) and e.value == 0):
             return None
