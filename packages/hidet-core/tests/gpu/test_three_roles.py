@@ -24,7 +24,7 @@ from hidet.lang.cuda import (
     syncthreads,
     threadIdx,
 )
-from hidet.sim import MissingFence, MissingWait, Uninitialised
+from hidet.sim import MissingFence, MissingWait, Uninitialised, blocks
 from hidet.types import u64
 
 STAGES, WIDTH, BLOCKS = 4, 128, 3
@@ -121,6 +121,18 @@ def test_three_roles(tiles, depth, run):
     expected = np.zeros((tiles, WIDTH), np.float32)
     for k in range(depth):
         expected = expected * np.float32(0.5) + x[:, k]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("by_block", [False, True])
+@pytest.mark.parametrize("threads", [128, 32])
+def test_gangs_of_any_size_give_the_same(by_block, threads, simulated, monkeypatch):
+    x = np.random.default_rng(0).standard_normal((13, 3, WIDTH)).astype(np.float32)
+    arrays = x, np.zeros((13, WIDTH), np.float32)
+    _, expected = simulated(pipeline(13, 3), *arrays)
+    parting = blocks.Parting(by_block, threads)
+    monkeypatch.setattr(blocks, "partings", lambda program, run: [parting])
+    _, found = simulated(pipeline(13, 3), *arrays)
     np.testing.assert_array_equal(found, expected)
 
 
