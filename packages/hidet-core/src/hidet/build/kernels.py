@@ -10,7 +10,7 @@ from typing import Any
 from hidet import options
 from hidet.build import record
 from hidet.build.schedule import Implemented, implement
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Module

@@ -11,7 +11,7 @@ from hidet.build.kernels import Part, Recipes, Step
 from hidet.build.sizes import plan_size
 from hidet.build.units import Units
 from hidet.errors import InternalError
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor

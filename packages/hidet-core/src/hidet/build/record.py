@@ -13,7 +13,7 @@ from pathlib import Path
 from hidet import options
 from hidet.build.names import unique
 from hidet.codegen import cpu, cuda
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.optimize.pipeline import GraphPass
@@ -72,6 +72,7 @@ class GraphStages:
             anchor = "no anchor" if group.anchor is None else f"anchor {group.anchor.op.name}"
             lines.append(f"{group.name}: {anchor}" + (f"; {group.reason}" if group.reason else ""))
             lines += [f"    {node.op!r}" for node in group.nodes]
+            lines += [f"    apart: {note}" for note in group.notes]
         self.write(f"groups_of_{part}", "\n".join(lines))
 
 

@@ -7,9 +7,9 @@ from functools import reduce
 from hidet.compute import Computed, Grid, Input
 from hidet.compute.definition import Definition
 from hidet.errors import InternalError
-from hidet.fusion.compose import compose, operands
+from hidet.fusion.compose import compose, leading_to, operands
+from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
-from hidet.fusion.partition import Group
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     And,
@@ -91,9 +91,8 @@ class Surgery:
 
         One tensor that is read through two operands is one parameter.
         """
-        before = self.group.nodes[: self.group.nodes.index(self.anchor)]
         inputs = operands(self.group.inputs)
-        grids = compose(before, inputs)
+        grids = compose(leading_to(self.anchor.inputs, self.group.nodes), inputs)
         expansion = Expansion({inputs[each]: self.vars[each] for each in self.group.inputs})
         found: dict[Var, Prologue] = {}
         for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
@@ -112,10 +111,10 @@ class Surgery:
         if self.group.last is self.anchor:
             return {}
         (result,), (out,) = self.anchor_results, results
-        after = self.group.nodes[self.group.nodes.index(self.anchor) + 1 :]
+        others = [each for each in self.group.nodes if each is not self.anchor]
         value = Input("value", self.anchor.outputs[0].type)
         inputs = operands(self.group.inputs)
-        grids = compose(after, {**inputs, self.anchor.outputs[0]: value})
+        grids = compose(others, {**inputs, self.anchor.outputs[0]: value})
         tensors: dict[Grid, Var] = {inputs[each]: self.vars[each] for each in self.group.inputs}
         tensors[value] = result
         grid = grids[self.group.results[0]]

@@ -2,30 +2,40 @@
 
 A group is an anchor (an operator with a schedule of its own, or a reduction, or none), the
 producers that its reads take in (prologue), and the consumers that its writes take in (epilogue).
-Every operator of a group but the last is read by the next one only, so that groups never wait for
-each other in a circle.
+Only the last operator's results leave a group. What is read by several operators is stored, unless
+all of them are in the group, or computing it again in each of them costs less. A group never waits
+for another one that waits for it: on every way from one of its operators to the last one lie only
+operators of the group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import lru_cache
+from math import prod
 
-from hidet.compute import Kind, classify
-from hidet.compute.classify import inputs as read_inputs
+from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
+from hidet.fusion.compose import compose, operands
+from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
+from hidet.fusion.regions import Regions, ways
+from hidet.fusion.traits import cheap, kind_of, lands, moves_only
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
-from hidet.ir.expr import Math
-from hidet.ir.walk import contains
+from hidet.schedules.automatic.plan import plan
 
 MOST = 24
-"""Operators in one group: beyond that a kernel's text and registers grow faster than the gain."""
+"""Operators that compute in one group: beyond that a kernel's text and registers grow faster than
+the gain. Those that only move elements are not counted."""
+
+DENSEST = 512
+"""How often one value may appear in another one, written out: ways multiply along a chain."""
+
+LAUNCH_BYTES = 1 << 22
+"""The bytes that a device moves in the time that one more kernel takes."""
 
 
 class Role(StrEnum):
@@ -35,38 +45,6 @@ class Role(StrEnum):
     REDUCTION = "reduction"
     INJECTIVE = "injective"
     ALONE = "alone"
-
-
-@dataclass(eq=False)
-class Group:
-    """Operators that become one scheduled kernel, in an order in which they can run."""
-
-    nodes: list[Node]
-    anchor: Node | None = None
-    reason: str = ""
-    outputs: tuple[Tensor, ...] = field(default=())
-
-    @property
-    def name(self) -> str:
-        """The operators' names, joined."""
-        return "_".join(node.op.name for node in self.nodes[:6])
-
-    @property
-    def last(self) -> Node:
-        """The operator whose results leave the group."""
-        return self.nodes[-1]
-
-    @property
-    def inputs(self) -> tuple[Tensor, ...]:
-        """What the group reads, in order of first use."""
-        made = {each for node in self.nodes for each in node.outputs}
-        read = [each for node in self.nodes for each in node.inputs]
-        return tuple(dict.fromkeys(each for each in read if each not in made))
-
-    @property
-    def results(self) -> tuple[Tensor, ...]:
-        """What the group writes."""
-        return self.last.outputs
 
 
 def partition(graph: FlowGraph, scheduled: Callable[[Op], bool]) -> list[Group]:
@@ -83,18 +61,37 @@ class Partition:
     def __init__(self, graph: FlowGraph, scheduled: Callable[[Op], bool]) -> None:
         self.graph = graph
         self.scheduled = scheduled
-        self.users = graph.users()
-        self.kept = set(graph.outputs)
+        self.regions = Regions(graph)
+        self.users = self.regions.users
+        self.kept = self.regions.kept
+        self.order = self.regions.order
         self.group_of: dict[Node, Group] = {}
+        self.reserved: dict[Node, Group] = {}
 
     def run(self) -> list[Group]:
-        """All groups."""
+        """All groups; those whose results every reader computes itself are left out."""
         for node in self.graph.nodes:
-            group = self.joined(node) or self.started(node)
+            group = self.reserved.get(node)
+            if group is None:
+                group = self.joined(node) or self.started(node)
+            else:
+                self.append(group, node)
             self.group_of[node] = group
+            if node is group.last:
+                self.reserve(group)
         groups = dict.fromkeys(self.group_of.values())
-        place = {node: index for index, node in enumerate(self.graph.nodes)}
-        return sorted(groups, key=lambda group: place[group.last])
+        ordered = sorted(groups, key=lambda group: self.order[group.last])
+        return self.needed(ordered)
+
+    def needed(self, ordered: Sequence[Group]) -> list[Group]:
+        """Those groups whose results another one reads, or the caller gets."""
+        read = set(self.kept)
+        found = []
+        for group in reversed(ordered):
+            if read & set(group.results):
+                read |= set(group.inputs)
+                found.append(group)
+        return found[::-1]
 
     def role(self, op: Op) -> Role:
         """What part an operator can play."""
@@ -107,6 +104,8 @@ class Partition:
             return Role.ALONE
         return Role.REDUCTION if kind is Kind.REDUCTION else Role.INJECTIVE
 
+    # ---- consumers ----------------------------------------------------------------------------
+
     def joined(self, node: Node) -> Group | None:
         """The group that takes `node` in as its epilogue, if one does.
 
@@ -115,37 +114,53 @@ class Partition:
         """
         if self.role(node.op) is not Role.INJECTIVE:
             return None
+        leads = self.leads_to_reductions(node)
         able = []
         for tensor in reversed(dict.fromkeys(node.inputs)):
             group = self.producer(tensor)
-            if group is not None and self.takes(group, tensor, node):
+            if group is None or (leads and not self.injective(group)):
+                continue
+            if self.takes(group, tensor, node):
                 able.append(group)
         if not able:
             return None
         group = next((each for each in able if not self.injective(each)), able[0])
-        self.gather(group, node)
-        group.nodes.append(node)
+        group.repeats *= ways(group.results[0], [node])
+        self.append(group, node)
         return group
+
+    def leads_to_reductions(self, node: Node) -> bool:
+        """Whether reductions of what `node` gives meet it again, as a norm's statistics do: with
+        them it makes one kernel, which has no place behind an anchor."""
+        if len(self.regions.readers(node)) < 2:
+            return False
+        inside = self.regions.behind(node, 2 * MOST) or []
+        roles = {self.role(each.op) for each in inside}
+        return Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE}
+
+    def append(self, group: Group, node: Node) -> None:
+        """Let `node` into `group`, with the chains that nothing else needs ahead of it.
+
+        A chain is computed once for every element of `node`: where that is more often than on its
+        own, it has to be cheap.
+        """
+        for tensor in dict.fromkeys(node.inputs):
+            chain = self.producer(tensor)
+            if chain is None or chain is group or tensor in set(group.inputs):
+                continue
+            if weight(group.nodes) + weight(chain.nodes) >= MOST:
+                continue
+            often = not same_shape(tensor.shape, node.outputs[0].shape)
+            role = Role.ANCHOR if often else Role.INJECTIVE
+            if self.is_prologue(chain, tensor, node, role):
+                group.repeats += chain.repeats * ways(tensor, [node])
+                group.add(chain.nodes)
+                self.move(chain, tensor, group)
+        group.add([node])
 
     def injective(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others."""
         return all(self.role(each.op) is Role.INJECTIVE for each in group.nodes)
-
-    def gather(self, group: Group, node: Node) -> None:
-        """Let the chains that only `node` reads join `group` ahead of it.
-
-        Each is computed once for every element of `node`: where that is more often than on its own,
-        it has to be cheap.
-        """
-        for tensor in dict.fromkeys(node.inputs):
-            chain = self.producer(tensor)
-            if chain is None or chain is group or len(group.nodes) + len(chain.nodes) >= MOST:
-                continue
-            often = not same_shape(tensor.shape, node.outputs[0].shape)
-            if self.is_prologue(chain, tensor, node, Role.ANCHOR if often else Role.INJECTIVE):
-                group.nodes += chain.nodes
-                for each in chain.nodes:
-                    self.group_of[each] = group
 
     def producer(self, tensor: Tensor) -> Group | None:
         """The group that writes `tensor` and can still grow at that end."""
@@ -153,56 +168,166 @@ class Partition:
             return None
         group = self.group_of[tensor.trace[0]]
         alone = self.role(group.last.op) is Role.ALONE
-        full = len(group.nodes) >= MOST or len(group.results) != 1
+        full = weight(group.nodes) >= MOST or len(group.results) != 1
         return None if alone or full or group.last is not tensor.trace[0] else group
 
     def takes(self, group: Group, tensor: Tensor, node: Node) -> bool:
         """Whether `node` may follow in `group`, being the only reader of its result."""
-        if self.users[tensor] != [node] or node.device != group.last.device:
+        if self.users[tensor] != [node]:
             return False
+        why = self.apart(group, tensor, node)
+        if why:
+            group.notes.append(f"{node.op.name} is apart: {why}")
+        return not why
+
+    def apart(self, group: Group, tensor: Tensor, node: Node) -> str:
+        """Why `node`, the only reader of the group's result, may not follow in it; else nothing."""
+        if node.device != group.last.device:
+            return "it runs on another device"
+        if group.repeats * ways(tensor, [node]) > DENSEST:
+            return "the value would be written out too often"
         if self.injective(group):
-            return True  # no anchor: the definitions are composed
+            return ""  # no anchor: the definitions are composed
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
-        return len(places) == 1 and lands(node.op, places[0])
+        once = len(places) == 1
+        straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
+        return "" if straight else "it reads elements where they are not written"
+
+    # ---- several readers ----------------------------------------------------------------------
+
+    def reserve(self, group: Group) -> None:
+        """Where all that is made of a group's result meets again: let all of that join it."""
+        results = group.results
+        if len(results) != 1 or self.producer(results[0]) is not group:
+            return
+        readers = self.users.get(results[0], [])
+        if len(readers) < 2:
+            return
+        inside = self.regions.behind(group.last, 2 * MOST)
+        why = "its readers do not meet again" if inside is None else self.divides(group, inside)
+        if why or inside is None:
+            names = ", ".join(dict.fromkeys(each.op.name for each in readers))
+            group.notes.append(f"{len(readers)} readers ({names}) are apart: {why}")
+            return
+        group.repeats *= ways(results[0], inside)
+        self.reserved.update(dict.fromkeys(inside, group))
+
+    def divides(self, group: Group, inside: list[Node]) -> str:
+        """Why the operators between a result and where its ways meet may not join; else nothing."""
+        roles = {self.role(each.op) for each in inside}
+        if any(each.device != group.last.device for each in inside):
+            return "some run on another device"
+        if roles & {Role.ALONE, Role.ANCHOR}:
+            return "an operator with a schedule of its own lies between"
+        if any(each in self.reserved for each in inside):
+            return "they belong to another group"
+        if weight(group.nodes) + weight(inside) > MOST:
+            return "there are too many operators between"
+        if group.repeats * ways(group.results[0], inside) > DENSEST:
+            return "the value would be written out too often"
+        reducing = not self.injective(group)
+        if Role.REDUCTION not in roles and not reducing:
+            return ""
+        if Role.REDUCTION in roles:
+            if group.anchor is not None:
+                return "a reduction lies between"
+            return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
+        return (
+            "" if self.all_land(group, inside) else "it reads elements where they are not written"
+        )
+
+    def stages(self, nodes: list[Node]) -> int:
+        """How many kernels the automatic schedule makes of operators together."""
+        made = {each for node in nodes for each in node.outputs}
+        read = dict.fromkeys(each for node in nodes for each in node.inputs if each not in made)
+        inputs = operands(list(read))
+        known: dict[Tensor, Grid] = dict(inputs)
+        grids = compose(nodes, known)
+        return len(plan(list(inputs.values()), [grids[nodes[-1].outputs[0]]]).stages)
+
+    def all_land(self, group: Group, inside: list[Node]) -> bool:
+        """Whether each element of the group's result goes to one known place of the last one's."""
+        (tensor,) = group.results
+        value = Input("value", tensor.type)
+        made = {tensor, *(each for node in inside for each in node.outputs)}
+        read = [each for node in inside for each in node.inputs if each not in made]
+        inputs = operands(list(dict.fromkeys(read)))
+        grids = compose(inside, {**inputs, tensor: value})
+        definition = Definition((value, *inputs.values()), (grids[inside[-1].outputs[0]],))
+        return landing(definition, value) is not None
+
+    # ---- producers ----------------------------------------------------------------------------
 
     def started(self, node: Node) -> Group:
-        """A new group around `node`, which takes in the chains that only it reads."""
+        """A new group around `node`, which takes in the chains that only it needs."""
         role = self.role(node.op)
         group = Group([node], node if role is Role.ANCHOR else None)
         if role is Role.ALONE:
             return group
         for tensor in dict.fromkeys(node.inputs):
             chain = self.producer(tensor)
-            if chain is not None and self.is_prologue(chain, tensor, node, role):
-                group.nodes[:0] = chain.nodes
-                for each in chain.nodes:
-                    self.group_of[each] = group
+            if chain is None or weight(group.nodes) + weight(chain.nodes) > MOST:
+                continue
+            if self.is_prologue(chain, tensor, node, role):
+                group.repeats += chain.repeats * ways(tensor, [node])
+                group.put_before(chain.nodes)
+                self.move(chain, tensor, group)
         return group
 
+    def move(self, chain: Group, tensor: Tensor, group: Group) -> None:
+        """A chain that one operator reads belongs to that one's group; another one is repeated."""
+        if len(self.users[tensor]) == 1:
+            for each in chain.nodes:
+                if self.group_of[each] is chain:
+                    self.group_of[each] = group
+
     def is_prologue(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:
-        """Whether `chain` is injective, read by `node` alone, and cheap enough to repeat."""
-        if self.users[tensor] != [node] or node.device != chain.last.device:
-            return False
+        """Whether `node` computes what it reads of `chain` itself."""
+        why = self.stored(chain, tensor, node, role)
+        note = f"{node.op.name} reads it from memory: {why}"
+        if why and note not in chain.notes:
+            chain.notes.append(note)
+        return not why
+
+    def stored(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> str:
+        """Why the result of `chain` is stored for `node` to read; else nothing."""
+        if node.device != chain.last.device:
+            return "it runs on another device"
         if not self.injective(chain):
+            return "what makes it is no map of elements"
+        if chain.repeats * ways(tensor, [node]) > DENSEST:
+            return "the value would be written out too often"
+        if self.users[tensor] != [node] and not self.repeatable(chain, tensor, node, role):
+            return f"{len(self.users[tensor])} operators read it"
+        if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
+            return "its functions would be computed for every tile"
+        return ""
+
+    def repeatable(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:
+        """Whether each reader had better compute the result of `chain` than read it.
+
+        What only moves elements costs nothing again. Arithmetic does where each element is read
+        once: there the bytes decide that are read again, or written and read back.
+        """
+        if all(moves_only(each.op) for each in chain.nodes):
+            return True
+        fitting = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
+        if not fitting or not all(cheap(each.op) for each in chain.nodes):
             return False
-        return role is not Role.ANCHOR or all(cheap(each.op) for each in chain.nodes)
+        readers = len(self.users[tensor])
+        again = (readers - 1) * sum(map(nbytes, chain.inputs))
+        return again <= (readers + 1) * nbytes(tensor) + LAUNCH_BYTES
 
 
-@lru_cache(maxsize=4096)
-def kind_of(op: Op) -> Kind:
-    """What kind of map an operator's definition is."""
-    return classify(*op.definition().outputs)
+def weight(nodes: Sequence[Node]) -> int:
+    """How many of the operators compute."""
+    return sum(not moves_only(each.op) for each in nodes)
 
 
-@lru_cache(maxsize=4096)
-def cheap(op: Op) -> bool:
-    """Whether computing an element again costs little: no functions such as exp or erf."""
-    return not contains(op.definition().outputs, Math)
+def nbytes(tensor: Tensor) -> int:
+    """The bytes of a tensor; sizes known only at run time count as 256."""
+    sizes = (size if isinstance(size, int) else 256 for size in tensor.shape)
+    return prod(sizes) * tensor.dtype.nbytes
 
 
-@lru_cache(maxsize=4096)
-def lands(op: Op, position: int) -> bool:
-    """Whether each element of operand `position` goes to one known place of the result."""
-    definition = op.definition()
-    operand = definition.inputs[position]
-    return operand in read_inputs(*definition.outputs) and landing(definition, operand) is not None
+__all__ = ["Group", "Partition", "Role", "partition"]
