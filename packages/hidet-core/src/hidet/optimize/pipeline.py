@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 from hidet.graph.flow import FlowGraph
 from hidet.optimize.duplicate_creators import duplicate_creators
+from hidet.optimize.fold_scale import fold_scale
+from hidet.optimize.merge_siblings import merge_siblings
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.spell_attention import spell_attention
 
@@ -13,7 +15,9 @@ GraphPass = Callable[[FlowGraph], FlowGraph]
 Observer = Callable[[GraphPass, FlowGraph], None]
 
 PASSES: tuple[GraphPass, ...] = (
-    spell_attention,  # first: it makes products and a softmax, which the others see
+    fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
+    merge_siblings,  # sees attention whole: its operands are what is merged
+    spell_attention,  # it makes products and a softmax, which partition sees
     separate_outputs,  # before creators are copied: its own nodes read none
     duplicate_creators,  # last: whatever reads a constant made on the way gets its own
 )
