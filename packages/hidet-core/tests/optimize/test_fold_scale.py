@@ -1,7 +1,5 @@
 """What scales channels goes into weights."""
 
-import re
-
 import pytest
 
 from hidet import ops
@@ -68,7 +66,7 @@ def test_the_text_before_and_after():
     before = trace_from([ops.conv1d(x, w) + ops.reshape(s, (6, 1))], [x])
     after = fold_scale(before)
     assert lines(before)[-2].startswith("x_2 = Add(x_1, c_1")
-    assert re.match(r"x_\d = Conv\(x, c_?1?, x_\d\)", lines(after)[-2])
+    assert lines(after)[-2].startswith("x_2 = Conv(x, c_1, x_1,")
 
 
 def test_what_is_not_folded():

@@ -65,7 +65,7 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
     """The archive of a graph, without values of weights."""
     stages = GraphStages(graph)
-    graph = optimize(graph, [stages])
+    graph = optimize(graph, [stages], lambda op: has_schedule(op, chosen))
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     units = Units(chosen)
