@@ -7,8 +7,10 @@ from functools import lru_cache
 
 from hidet.compute import Grid
 from hidet.fusion.compose import compose, leading_to, operands
+from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
+from hidet.fusion.pairs import has_pairs
 from hidet.fusion.ports import ports
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
@@ -77,6 +79,9 @@ def reachable(group: Group, module: Module) -> bool:
     ]
     if group.last is not group.anchor:
         needed.append(module.params[-1])
+        where = Following(group).landing
+        if where is not None and where.pairs and not has_pairs(module, module.params[-1]):
+            return False
     return all(var in hooks for var in needed)
 
 

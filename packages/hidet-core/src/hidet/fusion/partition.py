@@ -17,6 +17,7 @@ from math import prod
 from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import compose, operands
+from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions, ways
@@ -25,6 +26,7 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
+from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.automatic.plan import plan
 
 MOST = 24
@@ -246,7 +248,13 @@ class Partition:
         return len(plan(list(inputs.values()), [grids[nodes[-1].outputs[0]]]).stages)
 
     def all_land(self, group: Group, inside: list[Node]) -> bool:
-        """Whether each element of the group's result goes to one known place of the last one's."""
+        """Whether each element of the group's result goes to one known place of the last one's.
+
+        Of an anchor's result two neighbours may go to one place, as one thread may hold both.
+        """
+        if group.anchor is not None:
+            whole = Group([*group.nodes, *inside], group.anchor)
+            return Following(whole).landing is not None
         (tensor,) = group.results
         value = Input("value", tensor.type)
         made = {tensor, *(each for node in inside for each in node.outputs)}
@@ -254,7 +262,8 @@ class Partition:
         inputs = operands(list(dict.fromkeys(read)))
         grids = compose(inside, {**inputs, tensor: value})
         definition = Definition((value, *inputs.values()), (grids[inside[-1].outputs[0]],))
-        return landing(definition, value) is not None
+        found = landing(definition, value)
+        return found is not None and not found.pairs
 
     # ---- producers ----------------------------------------------------------------------------
 
@@ -295,6 +304,8 @@ class Partition:
             return "it runs on another device"
         if not self.injective(chain):
             return "what makes it is no map of elements"
+        if all(is_view(each) for made in chain.nodes for each in made.outputs):
+            return "a new shape of what lies in memory costs nothing there"
         if chain.repeats * ways(tensor, [node]) > DENSEST:
             return "the value would be written out too often"
         if self.users[tensor] != [node] and not self.repeatable(chain, tensor, node, role):

@@ -42,7 +42,10 @@ def lands(op: Op, position: int) -> bool:
     """Whether each element of operand `position` goes to one known place of the result."""
     definition = op.definition()
     operand = definition.inputs[position]
-    return operand in read_inputs(*definition.outputs) and landing(definition, operand) is not None
+    if operand not in read_inputs(*definition.outputs):
+        return False
+    found = landing(definition, operand)
+    return found is not None and not found.pairs
 
 
 @lru_cache(maxsize=4096)

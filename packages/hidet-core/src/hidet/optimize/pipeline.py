@@ -9,6 +9,7 @@ from hidet.graph.operator import Op
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_attention import find_attention
 from hidet.optimize.fold_scale import fold_scale
+from hidet.optimize.merge_gates import merge_gates
 from hidet.optimize.merge_siblings import merge_siblings
 from hidet.optimize.normalize import normalize
 from hidet.optimize.separate_outputs import separate_outputs
@@ -23,6 +24,7 @@ PASSES: tuple[GraphPass, ...] = (
     share_results,  # operands that are the same become one tensor, which siblings are found by
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others
+    merge_gates,  # before siblings: those that meet again had better take turns
     merge_siblings,  # sees attention whole: its operands are what is merged
     spell_attention,  # it makes products and a softmax, which partition sees
     normalize,  # what the passes above left: shapes of shapes
