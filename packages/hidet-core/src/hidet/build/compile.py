@@ -73,7 +73,7 @@ def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive
     if parts.prepare is not None:
         planners["prepare"] = planned(parts.prepare, chosen, units, names)
     for part, planner in planners.items():
-        stages.groups(part, planner.groups)
+        stages.groups(part, planner.groups, chosen)
     binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}

@@ -116,8 +116,12 @@ class Planner:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
             elif not (len(group.nodes) == 1 and is_view(group.results[0])):
-                for part in recipes.parts(group, self.target):
+                parts = recipes.parts(group, self.target)
+                for part in parts:
                     self.compute(part)
+                if len(parts) > 1 and group.anchor is not None:
+                    why = f"the schedule of {group.anchor.op.name} has no hook for all of it"
+                    group.reason = f"{len(parts)} kernels instead of one: {why}"
 
     def plan(self, home: Mapping[str, str]) -> Plan:
         """The plan; `home` names the binary of each kernel."""
