@@ -179,3 +179,27 @@ def test_notes_say_why_operators_are_apart():
     (first, *_) = partition(graph, lambda op: isinstance(op, Matmul))
     assert any("2 readers (softmax, relu) are apart" in note for note in first.notes)
     assert any("softmax reads it from memory" in note for note in first.notes)
+
+
+def test_a_sum_that_a_norm_and_others_read_is_stored_by_the_norm():
+    x, y, w = square(3)
+    total = x + y
+    normed = ops.layer_norm(total)
+    found = groups([ops.matmul(normed, w) + total], [x, y, w])
+    assert found == ["add_layer_norm", "matmul_add"]
+    assert groups([normed, total], [x, y]) == ["add_layer_norm"]
+
+
+def test_a_norm_that_waits_for_a_reader_of_the_sum_leaves_it_alone():
+    x, y, w = square(3)
+    total = ops.exp(x + y)
+    product = ops.matmul(total, w)
+    scale = ops.sum(product, 0)
+    normed = ops.layer_norm(total, scale)
+    assert groups([normed], [x, y, w]) == ["add_exp", "matmul", "sum", "layer_norm"]
+
+
+def test_a_result_of_another_shape_is_a_kernel_of_its_own():
+    x, y = square(2)
+    total = ops.exp(x + y)
+    assert groups([ops.sum(total, 1), total], [x, y]) == ["add_exp", "sum"]

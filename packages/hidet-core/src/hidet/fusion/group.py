@@ -20,6 +20,8 @@ class Group:
     """Why the operators of a group that was split are apart."""
     notes: list[str] = field(default_factory=list)
     """Why what reads the results, or makes the operands, is not in the group."""
+    also: tuple[Tensor, ...] = ()
+    """What leaves the group besides the last operator's results: it has their shape."""
     repeats: int = 1
     """About how often a value may appear in that of the last operator, written out."""
 
@@ -43,7 +45,7 @@ class Group:
     @property
     def results(self) -> tuple[Tensor, ...]:
         """What the group writes."""
-        return self.last.outputs
+        return (*self.also, *self.last.outputs)
 
     def add(self, nodes: list[Node]) -> None:
         """Let operators in behind those that are there; each is there once."""

@@ -2,10 +2,10 @@
 
 A group is an anchor (an operator with a schedule of its own, or a reduction, or none), the
 producers that its reads take in (prologue), and the consumers that its writes take in (epilogue).
-Only the last operator's results leave a group. What is read by several operators is stored, unless
-all of them are in the group, or computing it again in each of them costs less. A group never waits
-for another one that waits for it: on every way from one of its operators to the last one lie only
-operators of the group.
+Only the last operator's results leave a group, and what a reduction in it shares with others. What
+several operators read is stored, unless all of them are in the group, or computing it again in each
+of them costs less. A group never waits for another one that waits for it: on every way from one of
+its operators to the last one lie only operators of the group.
 """
 
 from __future__ import annotations
@@ -81,9 +81,25 @@ class Partition:
             self.group_of[node] = group
             if node is group.last:
                 self.reserve(group)
-        groups = dict.fromkeys(self.group_of.values())
-        ordered = sorted(groups, key=lambda group: self.order[group.last])
-        return self.needed(ordered)
+        return self.needed(self.in_order())
+
+    def in_order(self) -> list[Group]:
+        """The groups, each behind those that it reads."""
+        done: dict[Group, None] = {}
+        pending = [(group, False) for group in reversed(dict.fromkeys(self.group_of.values()))]
+        while pending:
+            group, ready = pending.pop()
+            if ready:
+                done[group] = None
+            elif group not in done:
+                pending.append((group, True))
+                pending += [(each, False) for each in self.before(group) if each not in done]
+        return list(done)
+
+    def before(self, group: Group) -> list[Group]:
+        """The groups whose results a group reads."""
+        makers = [each.trace[0] for each in group.inputs if each.trace is not None]
+        return list(dict.fromkeys(self.group_of[each] for each in makers if each in self.group_of))
 
     def needed(self, ordered: Sequence[Group]) -> list[Group]:
         """Those groups whose results another one reads, or the caller gets."""
@@ -238,14 +254,18 @@ class Partition:
             "" if self.all_land(group, inside) else "it reads elements where they are not written"
         )
 
-    def stages(self, nodes: list[Node]) -> int:
-        """How many kernels the automatic schedule makes of operators together."""
+    def stages(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> int:
+        """How many kernels the automatic schedule makes of operators together.
+
+        `results` are what they give, by default what the last one does.
+        """
         made = {each for node in nodes for each in node.outputs}
         read = dict.fromkeys(each for node in nodes for each in node.inputs if each not in made)
         inputs = operands(list(read))
         known: dict[Tensor, Grid] = dict(inputs)
         grids = compose(nodes, known)
-        return len(plan(list(inputs.values()), [grids[nodes[-1].outputs[0]]]).stages)
+        asked = [grids[each] for each in results or nodes[-1].outputs]
+        return len(plan(list(inputs.values()), asked).stages)
 
     def all_land(self, group: Group, inside: list[Node]) -> bool:
         """Whether each element of the group's result goes to one known place of the last one's.
@@ -281,7 +301,57 @@ class Partition:
                 group.repeats += chain.repeats * ways(tensor, [node])
                 group.put_before(chain.nodes)
                 self.move(chain, tensor, group)
+        if role is Role.REDUCTION:
+            self.keep_operand(group, node)
         return group
+
+    def keep_operand(self, group: Group, node: Node) -> None:
+        """Let a reduction of what others read too compute and store that as well.
+
+        A sum that a norm follows, and that the next sum reads, is one kernel with the norm. Such a
+        group stays as it is, so that nobody it waits for can come to wait for it.
+        """
+        for tensor in dict.fromkeys(node.inputs):
+            maker = None if tensor.trace is None else tensor.trace[0]
+            made = None if maker is None else self.group_of.get(maker)
+            if made is None or made.last is not maker or len(made.results) != 1:
+                continue
+            if self.keepable(made, tensor, group, node):
+                group.put_before(made.nodes)
+                group.also = (tensor,)
+                for each in made.nodes:
+                    if self.group_of[each] is made:
+                        self.group_of[each] = group
+                return
+
+    def keepable(self, made: Group, tensor: Tensor, group: Group, node: Node) -> bool:
+        """Whether the operators that give `tensor` can join its reader, and it be stored."""
+        alike = same_shape(tensor.shape, node.outputs[0].shape) and node.device == made.last.device
+        if not alike or not self.injective(made) or weight([*made.nodes, *group.nodes]) > MOST:
+            return False
+        if any(each in self.reserved for each in self.users[tensor]):
+            return False
+        if all(is_view(each) for one in made.nodes for each in one.outputs):
+            return False
+        if self.waits(group, made):
+            return False
+        nodes = list(dict.fromkeys([*made.nodes, *group.nodes]))
+        return self.stages(nodes, (tensor, *node.outputs)) == 1
+
+    def waits(self, group: Group, other: Group) -> bool:
+        """Whether `group` needs something, besides its results, for which `other` is needed."""
+        seen: set[Group] = {other}
+        pending = [each for each in self.before(group) if each is not other]
+        while pending:
+            current = pending.pop()
+            if current in seen:
+                continue
+            seen.add(current)
+            found = self.before(current)
+            if other in found:
+                return True
+            pending += found
+        return False
 
     def move(self, chain: Group, tensor: Tensor, group: Group) -> None:
         """A chain that one operator reads belongs to that one's group; another one is repeated."""
