@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidet.errors import BadKernel, DtypeMismatch
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, PointerType
@@ -35,6 +36,69 @@ class Effects:
     """Whether all lanes of a warp must execute it together."""
     lasting: bool = False
     """Whether it must be kept and not moved even if nothing uses its results."""
+
+
+class MatrixUnit(Protocol):
+    """A call by whole warpgroups as the simulator shows it: asynchronous products and their groups.
+
+    What a product reads and writes is its own until the group it is committed to is waited for.
+    """
+
+    @property
+    def groups(self) -> Array:
+        """The rows of the gang that take part, as (warpgroups, 128)."""
+
+    def fragment(self, pointer: Expr, count: int) -> Array:
+        """The product reads `count` elements of each thread's registers: (groups, 128, count)."""
+
+    def matrix(self, addresses: Array, chosen: Array) -> Array:
+        """The product reads 16 bytes at each address of shared memory: (chosen, addresses, 16).
+
+        `chosen` are the warpgroups that do.
+        """
+
+    def sums(self, pointer: Expr, count: int, added: Array, form: str) -> Array:
+        """The product's accumulators, `added` to or not in each group; as `fragment`.
+
+        Products of one `form` may follow each other on the same registers without a fence.
+        """
+
+    def result(self, pointer: Expr, values: Array) -> None:
+        """The product's accumulators after it; nobody else sees them before they are waited for."""
+
+    def fence(self) -> None:
+        """Products that follow come after earlier accesses of registers."""
+
+    def commit(self) -> None:
+        """The products that each warpgroup started since the last commit are one group."""
+
+    def wait(self, pending: int) -> None:
+        """Wait until at most `pending` groups of each warpgroup are left."""
+
+
+Place: TypeAlias = Any
+"""Memory and a byte offset in it, as the simulator knows it; intrinsics only hand it on."""
+
+
+class Agent(Protocol):
+    """An asynchronous operation in the simulator: what it did counts for those who wait for it."""
+
+    def read(self, place: Place, offsets: Array, width: int) -> Array:
+        """(n, width) bytes at n byte offsets from a place; the source is held until completion."""
+
+    def write(self, place: Place, offsets: Array, data: Array) -> None:
+        """Write (n, width) bytes at n byte offsets; nobody may touch them before completion."""
+
+    def update(
+        self, place: Place, offsets: Array, data: Array, change: Callable[[Array, Array], Array]
+    ) -> None:
+        """Atomically replace the bytes at offsets by `change(old, data)`."""
+
+    def finish_at_barrier(self, barrier: Place, nbytes: int) -> None:
+        """It completes as `nbytes` bytes of the current phase of an mbarrier."""
+
+    def finish_in_group(self) -> None:
+        """It completes with the group that its issuers commit next."""
 
 
 class Context(Protocol):
@@ -81,7 +145,7 @@ class Context(Protocol):
     def whole_warps(self) -> None:
         """Fault unless each warp takes part with all lanes or with none."""
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
 
     def warp_barrier(self) -> None:
@@ -101,6 +165,71 @@ class Context(Protocol):
 
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
+
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+
+    def address(self, place: Any, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+
+    def matrix_unit(self) -> MatrixUnit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+
+    def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
+        """Where a thread's pointer leads to, a multiple of `align` bytes."""
+
+    def launch_agent(
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
+    ) -> Agent:
+        """An asynchronous operation that one thread, or whole warps together, begin.
+
+        `threads` are rows, `kind` names it in messages ("bulk copy"); `group` is "bulk" or
+        "wgmma" if it completes with a group, None if at an mbarrier. It touches shared memory of
+        the threads' own block, or of block `block` of their cluster.
+        """
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+
+    def commit_group(self, group: str) -> None:
+        """What each thread (of "wgmma": each warp) began since its last commit is one group."""
+
+    def wait_group(self, group: str, pending: int, only_read: bool = False) -> None:
+        """Wait until at most `pending` groups are left, or only until their sources are read."""
+
+    def fence_proxy(self, where: str) -> None:
+        """Accesses so far to "shared::cta", "global" or "all" are seen by asynchronous ones."""
+
+    def mbarrier_init(self, pointer: Expr, counts: Array) -> None:
+        """Make 8 bytes of shared memory an mbarrier."""
+
+    def mbarrier_inval(self, pointer: Expr) -> None:
+        """Make an mbarrier ordinary memory again."""
+
+    def mbarrier_fence_init(self) -> None:
+        """Initialisations by these threads are seen by asynchronous operations and the cluster."""
+
+    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+        """Expect `nbytes` bytes, then arrive; the state: the number of the phase arrived in."""
+
+    def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
+        """The current phase expects so many bytes more."""
+
+    def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
+        """For each thread, whether the phase of a parity, or of a state, has completed."""
+
+    def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
+        """Wait until the phase of a parity, or of a state, has completed."""
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

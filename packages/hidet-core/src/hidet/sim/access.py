@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from hidet.sim.faults import Misaligned, OutOfBounds, Race, Uninitialised
-from hidet.sim.gang import Gang, thread_name
+from hidet.sim.clocks import Agent
+from hidet.sim.conflicts import report_race
+from hidet.sim.faults import (
+    MbarrierMisuse,
+    Misaligned,
+    MissingWait,
+    OutOfBounds,
+    Race,
+    Uninitialised,
+)
+from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.races import Conflict, Who
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
@@ -135,46 +143,68 @@ def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:
     return (first[:, None] + np.arange(each)).reshape(-1), each
 
 
-def check_read(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any) -> None:
+def check_read(
+    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, agent: Agent | None = None
+) -> None:
     """`Uninitialised` or `Race` if the bytes read are undefined."""
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[touched]
-        if missing.any():
-            entry = int(np.argmax(missing))
-            where = int(touched[entry]) * buffer.granule % buffer.stride
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.at(where)} is read before it is written",
-                row_of(gang, entry // each, lanes),
-            )
+    check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
-        who = gang.who(lanes, each)
+        who = gang.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
             report_race(gang, buffer, touched, who, conflict, "reads")
 
 
+def check_written(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`Uninitialised` if nothing was written to the granules yet."""
+    if buffer.written is None:
+        return
+    missing = ~buffer.written[touched]
+    if missing.any():
+        entry = int(np.argmax(missing))
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            Uninitialised,
+            f"{buffer.scope} {buffer.at(where)} is {verb} before it is written",
+            row_of(gang, entry // each, lanes),
+        )
+
+
 def note_write(
-    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, atomic: bool = False
+    gang: Gang,
+    buffer: Buffer,
+    at: Array,
+    width: int,
+    lanes: Any,
+    atomic: bool = False,
+    agent: Agent | None = None,
 ) -> Array | None:
     """Enter a write in the shadows; which rows were overwritten by another in the same step."""
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
         return None
     refuse_flying(gang, buffer, touched, each, lanes)
-    who = gang.who(lanes, each)
+    who = gang.who(lanes, each, agent)
     conflict = buffer.shadow.write(touched, who, atomic)
     if conflict is not None:
         report_race(gang, buffer, touched, who, conflict, "writes")
+    if agent is not None:
+        return None
     lost = buffer.shadow.disagree(touched, who)
     if not lost.any():
         return None
@@ -206,8 +236,17 @@ def check_agreement(
 
 
 def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """`Race` if an asynchronous copy into these bytes is not complete."""
+    """`Race` if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
     assert buffer.shadow is not None
+    entry = buffer.shadow.barrier(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            MbarrierMisuse,
+            f"{buffer.scope} {buffer.at(where)} is an mbarrier, and is accessed as ordinary memory",
+            row_of(gang, entry // each, lanes),
+            "invalidate it by mbarrier_inval before the memory is used for something else",
+        )
     entry = buffer.shadow.in_flight(touched)
     if entry is not None:
         where = int(touched[entry]) * buffer.granule % buffer.stride
@@ -220,26 +259,27 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
         )
 
 
+def refuse_held(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`MissingWait` if a wgmma that is under way holds these registers."""
+    assert buffer.holds is not None
+    entry = buffer.holds.touch(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        at = f", started at {started}" if started else ""
+        gang.fault(
+            MissingWait,
+            f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
+            row_of(gang, entry // each, lanes),
+            "commit the wgmma to a group, and wait for the group",
+        )
+
+
 def row_of(gang: Gang, entry: int, lanes: Any) -> int:
     """The number in the gang of the `entry`-th row of `lanes`."""
     return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
-
-
-def report_race(
-    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
-) -> None:
-    """Raise the `Race` with both threads and both places."""
-    where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
-    me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
-    other = thread_name(gang.run, gang.team, conflict.other)
-    earlier = gang.run.place(conflict.site)
-    at = f" at {earlier}" if earlier else ""
-    gang.fault(
-        Race,
-        f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what {other} {conflict.verb}{at}, "
-        "and nothing orders the two",
-        help="put a barrier between the accesses, or use an atomic",
-    )
 
 
 def update(
@@ -256,14 +296,7 @@ def update(
     buffer = target.buffer
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[granules(buffer, at, of.nbytes)[0]]
-        if missing.any():
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.name} is updated before it is written",
-                row_of(gang, 0, lanes),
-            )
+    check_written(gang, buffer, *granules(buffer, at, of.nbytes), lanes, "updated")
     note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)
@@ -284,5 +317,5 @@ def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
     if not releases.fence_of_block.any():
         return
     for row, place in zip(updating, at, strict=True):
-        seen = clocks.seen[gang.slot[row], gang.warp[row]]
+        seen = clocks.block_row(int(gang.slot[row]), int(gang.warp[row]))
         releases.update((id(buffer), int(place)), int(gang.number[row]), seen)

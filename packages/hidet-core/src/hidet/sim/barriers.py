@@ -10,10 +10,20 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.sim.faults import DivergentBarrier
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask
+from hidet.sim.values import Array, Mask
 
 
-def block(gang: Gang, mask: Mask) -> None:
+@dataclass(eq=False)
+class Meeting:
+    """The block-wide barrier of one block, when its threads are in several gangs."""
+
+    gangs: list[Gang] = field(default_factory=list)
+    """Those whose threads have come."""
+    site: int = 0
+    generation: int = 0
+
+
+def block(gang: Gang, mask: Mask) -> Iterator[None] | None:
     """All threads of each block in the mask meet; those that left the kernel are not missed."""
     slots = np.unique(gang.slot[mask])
     expected = gang.everyone & ~gang.exited & np.isin(gang.slot, slots)
@@ -26,8 +36,50 @@ def block(gang: Gang, mask: Mask) -> None:
             row,
             "move the barrier out of the branch or loop that only some threads take",
         )
+    if gang.count < gang.team.threads * len(np.unique(gang.slot)):
+        return block_in_parts(gang, mask, slots)
     gang.run.report.barriers += len(slots)
     gang.clocks.blocks_met(slots)
+    return None
+
+
+def block_in_parts(gang: Gang, mask: Mask, slots: Array) -> Iterator[None]:
+    """The same, when the threads of a block are in several gangs."""
+    table: dict[int, Meeting] = gang.residents.state.setdefault("block barriers", {})
+    tickets: list[tuple[int, Meeting, int]] = []
+    for slot in slots.tolist():
+        meeting = table.setdefault(slot, Meeting())
+        if meeting.gangs and meeting.site != gang.site:
+            gang.fault(
+                DivergentBarrier,
+                "threads of the block wait at another syncthreads, at "
+                f"{gang.run.place(meeting.site)}",
+                int(np.argmax(mask)),
+            )
+        meeting.gangs.append(gang)
+        meeting.site = gang.site
+        tickets.append((slot, meeting, meeting.generation))
+    gang.run.progress += 1
+    with gang.waiting(mask, lambda: "all threads of the block"):
+        while True:
+            tickets = [t for t in tickets if t[1].generation == t[2]]
+            tickets = [t for t in tickets if not complete(gang, t[0], t[1])]
+            if not tickets:
+                return
+            yield
+
+
+def complete(gang: Gang, slot: int, meeting: Meeting) -> bool:
+    """Whether all threads of a block have come; they then go on."""
+    for other in gang.residents.gangs:
+        if other not in meeting.gangs:
+            left = other.everyone & ~other.exited & (other.slot == slot)
+            if left.any():
+                return False
+    gang.run.report.barriers += 1
+    gang.clocks.blocks_met(np.array([slot]))
+    meeting.gangs, meeting.generation = [], meeting.generation + 1
+    return True
 
 
 def warp(gang: Gang, mask: Mask) -> None:
@@ -52,22 +104,29 @@ class Named:
     threads: int = 0
     expected: int = 0
     generation: int = 0
-    arrived: list[tuple[int, int]] = field(default_factory=list)
-    """Warps that arrived, and when."""
+    told: list[Array] = field(default_factory=list)
+    """What those who arrived know."""
     waiting: list[int] = field(default_factory=list)
+    """Warps, as actors of the clocks."""
 
 
 def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iterator[None]:
     """Arrive at barrier `number` of each block in the mask, and wait for `threads` in all."""
-    table: dict[tuple[int, int], Named] = gang.state.setdefault("named barriers", {})
+    table: dict[tuple[int, int], Named] = gang.residents.state.setdefault("named barriers", {})
     tickets: list[tuple[Named, int]] = []
     for slot in np.unique(gang.slot[mask]):
         barrier = table.setdefault((int(slot), number), Named())
         tickets.append((barrier, barrier.generation))
         arrive(gang, mask & (gang.slot == slot), barrier, threads, wait, int(slot))
     gang.run.progress += 1
-    while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
-        yield
+
+    def missing() -> str:
+        barrier = next(b for b, ticket in tickets if b.generation == ticket)
+        return f"barrier {number}, where {barrier.threads} of {threads} threads arrived"
+
+    with gang.waiting(mask, missing):
+        while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
+            yield
 
 
 def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slot: int) -> None:
@@ -78,11 +137,12 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             f"a barrier is used with {barrier.expected} threads and with {threads} at once",
             int(np.argmax(mask)),
         )
-    warps = [int(w) for w in np.unique(gang.warp[mask])]
-    now = gang.clocks.tick()
+    clocks, cluster = gang.clocks, slot // gang.team.cluster
+    warps = [int(clocks.warp_actor(slot, int(w))) for w in np.unique(gang.warp[mask])]
+    clocks.tick()
     barrier.expected = threads
     barrier.threads += 32 * len(warps)
-    barrier.arrived += [(w, now) for w in warps]
+    barrier.told += [clocks.told(cluster, warp) for warp in warps]
     barrier.waiting += warps if wait else []
     if barrier.threads > threads:
         gang.fault(
@@ -91,9 +151,9 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             int(np.argmax(mask)),
         )
     if barrier.threads == threads:
-        who, times = zip(*barrier.arrived, strict=True)
-        waiting = np.array(barrier.waiting, np.int64)
-        gang.clocks.joined(slot, np.array(who), waiting, np.array(times))
-        barrier.threads, barrier.arrived, barrier.waiting = 0, [], []
+        for known in barrier.told:
+            for warp in barrier.waiting:
+                clocks.learn(cluster, warp, known)
+        barrier.threads, barrier.told, barrier.waiting = 0, [], []
         barrier.generation += 1
-        gang.clocks.tick()
+        clocks.tick()

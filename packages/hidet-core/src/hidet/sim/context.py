@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import barriers, copies
+from hidet.sim import agents, barriers, copies, mbarriers, registers
 from hidet.sim.access import load, store, update
+from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
-from hidet.sim.faults import DivergentBarrier, InactiveLane
+from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
-from hidet.sim.values import Array, Mask, choose, spread, varies
+from hidet.sim.values import Array, Mask, choose, rows, spread, varies
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope, shared_alignment
 
 WARP = 32
 
@@ -107,9 +111,9 @@ class Call:
                 DivergentBarrier, "a warp-wide operation is not reached by all lanes", row
             )
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
-        barriers.block(self.gang, self.mask)
+        return barriers.block(self.gang, self.mask)
 
     def warp_barrier(self) -> None:
         """The lanes of a warp that take part meet."""
@@ -138,6 +142,107 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+        found = self.codes[e](self.gang, self.mask)
+        assert isinstance(found, Boxes)
+        return found
+
+    def address(self, place: Pointer, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
+        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
+        if aligned < period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {aligned} only",
+                thread,
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return int(place.offset)
+
+    def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
+        """Where a thread's pointer leads to, a multiple of `align` bytes."""
+        found = self.pointer(pointer, self.mask)
+        offset = int(rows(found.offset, thread))
+        if offset % align:
+            where = found.buffer.at(offset)
+            self.gang.fault(Misaligned, f"{where} is not aligned to {align} bytes", thread)
+        return Pointer(found.buffer, offset)
+
+    def launch_agent(
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
+    ) -> Operation:
+        """An asynchronous operation that one thread, or whole warps together, begin."""
+        return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+        return self.gang.team.cluster
+
+    def commit_group(self, group: str) -> None:
+        """What each thread (of "wgmma": each warp) began since its last commit is one group."""
+        agents.commit_group(self.gang, self.mask, group)
+
+    def wait_group(self, group: str, pending: int, only_read: bool = False) -> None:
+        """Wait until at most `pending` groups are left, or only until their sources are read."""
+        agents.wait_group(self.gang, self.mask, group, pending, only_read)
+
+    def fence_proxy(self, where: str) -> None:
+        """Accesses so far are seen by asynchronous operations."""
+        agents.fence_proxy(self.gang, self.mask, where)
+
+    def mbarrier_init(self, pointer: Expr, counts: Array) -> None:
+        """Make 8 bytes of shared memory an mbarrier."""
+        mbarriers.initialise(self.gang, self.pointer(pointer, self.mask), counts, self.mask)
+
+    def mbarrier_inval(self, pointer: Expr) -> None:
+        """Make an mbarrier ordinary memory again."""
+        mbarriers.invalidate(self.gang, self.pointer(pointer, self.mask), self.mask)
+
+    def mbarrier_fence_init(self) -> None:
+        """Initialisations by these threads are seen by asynchronous operations and the cluster."""
+        mbarriers.fence_initialisations(self.gang, self.mask)
+
+    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+        """Expect `nbytes` bytes, then arrive; the number of the phase arrived in."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
+
+    def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
+        """The current phase expects so many bytes more."""
+        mbarriers.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
+
+    def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
+        """For each thread, whether the phase of a parity, or of a state, has completed."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.test(self.gang, at, phase, by_state, self.mask)
+
+    def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
+        """Wait until the phase of a parity, or of a state, has completed."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -35,7 +35,9 @@ class Pipe:
 
 def pipe(gang: Gang) -> Pipe:
     """The gang's own."""
-    found: Pipe = gang.state.setdefault("copies", Pipe(np.zeros(gang.count, np.int64)))
+    found: Pipe = gang.residents.state.setdefault(
+        ("copies", id(gang)), Pipe(np.zeros(gang.count, np.int64))
+    )
     return found
 
 

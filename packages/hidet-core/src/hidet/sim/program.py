@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Expr, Get, Load, Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.node import Node
@@ -30,6 +31,8 @@ class Program:
     """Parameters the kernel may write."""
     spins: bool
     """Whether threads may wait for other blocks: all blocks must then be alive at once."""
+    together: int
+    """How many neighbouring threads of a block must be in one gang at least."""
 
 
 def compiled(kernel: Kernel) -> Program:
@@ -43,7 +46,15 @@ def compiled(kernel: Kernel) -> Program:
         granules(kernel),
         set(kernel.params) - only_read(kernel),
         any(waits_for_memory(loop) for loop in find(kernel.body, While)),
+        max((together(call.name) for call in find(kernel.body, Invoke)), default=32),
     )
+
+
+def together(intrinsic: str) -> int:
+    """How many neighbouring threads must execute an intrinsic as rows of one gang."""
+    if intrinsic.startswith("syncthreads_"):
+        return 1024
+    return 128 if intrinsic.startswith(("wgmma", "setmaxnreg")) else 32
 
 
 def waits_for_memory(loop: While) -> bool:
@@ -61,6 +72,8 @@ def granules(kernel: Kernel) -> dict[str, int]:
             for arg in access.args:
                 if isinstance(arg.type, PointerType):
                     note(found, arg)
+    for each in kernel.maps:
+        note(found, each.tensor)
     return found
 
 
@@ -72,6 +85,13 @@ def note(found: dict[str, int], tensor: Expr) -> None:
         found[scope] = min(found[scope], tensor.dtype.nbytes)
 
 
+def stored_by_map(kernel: Kernel) -> set[Var]:
+    """The parameters that the copy engine writes."""
+    stores = (s for s in find(kernel.body, Invoke) if s.name in INTRINSICS)
+    written = {arg for s in stores for arg in INTRINSICS[s.name].effects(s).writes}
+    return {each.tensor for each in kernel.maps if each.var in written}
+
+
 def only_read(kernel: Kernel) -> set[Var]:
     """Parameters of which the kernel only loads elements."""
     used: set[Node] = set()
@@ -80,4 +100,5 @@ def only_read(kernel: Kernel) -> set[Var]:
             reads = isinstance(node, Load | Get) and child is node.tensor
             if isinstance(child, Var) and not reads:
                 used.add(child)
+    used |= stored_by_map(kernel)
     return {var for var in kernel.params if var not in used}

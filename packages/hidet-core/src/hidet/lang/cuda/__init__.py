@@ -20,6 +20,13 @@ from hidet.lang.cuda.barrier import (
     syncwarp,
     threadfence,
 )
+from hidet.lang.cuda.bulk import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_load,
+    cp_async_bulk_prefetch,
+    cp_async_bulk_store,
+    cp_async_bulk_wait_group,
+)
 from hidet.lang.cuda.control import (
     clock,
     griddepcontrol_launch_dependents,
@@ -27,6 +34,20 @@ from hidet.lang.cuda.control import (
     prefetch,
 )
 from hidet.lang.cuda.matrix import ldmatrix, mma_sync, stmatrix
+from hidet.lang.cuda.mbarrier import (
+    fence_mbarrier_init,
+    fence_proxy_async,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_expect_tx,
+    mbarrier_init,
+    mbarrier_inval,
+    mbarrier_test_wait,
+    mbarrier_try_wait,
+    mbarrier_wait,
+    mbarrier_wait_state,
+)
+from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     all_sync,
     any_sync,
@@ -36,7 +57,23 @@ from hidet.lang.cuda.shuffle import (
     shfl_up_sync,
     shfl_xor_sync,
 )
+from hidet.lang.cuda.tensor_map import im2col_map, tensor_map
 from hidet.lang.cuda.threads import blockDim, blockIdx, gridDim, laneid, threadIdx
+from hidet.lang.cuda.tma import (
+    tma_load,
+    tma_prefetch,
+    tma_prefetch_map,
+    tma_reduce,
+    tma_store,
+)
+from hidet.lang.cuda.wgmma import (
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_layout,
+    wgmma_wait_group,
+)
 from hidet.lang.memory import register_tensor, shared_tensor
 
 __all__ = [
@@ -54,17 +91,36 @@ __all__ = [
     "blockIdx",
     "clock",
     "cp_async",
+    "cp_async_bulk_commit_group",
+    "cp_async_bulk_load",
+    "cp_async_bulk_prefetch",
+    "cp_async_bulk_store",
+    "cp_async_bulk_wait_group",
     "cp_async_commit_group",
     "cp_async_wait_all",
     "cp_async_wait_group",
+    "fence_mbarrier_init",
+    "fence_proxy_async",
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
+    "im2col_map",
     "laneid",
     "ldmatrix",
+    "mbarrier_arrive",
+    "mbarrier_arrive_expect_tx",
+    "mbarrier_expect_tx",
+    "mbarrier_init",
+    "mbarrier_inval",
+    "mbarrier_test_wait",
+    "mbarrier_try_wait",
+    "mbarrier_wait",
+    "mbarrier_wait_state",
     "mma_sync",
     "prefetch",
     "register_tensor",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
     "shared_tensor",
     "shfl_down_sync",
     "shfl_sync",
@@ -73,6 +129,18 @@ __all__ = [
     "stmatrix",
     "syncthreads",
     "syncwarp",
+    "tensor_map",
     "threadIdx",
     "threadfence",
+    "tma_load",
+    "tma_prefetch",
+    "tma_prefetch_map",
+    "tma_reduce",
+    "tma_store",
+    "wgmma",
+    "wgmma_commit_group",
+    "wgmma_descriptor",
+    "wgmma_fence",
+    "wgmma_layout",
+    "wgmma_wait_group",
 ]
