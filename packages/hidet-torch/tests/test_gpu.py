@@ -143,3 +143,59 @@ def test_gradients_are_those_of_eager() -> None:
     model(x).square().sum().backward()
     for a, parameter in zip(found, model.parameters(), strict=True):
         torch.testing.assert_close(a, parameter.grad)
+
+
+def test_numbers_on_the_cpu_do_not_make_the_host_wait() -> None:
+    function = lambda x, s: x * s + 1
+    x = torch.randn(64, device="cuda")
+    fast = torch.compile(function, backend=hidet, fullgraph=True)
+    with torch.no_grad():
+        for value in (2.0, -0.5):
+            fast(x, torch.tensor(value))
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            found = fast(x, torch.tensor(3.0))
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    torch.testing.assert_close(found, x * 3 + 1)
+
+
+def test_caches_are_updated_where_they_lie() -> None:
+    def step(cache: torch.Tensor, new: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        cache.index_copy_(2, at, new)
+        return (cache * cache).sum(-1)
+
+    cache = torch.randn(2, 4, 32, 16, device="cuda", dtype=torch.float16)
+    twin = cache.clone()
+    fast = torch.compile(step, backend=hidet, fullgraph=True)
+    with torch.no_grad():
+        for place in (0, 5, 31):
+            new, at = torch.randn_like(cache[:, :, :1]), torch.tensor([place], device="cuda")
+            torch.testing.assert_close(fast(cache, new, at), step(twin, new, at))
+            assert torch.equal(cache, twin)
+
+
+def test_order_on_the_gpu() -> None:
+    x = torch.randn(8, 300, device="cuda")
+    function = lambda x: (*torch.sort(x, -1, descending=True), *torch.topk(x, 5), x.cummax(1)[1])
+    fast = torch.compile(function, backend=hidet, fullgraph=True, options={"fallback": "error"})
+    with torch.no_grad():
+        for a, b in zip(fast(x), function(x), strict=True):
+            assert torch.equal(a, b)
+
+
+def test_sizes_as_numbers_on_the_gpu() -> None:
+    function = lambda x: x / x.shape[0] + torch.arange(4, device="cuda") * x.shape[0]
+    fast = torch.compile(function, backend=hidet, dynamic=True, options={"fallback": "error"})
+    with torch.no_grad():
+        for rows in (3, 8):
+            x = torch.randn(rows, 4, device="cuda")
+            torch.testing.assert_close(fast(x), function(x))
+
+
+def test_transposed_convolutions_on_the_gpu() -> None:
+    net = torch.nn.ConvTranspose2d(16, 8, 4, stride=2, padding=1).cuda().eval()
+    x = torch.randn(2, 16, 12, 12, device="cuda")
+    with torch.no_grad():
+        found = torch.compile(net, backend=hidet, options={"fallback": "error"})(x)
+        torch.testing.assert_close(found, net(x), rtol=2e-3, atol=2e-3)

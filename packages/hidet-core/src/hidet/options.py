@@ -88,7 +88,11 @@ cache = Option("cache", True, "Keep compiled kernels on disk and reuse them.", _
 cache_bytes = Option("cache_bytes", 4 << 30, "Size the compile cache may grow to, in bytes.", int)
 jobs = Option("jobs", 0, "Compilers at work at once; 0: one for each core.", int)
 target = Option(
-    "target", "", "Compile for this target instead of the tensors' device.", str, affects_code=True
+    "target",
+    "",
+    "Compile for this target instead of the tensors' device; `sim`: a GPU, simulated on the CPU.",
+    str,
+    affects_code=True,
 )
 search_space = Option(
     "search_space",

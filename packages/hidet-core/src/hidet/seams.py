@@ -16,6 +16,7 @@ SEAMS: dict[str, str] = {
     "build_graph": "hidet.build.compiled:build_graph",
     "optimize_graph": "hidet.optimize.pipeline:optimize",
     "build_module": "hidet.build.module:build_module",
+    "load_simulated": "hidet.sim.plan:load_simulated",
 }
 
 _resolved: dict[str, Callable[..., Any]] = {}

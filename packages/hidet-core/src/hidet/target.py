@@ -7,7 +7,7 @@ dense, and serve the cost model only.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from hidet.errors import BadArgument
@@ -15,6 +15,8 @@ from hidet.errors import BadArgument
 KIB = 1024
 MIB = 1024 * KIB
 TERA = 10**12
+SIMULATED = "sm_90a"
+"""The device that the target `sim` simulates."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,21 @@ class Target:
     """Operations per second of the ordinary units of all cores, by element type."""
     tensor_rates: tuple[tuple[str, float], ...]
     """The same for the matrix units; types without one are absent."""
+    simulated: bool = False
+    """Whether the simulator runs the code, on memory of the host, in place of such a device."""
 
     @staticmethod
     def parse(text: str) -> "Target":
-        """The target spelled `sm_90a`, `cpu`, `cpu+avx512` or `cpu+avx512+vnni`."""
+        """The target spelled `sm_90a`, `cpu`, `cpu+avx512` or `cpu+avx512+vnni`.
+
+        `sim` is an `sm_90a` that is simulated, `sim+sm_80` another device.
+        """
         name, *extras = text.strip().lower().split("+")
+        if name == "sim":
+            device = Target.parse("+".join(extras) if extras else SIMULATED)
+            if device.kind != "cuda":
+                _refuse(text)
+            return replace(device, simulated=True)
         if name == "cpu":
             return _cpu(extras, text)
         found = re.fullmatch(r"sm_(\d+)(\d)(a?)", name)
@@ -82,6 +94,8 @@ class Target:
         return _cuda((major, minor), major >= 9, f"sm_{major}{minor}")
 
     def __str__(self) -> str:
+        if self.simulated:
+            return "sim" if self.arch == SIMULATED else f"sim+{self.arch}"
         if self.kind == "cuda":
             return self.arch
         extras = [f for f in CPU_FEATURES if f in self.features]
@@ -318,6 +332,6 @@ def _refuse(text: str) -> NoReturn:
     names += [f"sm_{major}{minor}a" for major, minor in _SPECIFIC]
     raise BadArgument(
         f"unknown target {text!r}",
-        help=f"known: {', '.join(names)}, cpu, cpu+avx2, cpu+avx512; "
+        help=f"known: {', '.join(names)}, cpu, cpu+avx2, cpu+avx512, sim; "
         f"avx512 may have +{', +'.join(CPU_FEATURES)}",
     )

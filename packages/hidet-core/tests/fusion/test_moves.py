@@ -5,6 +5,7 @@ import pytest
 from hidet import ops
 from hidet.fusion.moves import Landing, landing
 from hidet.graph import symbol
+from hidet.graph.dims import size_symbol
 
 X = symbol((4, 6))
 CASES = {
@@ -42,3 +43,10 @@ def test_an_operand_read_at_two_places_lands_nowhere():
     (grid,) = (definition := ops.matmul(x, x).trace[0].op.definition()).outputs
     assert grid.shape == (6, 6)
     assert landing(definition, definition.inputs[0]) is None
+
+
+def test_a_size_that_is_written_in_two_ways_is_one_size():
+    rows = size_symbol("s")
+    x = symbol((rows, 6))
+    definition = ops.where(symbol((2 * rows - rows, 1), "bool"), x, 0.0).trace[0].op.definition()
+    assert landing(definition, definition.inputs[1]) == Landing((0, 1))

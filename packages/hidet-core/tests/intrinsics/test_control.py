@@ -89,6 +89,6 @@ def test_the_clock_needs_64_bits():
 
 def test_builtins():
     assert builtin("threadIdx.y") is Builtin("threadIdx.y")
-    assert len(BUILTINS) == 13
-    with pytest.raises(KeyError, match="warpid"):
-        builtin("warpid")
+    assert len(BUILTINS) == 22
+    with pytest.raises(KeyError, match="warp"):
+        builtin("warp")

@@ -82,3 +82,12 @@ def test_products_of_transposes():
     same_value(both, normalize(both))
     kept = trace_from([ops.matmul(X, ops.permute(symbol((4, 2, 3)), (1, 0, 2)))])
     assert normalize(kept) is kept
+
+
+def test_copies_stay():
+    copied = ops.copy(X)
+    assert after(copied, X) == ["reshape"]
+    assert after(ops.reshape(copied, (6, 4)), X) == ["reshape", "reshape"]
+    updated = ops.in_place(ops.slice_scatter(X, symbol((2, 1, 4)), 1, 0, 1))
+    graph = trace_from([ops.copy(updated), updated * 1.0])
+    assert kinds(normalize(graph))[-3:] == ["reshape", "full", "multiply"]

@@ -5,8 +5,10 @@ import numpy as np
 from hidet import ops
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
+from hidet.graph.dims import size_symbol
 from hidet.optimize import optimize, split
 from hidet.optimize.separate_outputs import is_view, memory
+from hidet.types import f32
 
 
 def names(graph):
@@ -52,3 +54,13 @@ def test_outputs_are_made_at_each_call():
 
     found = parts(outputs, [X])
     assert names(found.main) == ["exp", "add", "tanh", "reshape"]
+
+
+def test_what_reads_sizes_of_a_call_waits_for_it():
+    rows = size_symbol("s")
+    x = symbol((rows, 3))
+    grown = lambda: W * ops.size_value(rows, f32)
+    cut = lambda: ops.window(W, (rows % 2, 0), (1, 3))
+    found = parts(lambda: [x + 1.0, ops.exp(grown()), ops.exp(cut())], [x])
+    assert names(found.prepare) == []
+    assert {"size_value", "slice"} <= set(names(found.main))

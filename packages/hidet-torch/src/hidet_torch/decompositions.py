@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch._decomp import core_aten_decompositions
+import torch
+from torch._decomp import core_aten_decompositions, get_decompositions
 
 KEEP = frozenset(
     [
@@ -73,7 +74,19 @@ KEEP = frozenset(
 """Operators that stay whole, by their names without overload."""
 
 
+aten = torch.ops.aten
+
+FURTHER = [
+    aten.grid_sampler_2d.default,
+    aten.dist.default,
+    aten.ldexp.Tensor,
+    aten.triu_indices.default,
+    aten.tril_indices.default,
+]
+"""Operators that PyTorch counts as elementary and can take apart nevertheless."""
+
+
 def decompositions() -> dict[Any, Callable[..., Any]]:
     """The table to give to AOTAutograd or to an exported program."""
-    table = dict(core_aten_decompositions())
+    table = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
     return {op: f for op, f in table.items() if op._schema.name.split("::")[1] not in KEEP}

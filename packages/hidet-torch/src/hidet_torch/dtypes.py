@@ -9,6 +9,7 @@ import torch
 
 from hidet.errors import NotYet
 from hidet.graph import Tensor
+from hidet.ir.expr import Expr
 from hidet.types import (
     DType,
     bf16,
@@ -63,7 +64,7 @@ def hidet_dtype(own: torch.dtype) -> DType:
     return found
 
 
-def result_type(*operands: Tensor | float) -> DType:
+def result_type(*operands: Tensor | float | Expr) -> DType:
     """The type in which PyTorch combines tensors and numbers.
 
     Tensors with dimensions come first, then 0-d tensors, then numbers: a later one changes the type
@@ -92,10 +93,10 @@ def lifted(high: DType | None, low: DType) -> DType:
 
 
 def number_type(value: Any) -> DType:
-    """The type of a Python number."""
+    """The type of a Python number, or of a size that only a call tells."""
     if isinstance(value, bool):
         return boolean
-    if isinstance(value, int):
+    if isinstance(value, int | Expr):
         return i64
     if isinstance(value, float):
         return hidet_dtype(torch.get_default_dtype())

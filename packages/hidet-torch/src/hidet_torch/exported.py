@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,9 +11,13 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from hidet.errors import BadArgument
-from hidet_torch.capture import Boxed, compile_inference
+from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import decompositions
-from hidet_torch.settings import settings_for
+from hidet_torch.in_place import COPY
+from hidet_torch.named import Named
+from hidet_torch.run import CompiledCall
+from hidet_torch.settings import Settings, settings_for
+from hidet_torch.weights import Outgrown
 
 
 def compile(
@@ -24,28 +29,18 @@ def compile(
 ) -> CompiledModel:
     """Compile a model for inputs like these; the result is called as the model is, without guards.
 
-    Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise.
+    Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise. Weights that
+    are written to or replaced are seen; weights of other types or shapes compile the model again.
     """
-    settings = settings_for(mode, options)
-    with torch.no_grad():
-        program = torch.export.export(model, inputs, dynamic_shapes=dynamic_shapes, strict=False)
-        program = program.run_decompositions(decompositions())
-    held = Held(program, model)
-    return CompiledModel(
-        program, held, compile_inference(program.graph_module, held.frozen, settings)
-    )
+    return CompiledModel(model, inputs, dynamic_shapes, settings_for(mode, options))
 
 
 class Held:
     """What an exported program holds itself: weights by placeholder, and those it writes to."""
 
-    def __init__(self, program: ExportedProgram, model: torch.nn.Module) -> None:
+    def __init__(self, program: ExportedProgram, tensors: Mapping[str, torch.Tensor]) -> None:
         signature = program.graph_signature
         written = set(signature.buffers_to_mutate.values())
-        tensors = {
-            **dict(model.named_parameters(remove_duplicate=False)),
-            **dict(model.named_buffers(remove_duplicate=False)),
-        }
         self.frozen: dict[torch.fx.Node, torch.Tensor] = {}
         self.given: list[torch.Tensor | None] = []
         nodes = program.graph_module.graph.find_nodes(op="placeholder")
@@ -63,32 +58,68 @@ class Held:
 class CompiledModel:
     """A compiled model: called as the model is, with inputs of the shapes it was compiled for."""
 
-    def __init__(self, program: ExportedProgram, held: Held, run: Boxed) -> None:
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        inputs: tuple[Any, ...],
+        dynamic_shapes: Any,
+        settings: Settings,
+    ) -> None:
+        self.named = Named(model)
+        self.dynamic_shapes, self.settings = dynamic_shapes, settings
+        self.capture(inputs, {})
+
+    def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Export the model as it is now and compile it."""
+        shapes = self.dynamic_shapes
+        with torch.no_grad():
+            program = torch.export.export(
+                self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
+            )
+            program = program.run_decompositions(decompositions())
+        self.named.look()
+        held = Held(program, self.named.tensors)
+        write_back(program)
+        self.run = compile_inference(program.graph_module, held.frozen, self.settings)
+        self.given = held.given
         spec = program.call_spec
         self.in_spec, self.out_spec = spec.in_spec, spec.out_spec
-        self.given, self.run = held.given, run
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
         examples = program.graph_module.graph.find_nodes(op="placeholder")
         self.examples = [examples[place].meta.get("val") for place in self.places]
-        outputs = program.graph_signature.output_specs
-        self.results = [n for n, each in enumerate(outputs) if each.kind is OutputKind.USER_OUTPUT]
-        self.written = written_by(program, outputs)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
         self.is_one = tree_flatten(object())[1] == self.out_spec
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """What the model gives for these inputs."""
+        if not self.named.are_same():
+            self.follow(inputs, named)
         flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
+        try:
+            return self.call(flat)
+        except Outgrown:
+            self.capture(inputs, named)
+        return self.call(flat)
+
+    def call(self, flat: Sequence[Any]) -> Any:
+        """What the model gives for the leaves of its inputs."""
         given: list[Any] = list(self.given)
         for place, value, example in zip(self.places, flat, self.examples, strict=True):
             given[place] = checked(value, example)
-        boxed = list(given)
-        found = self.run(boxed)
-        for number, place in self.written:
-            given[place].detach().copy_(found[number])
-        results = [found[number] for number in self.results]
+        results = self.run(given)
         return results[0] if self.is_one else tree_unflatten(results, self.out_spec)
+
+    def follow(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Read the tensors that the model has now, or compile again where it changed otherwise."""
+        others = self.named.replaced()
+        if others is None:
+            self.capture(inputs, named)
+            return
+        self.given = [others.get(id(each), each) for each in self.given]
+        if isinstance(self.run, CompiledCall):
+            self.run.weights.replace(others)
+        self.named.look()
 
     def is_flat(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Whether the inputs are just tensors, as many as there should be."""
@@ -103,15 +134,25 @@ class CompiledModel:
         return flat
 
 
-def written_by(program: ExportedProgram, outputs: Any) -> list[tuple[int, int]]:
-    """Which outputs are written into which inputs: an exported program returns them."""
+def write_back(program: ExportedProgram) -> None:
+    """Let the graph write what the program writes to, instead of returning it too."""
+    graph = program.graph_module.graph
+    place: dict[Any, torch.fx.Node] = {}
     specs = program.graph_signature.input_specs
-    place: dict[Any, int] = {}
-    for number, spec in enumerate(specs):
-        place[spec.target] = number
-        place[getattr(spec.arg, "name", None)] = number
-    kinds = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
-    return [(n, place[each.target]) for n, each in enumerate(outputs) if each.kind in kinds]
+    for node, spec in zip(graph.find_nodes(op="placeholder"), specs, strict=True):
+        place[spec.target] = place[getattr(spec.arg, "name", None)] = node
+    (output,) = graph.find_nodes(op="output")
+    results = []
+    for value, spec in zip(output.args[0], program.graph_signature.output_specs, strict=True):
+        if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
+            target = place[spec.target]
+            with graph.inserting_before(output):
+                copy = graph.call_function(COPY, (target, value))
+            copy.meta["val"] = target.meta["val"]
+        elif spec.kind is OutputKind.USER_OUTPUT:
+            results.append(value)
+    output.args = (tuple(results),)
+    program.graph_module.recompile()
 
 
 def checked(value: Any, example: Any) -> Any:

@@ -16,7 +16,8 @@ from torch._prims_common import make_contiguous_strides_for
 
 from hidet.frontend.execute import Runner, View
 from hidet_torch.dtypes import TO_TORCH
-from hidet_torch.imported import Imported, LiveInput, Output, numbers
+from hidet_torch.foreign import numbers
+from hidet_torch.imported import Imported, LiveInput, Output
 from hidet_torch.strides import inverse
 from hidet_torch.weights import ALIGNMENT, Weights
 
@@ -104,7 +105,7 @@ def layouts(imported: Imported) -> list[Layout] | None:
         layout = (shape, tuple(make_contiguous_strides_for(shape)), of)
         if found.setdefault(each.index, layout) != layout:
             return None
-    count = len(imported.graph.outputs)
+    count = len(imported.graph.outputs) - len(imported.updates)  # what is updated does not come out
     return [found[n] for n in range(count)] if len(found) == count else None
 
 

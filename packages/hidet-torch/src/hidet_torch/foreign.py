@@ -16,6 +16,7 @@ class Slot:
 
     position: int
     dtype: torch.dtype
+    shape: tuple[Any, ...]
     strides: tuple[Any, ...]
 
 
@@ -23,7 +24,7 @@ class Slot:
 class Number:
     """Stands for a symbolic number among a call's arguments: `read` finds it in the symbols."""
 
-    read: Callable[[dict[str, int]], int]
+    read: Callable[[dict[str, int]], Any]
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,26 @@ class ForeignCall:
         return [flat[position] for position in self.results]
 
 
+def numbers(values: Sequence[Any], symbols: dict[str, int]) -> list[Any]:
+    """Each value as a number."""
+    return [each.read(symbols) if isinstance(each, Number) else each for each in values]
+
+
 def is_placeholder(value: Any) -> bool:
     """Whether it stands for something that a call fills in."""
     return isinstance(value, Slot | Number)
 
 
 def laid(tensor: torch.Tensor, slot: Slot, symbols: dict[str, int]) -> torch.Tensor:
-    """The tensor with the strides that the operator was traced with."""
-    own = torch.view_as_complex(tensor) if slot.dtype.is_complex else tensor
-    strides = [s.read(symbols) if isinstance(s, Number) else s for s in slot.strides]
+    """The tensor with the shape and the strides that the operator was traced with.
+
+    Memory may come under the shape that its elements had before they were given another one.
+    """
+    shape, strides = (numbers(each, symbols) for each in (slot.shape, slot.strides))
+    if slot.dtype.is_complex:
+        own = torch.view_as_complex(tensor.view(*shape, 2))
+    else:
+        own = tensor.view(shape)
     if list(own.stride()) == strides or (own.is_contiguous() and not own.numel()):
         return own
     made = torch.empty_strided(own.shape, strides, dtype=own.dtype, device=own.device)

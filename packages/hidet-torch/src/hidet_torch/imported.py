@@ -10,7 +10,7 @@ import torch
 
 from hidet.frontend.coverage import Coverage
 from hidet.graph import FlowGraph, Tensor
-from hidet_torch.foreign import ForeignCall, Number
+from hidet_torch.foreign import ForeignCall, Number, numbers
 from hidet_torch.weights import Weight
 
 __all__ = ["Alias", "Imported", "LiveInput", "Mutation", "Number", "Output"]
@@ -73,6 +73,14 @@ class Mutation:
 
 
 @dataclass(frozen=True)
+class Update:
+    """Argument `position` is changed where it lies, by way of the graph's input number `index`."""
+
+    position: int
+    index: int
+
+
+@dataclass(frozen=True)
 class Imported:
     """A FlowGraph, and how PyTorch's values become its inputs and its outputs PyTorch's values.
 
@@ -87,11 +95,7 @@ class Imported:
     symbols: dict[str, tuple[int, int | None]]
     outputs: Sequence[Output]
     mutations: Sequence[Mutation]
+    updates: Sequence[Update]
     weights: dict[Tensor, Weight]
     calls: dict[str, ForeignCall]
     coverage: Coverage
-
-
-def numbers(values: Sequence[int | Number], symbols: dict[str, int]) -> list[int]:
-    """Each value as a number."""
-    return [each.read(symbols) if isinstance(each, Number) else each for each in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -18,12 +18,29 @@ from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.dtypes import hidet_dtype
+from hidet_torch.facts import (
+    is_complex,
+    is_random,
+    main_device,
+    rearranged,
+    require_device,
+    require_plain,
+    view_shape,
+)
 from hidet_torch.foreign import ForeignCall, Number, Slot
-from hidet_torch.imported import Imported, LiveInput
+from hidet_torch.imported import Imported, LiveInput, Update
+from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
 from hidet_torch.results import Results
 from hidet_torch.sizes import Sizes
-from hidet_torch.slices import is_symbolic, is_symbolic_slice, symbolic_slice
+from hidet_torch.slices import (
+    example,
+    is_strided,
+    is_symbolic,
+    is_symbolic_slice,
+    strided,
+    symbolic_slice,
+)
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of, storage_of
 from hidet_torch.weights import Weight
@@ -66,6 +83,8 @@ class Importer:
         self.mutations: list[tuple[int, Tensor]] = []
         self.token: Tensor | None = None
         self.device = main_device(module.graph)
+        self.updates = updates_in_place(module.graph)
+        self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
 
     def run(self) -> Imported:
@@ -152,14 +171,28 @@ class Importer:
             self.values[node] = None
         elif isinstance(node.meta.get("val"), torch.SymInt | int | bool):
             self.values[node] = self.sizes.size(node.meta["val"])
+        elif isinstance(node.meta.get("val"), torch.SymFloat):
+            self.values[node] = self.sizes.real(node.meta["val"].node.expr, self.device)
         elif node.target is torch.ops.aten.copy_.default and node.args[0] in position:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
             source = self.values[node.args[1]]
-            self.mutations.append((position[target], source))
+            is_update = source is not ops.origin(source) is self.values[target]
+            (self.updated if is_update else self.mutations).append((position[target], source))
             self.values[node] = source
         elif not self.fold_literal(node):
             self.operator(node)
+            if node in self.updates:
+                self.update(node)
+
+    def update(self, node: torch.fx.Node) -> None:
+        """Let an update of an input, or of an update of it, take place in the input's memory."""
+        base = self.values[node.args[0]]
+        is_input = any(each.tensor is base for each in self.inputs)
+        if is_input or (isinstance(base, Tensor) and ops.updated_tensor(base) is not None):
+            made = ops.in_place(self.values[node])
+            if made is not None and ops.updated_tensor(made) is base:
+                self.values[node] = made
 
     def fold_literal(self, node: torch.fx.Node) -> bool:
         """Compute now what depends on nothing but literals and lies on another device."""
@@ -190,7 +223,7 @@ class Importer:
 
     def converted(self, node: torch.fx.Node) -> str:
         """Convert an operator; the reason if that is not possible, empty if it is done."""
-        convert = table.find(node.target)
+        convert = strided if is_strided(node) else table.find(node.target)
         if convert is None:
             random = is_random(node.target)
             return "random numbers are PyTorch's" if random else "there is no converter"
@@ -199,6 +232,9 @@ class Importer:
         try:
             if is_symbolic_slice(node):
                 found: Any = symbolic_slice(self.values, self.sizes, *node.args)
+            elif is_strided(node):
+                x, *view = self.given(node.args)
+                found = strided(x, example(node.args[0]), *view)
             else:
                 found = convert(*self.given(node.args), **self.given(node.kwargs))
             self.values[node] = self.agreed(node, found)
@@ -290,8 +326,10 @@ class Importer:
                 if isinstance(example, torch.Tensor):
                     require_device(example, self.device)
                     operands.append(self.values[value])
-                    strides = tuple(self.number(each) for each in example.stride())
-                    return Slot(len(operands) - 1, example.dtype, strides)
+                    sizes, strides = (
+                        tuple(map(self.number, each)) for each in (example.shape, example.stride())
+                    )
+                    return Slot(len(operands) - 1, example.dtype, sizes, strides)
                 return self.number(example) if is_symbolic(example) else self.values[value]
             case list() | tuple():
                 return [self.template(each, operands) for each in value]
@@ -303,9 +341,11 @@ class Importer:
         """A symbolic number as something that reads it from the symbols of a call."""
         if not is_symbolic(value):
             return value
-        self.sizes.size(value)
         e = value.node.expr
-        return Number(lambda symbols: int(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
+        for each in e.free_symbols:
+            self.sizes.convert(each)
+        kind = float if isinstance(value, torch.SymFloat) else int
+        return Number(lambda symbols: kind(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
 
     def type_of(self, value: torch.Tensor) -> TensorType:
         """The type of a result."""
@@ -327,14 +367,19 @@ class Importer:
         mutations = [results.mutation(*each) for each in self.mutations]
         if self.token is not None:
             results.add(self.token)
+        numbers = {each.position: number for number, each in enumerate(self.inputs)}
+        updates = [Update(position, numbers[position]) for position, _ in self.updated]
+        # Last, for they do not come out: the results before them keep their numbers.
+        tensors = [*results.tensors, *(each for _, each in self.updated)]
         symbols = self.symbols()
         carriers = [name for name, (_, axis) in symbols.items() if axis is None]
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         return Imported(
-            FlowGraph(inputs, results.tensors, self.name), self.device, self.inputs, carriers,
-            symbols, outputs, mutations, self.weights, self.calls, Coverage(tuple(self.uses)),
+            FlowGraph(inputs, tensors, self.name), self.device, self.inputs, carriers,
+            symbols, outputs, mutations, updates, self.weights, self.calls,
+            Coverage(tuple(self.uses)),
         )  # fmt: skip
 
     def symbols(self) -> dict[str, tuple[int, int | None]]:
@@ -351,49 +396,3 @@ class Importer:
                     raise NotYet(f"the size {size.name}, which no input tells")
                 found[size.name] = (self.numbers[size.name], None)
         return found
-
-
-def view_shape(memory: torch.Tensor) -> tuple[int, ...]:
-    """The shape in hidet of a tensor that is there."""
-    return (*memory.shape, 2) if memory.is_complex() else tuple(memory.shape)
-
-
-def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
-    """The tensor with its axes in another order; itself if they are in it."""
-    return x if tuple(order) == tuple(range(x.ndim)) else ops.permute(x, tuple(order))
-
-
-def main_device(graph: torch.fx.Graph) -> str:
-    """The one device of a graph's tensors; numbers on the CPU may stand beside it."""
-    found: dict[str, None] = {}
-    for node in graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and value.ndim:
-            found[device_of(value.device)] = None
-    chosen = [each for each in found if each != "cpu"]
-    if len(chosen) > 1:
-        raise NotYet(f"a graph on {' and '.join(chosen)}")
-    return chosen[0] if chosen else "cpu"
-
-
-def require_plain(value: torch.Tensor) -> None:
-    """Raise unless the tensor is dense, with elements at strides."""
-    if value.layout is not torch.strided or value.is_quantized:
-        raise NotYet(f"a tensor of layout {value.layout}")
-
-
-def require_device(value: torch.Tensor, device: str) -> None:
-    """Raise unless the tensor is on the graph's device."""
-    if device_of(value.device) != device and value.ndim:
-        raise NotYet(f"a tensor on {value.device} in a graph on {device}")
-
-
-def is_random(target: Any) -> bool:
-    """Whether an operator draws random numbers."""
-    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
-
-
-def is_complex(node: torch.fx.Node) -> bool:
-    """Whether a node's value is complex."""
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.is_complex()

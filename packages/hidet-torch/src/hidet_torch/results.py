@@ -22,6 +22,7 @@ class Results:
         self.values, self.number, self.fixed = values, number, fixed
         self.tensors: list[Tensor] = []
         self.index: dict[Tensor, int] = {}
+        self.copies: dict[Tensor, Tensor] = {}
 
     def outputs(self, nodes: Sequence[Any], placeholders: Sequence[torch.fx.Node]) -> list[Output]:
         """Every value that the graph returns."""
@@ -61,7 +62,9 @@ class Results:
         return Output(index, None, laid, sizes, example.is_complex(), shared)
 
     def add(self, tensor: Tensor) -> int:
-        """The number of a tensor among the graph's outputs."""
+        """The number of a tensor among the graph's outputs; of a copy, if it lies in an input."""
+        if ops.updated_tensor(tensor) is not None:
+            tensor = self.copies.setdefault(tensor, ops.copy(tensor))
         if tensor not in self.index:
             self.index[tensor] = len(self.tensors)
             self.tensors.append(tensor)

@@ -10,8 +10,8 @@ import torch
 
 from hidet.frontend.execute import View, prepare_runner
 from hidet_torch.fixed import fixed_call
-from hidet_torch.foreign import ForeignCall, plain
-from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
+from hidet_torch.foreign import ForeignCall, numbers, plain
+from hidet_torch.imported import Imported, LiveInput, Number, Output
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
 from hidet_torch.weights import ALIGNMENT, Weights
@@ -77,6 +77,10 @@ class CompiledCall:
             target = given[mutation.position].detach()
             parts = torch.view_as_real(target) if target.is_complex() else target
             parts.copy_(made[mutation.index].view(parts.shape))
+        for update in self.imported.updates:
+            target, memory = given[update.position], views[update.index].owner
+            if memory.data_ptr() != target.data_ptr():  # the kernels were given a copy of it
+                target.detach().copy_(memory)
         return results
 
     def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:
@@ -101,7 +105,8 @@ def host_step(call: ForeignCall) -> Callable[[Sequence[View], Sequence[View]], N
     def step(reads: Sequence[View], writes: Sequence[View]) -> None:
         found = call([tensor_of(view) for view in reads], _symbols.get())
         for view, result in zip(writes, found, strict=False):
-            tensor_of(view).copy_(plain(result))
+            rows = plain(result)
+            tensor_of(view).view(rows.shape).copy_(rows)
 
     return step
 
@@ -119,7 +124,7 @@ def reader(live: LiveInput, device: str) -> Read:
     moved = live.device != device
 
     def read(given: Sequence[Any]) -> View:
-        tensor = given[position].to(device) if moved else given[position]
+        tensor = filled(given[position], device) if moved else given[position]
         if live.lazy:
             tensor = tensor.detach().resolve_conj().resolve_neg()
         if order is not None:
@@ -135,6 +140,14 @@ def reader(live: LiveInput, device: str) -> Read:
         return View(pointer, tuple(tensor.shape), name, device, tensor)
 
     return read
+
+
+def filled(number: torch.Tensor, device: str) -> torch.Tensor:
+    """A 0-d tensor of the CPU on a device, by a kernel that is told the number: nobody waits.
+
+    A copy would: from memory that is not pinned it ends when the device has read it.
+    """
+    return torch.full((), number.item(), dtype=number.dtype, device=device)
 
 
 def writer(output: Output) -> Write:

@@ -8,17 +8,55 @@ from typing import Any
 
 import sympy
 import torch
-from torch.utils._sympy.functions import CleanDiv, FloorDiv, Mod, PythonMod
+from torch.utils._sympy.functions import (
+    CeilDiv,
+    CleanDiv,
+    FloatPow,
+    FloatTrueDiv,
+    FloorDiv,
+    IntTrueDiv,
+    Max,
+    Min,
+    Mod,
+    OpaqueUnaryFn_exp,
+    OpaqueUnaryFn_log,
+    OpaqueUnaryFn_log2,
+    OpaqueUnaryFn_sqrt,
+    PowByNatural,
+    PythonMod,
+    ToFloat,
+)
 
+from hidet import ops
+from hidet.compute import maximum, minimum
 from hidet.errors import NotYet
+from hidet.graph import Tensor
 from hidet.graph.dims import size_symbol
-from hidet.types import Size
+from hidet.ir.expr import wrap
+from hidet.types import Size, f64
+
+REAL: dict[type, Callable[..., Tensor]] = {
+    ToFloat: lambda a: a,
+    IntTrueDiv: ops.divide,
+    FloatTrueDiv: ops.divide,
+    FloatPow: ops.pow,
+    sympy.Pow: ops.pow,
+    sympy.Add: ops.add,
+    sympy.Mul: ops.multiply,
+    OpaqueUnaryFn_sqrt: ops.sqrt,
+    OpaqueUnaryFn_log: ops.log,
+    OpaqueUnaryFn_log2: ops.log2,
+    OpaqueUnaryFn_exp: ops.exp,
+}
 
 BINARY: dict[type, Callable[[Any, Any], Any]] = {
     FloorDiv: lambda a, b: a // b,
     CleanDiv: lambda a, b: a // b,
     Mod: lambda a, b: a % b,
     PythonMod: lambda a, b: a % b,
+    CeilDiv: lambda a, b: (a + (b - 1)) // b,
+    Max: lambda a, b: maximum(wrap(a), b),
+    Min: lambda a, b: minimum(wrap(a), b),
 }
 
 
@@ -33,6 +71,18 @@ class Sizes:
         if isinstance(value, torch.SymInt):
             return self.convert(value.node.expr)
         return int(value)
+
+    def real(self, e: Any, device: str) -> Tensor:
+        """A SymPy expression of real numbers as a 0-d tensor of float64, as Python has them."""
+        if not getattr(e, "free_symbols", None):
+            return ops.full((), float(e), f64, device=device)
+        if e.is_integer and not isinstance(e, ToFloat):
+            return ops.size_value(self.convert(e), f64, device=device)
+        given = [self.real(each, device) for each in e.args]
+        function = REAL.get(type(e))
+        if function is None:
+            raise NotYet(f"the number {e}")
+        return reduce(function, given) if len(given) > 1 else function(given[0])
 
     def shape(self, value: Any) -> tuple[Size, ...]:
         """Every size of a shape."""
@@ -51,8 +101,8 @@ class Sizes:
             return reduce(lambda a, b: a + b, given)
         if isinstance(e, sympy.Mul):
             return reduce(lambda a, b: a * b, given)
-        if isinstance(e, sympy.Pow) and isinstance(given[1], int) and given[1] > 0:
+        if isinstance(e, sympy.Pow | PowByNatural) and isinstance(given[1], int) and given[1] > 0:
             return reduce(lambda a, b: a * b, [given[0]] * given[1])
         if type(e) in BINARY:
-            return BINARY[type(e)](*given)
+            return reduce(BINARY[type(e)], given)
         raise NotYet(f"the size {e}")

@@ -22,32 +22,44 @@ ALIGNMENT = 16
 class Weight:
     """A tensor of the model as a constant: `memory` is what kernels read.
 
-    It is the source itself with its axes in `order` where that lies in rows, else a copy.
+    It is the source itself with its axes in `order` where that lies in rows, else a copy of our
+    own: `is_shared` tells which.
     """
 
     source: torch.Tensor
     device: str
     order: tuple[int, ...]
     memory: torch.Tensor
+    is_shared: bool
 
     @staticmethod
     def of(source: torch.Tensor, device: str, order: tuple[int, ...]) -> Weight:
         """The weight of a tensor."""
-        return Weight(source, device, order, rows(source, device, order))
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether kernels read the source itself."""
-        return self.memory.data_ptr() == self.source.data_ptr()
+        memory = rows(source, device, order)
+        return Weight(source, device, order, memory, lies_in(memory, source))
 
     def renew(self) -> View:
-        """Look again where the source lies, or copy it again."""
+        """Look again where the source lies, or copy it again; Outgrown if it cannot be."""
+        if (self.source.dtype, self.source.ndim) != (self.memory.dtype, self.memory.ndim):
+            raise Outgrown("a weight changed its type or its shape since it was compiled")
         fresh = rows(self.source, self.device, self.order)
-        if self.is_shared or fresh.data_ptr() == self.source.data_ptr():
-            self.memory = fresh
+        if fresh.shape != self.memory.shape:
+            raise Outgrown("a weight changed its type or its shape since it was compiled")
+        shared = lies_in(fresh, self.source)
+        if shared or self.is_shared:  # what was shared is the user's, and never written to
+            self.memory, self.is_shared = fresh, shared
         else:
             self.memory.copy_(fresh)
         return view_of(self.memory)
+
+
+def lies_in(memory: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether a tensor is its source under another order of axes."""
+    return memory.data_ptr() == source.data_ptr()
+
+
+class Outgrown(Exception):
+    """A weight has another type or shape than the one that was compiled for."""
 
 
 def rows(source: torch.Tensor, device: str, order: tuple[int, ...]) -> torch.Tensor:
@@ -78,11 +90,17 @@ class Weights:
     def watch(self, runner: Runner) -> None:
         """Notice from now on when weights move, and when what others are derived from changes."""
         self.runner = runner
-        for name, tensor in runner.weights.items():
+        self.look()
+
+    def look(self) -> None:
+        """Take what is there now for what there should be."""
+        assert self.runner is not None
+        self.places, self.counted = [], []
+        for name, tensor in self.runner.weights.items():
             weight = self.by_tensor[tensor]
             self.places.append(weight.source.data_ptr)
-            derived = name in runner.sources or not weight.is_shared
-            if derived and not weight.source.is_inference():
+            is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
+            if is_copied and not weight.source.is_inference():
                 self.counted.append(weight.source)
         self.seen = self.stamps()
 
@@ -100,11 +118,16 @@ class Weights:
         assert self.runner is not None
         with self.lock:
             self.stale = False
-            self.seen = self.stamps()
-            views = {
-                name: self.by_tensor[tensor].renew() for name, tensor in self.runner.weights.items()
-            }
-            self.runner.renew(views)
+            self.look()  # before anything is read: what is written meanwhile shows at the next call
+            named = self.runner.weights.items()
+            self.runner.renew({name: self.by_tensor[tensor].renew() for name, tensor in named})
+
+    def replace(self, others: Mapping[int, torch.Tensor]) -> None:
+        """Read other tensors from the next call on, given by the id of those they stand for."""
+        with self.lock:
+            for weight in self.by_tensor.values():
+                weight.source = others.get(id(weight.source), weight.source)
+            self.stale = True
 
 
 LIVE: WeakSet[Weights] = WeakSet()

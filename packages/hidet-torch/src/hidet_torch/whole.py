@@ -114,7 +114,12 @@ def fake_sdpa(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Its shape; stored rows before heads, so that merging the heads again is a view."""
+    """Its shape; stored rows before heads, so that merging the heads again is a view.
+
+    Sizes that attention needs to be equal are equal from here on: symbolic ones become one symbol.
+    """
+    torch._check(key.shape[-2] == value.shape[-2])
+    torch._check(query.shape[-1] == key.shape[-1])
     batch = query.shape[:-2]
     if not enable_gqa:
         batch = torch.broadcast_shapes(batch, key.shape[:-2], value.shape[:-2])

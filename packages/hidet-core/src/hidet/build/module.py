@@ -23,6 +23,7 @@ from hidet.runtime.device import cuda_capability, current_device, device_count
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import allocator_for
 from hidet.sim.launch import launch as simulate
+from hidet.sim.report import Report
 from hidet.target import Target
 from hidet.types import DType, PointerType, TensorType
 
@@ -33,12 +34,13 @@ SIMULATOR = "sim"
 def build_module(module: Module, target: Target | str | None = None) -> CompiledFunction:
     """Compile the kernels of a module into a function of its parameters.
 
-    `target` is, by default, this machine's CPU or current GPU, as the kernels ask for; "sim" runs
-    them in the simulator, on memory of the host. Code for a GPU can be compiled without one, if
-    the target is named; it is loaded at the first call.
+    `target` is, by default, option `target`, or this machine's CPU or current GPU, as the kernels
+    ask for; "sim" runs them in the simulator, on memory of the host. Code for a GPU can be compiled
+    without one, if the target is named; it is loaded at the first call.
     """
-    if target == SIMULATOR:
-        return SimulatedFunction(module)
+    text = str(target or options.target.get())
+    if text.partition("+")[0] == SIMULATOR:
+        return SimulatedFunction(module, text)
     chosen = chosen_target(module, target)
     kernels = {each.name: record.lowered(each, each.name) for each in module.kernels}
     units = Units(chosen)
@@ -233,10 +235,16 @@ class CompiledFunction:
 
 
 class SimulatedFunction(CompiledFunction):
-    """A module that runs in the simulator, on memory of the host."""
+    """A module that runs in the simulator, on memory of the host; `report` is of the last call."""
 
-    def __init__(self, module: Module) -> None:
-        super().__init__(module, SIMULATOR)
+    def __init__(self, module: Module, target: str = SIMULATOR) -> None:
+        super().__init__(module, target)
+        self.report = Report()
+
+    @cached_property
+    def written(self) -> frozenset[Var]:
+        """Nothing is refused beforehand: the simulator sees by itself what is written."""
+        return frozenset()
 
     def __call__(self, *arguments: Any) -> None:
         """Simulate the kernels; what they do wrong is a SimulationError."""
@@ -245,7 +253,7 @@ class SimulatedFunction(CompiledFunction):
         values: list[Any] = []
         for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
             values.append(self.host_values(var, value) if is_array else as_number(var, value))
-        simulate(self.module, *values)
+        self.report = simulate(self.module, *values)
 
     def host_values(self, var: Var, value: Any) -> np.ndarray[Any, Any]:
         """An argument's memory as the simulator takes it."""

@@ -138,7 +138,9 @@ class Planner:
             for _, made in self.steps
         )
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
-        outputs = tuple(self.find(each) for each in self.graph.outputs)
+        found = (self.find(each) for each in self.graph.outputs)
+        # What was updated in place does not come out: it is where the caller has it.
+        outputs = tuple(each for each in found if self.buffers[each].role == "output")
         return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
 
 

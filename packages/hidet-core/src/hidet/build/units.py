@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hidet import options
@@ -9,6 +10,7 @@ from hidet.build.cache import Cache, key_of
 from hidet.build.workers import in_parallel, jobs
 from hidet.codegen import cpu, cuda
 from hidet.ir.kernel import Kernel
+from hidet.ir.stored import stored
 from hidet.target import Target
 from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, flags_for
 
@@ -35,7 +37,7 @@ class Units:
 
     def compile(self, title: str) -> tuple[dict[str, bytes], dict[str, str]]:
         """The binaries by name, and for each kernel the binary it is in."""
-        emit = cuda.emit if self.target.kind == "cuda" else cpu.emit
+        emit = self.emit()
         units, home = [], {}
         for group in self.grouped():
             source = emit(group)
@@ -45,6 +47,12 @@ class Units:
             home.update({kernel.name: unit.name for kernel in group})
         binaries = in_parallel(self.binary, units, title)
         return {unit.name: b for unit, b in zip(units, binaries, strict=True)}, home
+
+    def emit(self) -> Callable[[list[Kernel]], str]:
+        """What writes down the kernels of a unit."""
+        if self.target.simulated:
+            return stored
+        return cuda.emit if self.target.kind == "cuda" else cpu.emit
 
     def grouped(self) -> list[list[Kernel]]:
         """The kernels of each unit: on CUDA one, else as many as keep every compiler busy.
@@ -59,12 +67,16 @@ class Units:
 
     def compiler(self) -> dict[str, object]:
         """What, besides source and target, decides what the compiler makes."""
+        if self.target.simulated:
+            return options.code_key()
         if self.target.kind == "cuda":
             return {"version": cuda_version(), **options.code_key()}
         return {"version": cpp_version(), "flags": self.flags(), **options.code_key()}
 
     def binary(self, unit: Unit) -> bytes:
         """A unit compiled, or found in the cache."""
+        if self.target.simulated:
+            return unit.source.encode()
         if not options.cache.get():
             return self.compiled(unit)
         return Cache().made(unit.key, lambda: self.compiled(unit), unit.name)

@@ -239,7 +239,7 @@ class Scatter(Grid):
 
     Where several updates meet, `set_last` keeps that of the greatest `vars` in row-major order;
     the other rules combine them with each other and with the base. Updates whose index lies
-    outside of the base are dropped.
+    outside of the base are dropped. `in_place` says that the result lies where the base lies.
     """
 
     base: Grid
@@ -249,6 +249,7 @@ class Scatter(Grid):
     value: Expr
     rule: Rule
     name: str = ""
+    in_place: bool = False
 
     @property
     def shape(self) -> Shape:
@@ -300,12 +301,13 @@ def scatter(
     index: Callable[..., Sequence[Value]],
     value: Callable[..., Value],
     rule: Rule,
+    in_place: bool = False,
 ) -> Scatter:
     """`base` updated at `index(u, ...)` with `value(u, ...)` for each (u, ...) below `shape`."""
     names = tuple(Var(f"u{position}", i32) for position in range(len(shape)))
     where = tuple(convert(wrap(each), i32) for each in index(*names))
     new = convert(wrap(value(*names)), base.dtype)
-    return Scatter(base, names, tuple(shape), where, new, rule)
+    return Scatter(base, names, tuple(shape), where, new, rule, in_place=in_place)
 
 
 def elementwise(fn: Callable[..., Value], *operands: Operand) -> Computed:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hidet.compute import At, Computed, Definition, Input
 from hidet.compute.classify import within
-from hidet.compute.sizes import Shape
+from hidet.compute.sizes import Shape, same
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.walk import substitute
 
@@ -64,7 +64,7 @@ def inverted(
     used: dict[int, int] = {}
     for place, (e, size) in enumerate(zip(read, shape, strict=True)):
         axis = names.get(e)
-        if axis is not None and axis not in used and result.shape[axis] == size:
+        if axis is not None and axis not in used and same(result.shape[axis], size):
             used[axis] = place
         elif not (size == 1 and isinstance(e, Const) and e.value == 0):
             return None

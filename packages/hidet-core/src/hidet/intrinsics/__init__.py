@@ -10,6 +10,7 @@ from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
+from hidet.intrinsics.memory import MEMORY
 from hidet.intrinsics.mma import MMA
 from hidet.intrinsics.registers import REGISTER_COUNTS
 from hidet.intrinsics.shuffle import SHUFFLES
@@ -21,6 +22,7 @@ FAMILIES = (
     BARRIERS,
     SHUFFLES,
     ATOMICS,
+    MEMORY,
     ASYNC_COPIES,
     MATRIX,
     MMA,

@@ -13,7 +13,7 @@ from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stmt import Invoke
-from hidet.types import DType, PointerType
+from hidet.types import DType, PointerType, Scope
 
 Array: TypeAlias = NDArray[Any]
 Spell: TypeAlias = Callable[[Expr], str]
@@ -133,8 +133,32 @@ class Context(Protocol):
     ) -> None:
         """Consecutive elements behind a pointer for each thread, as one access."""
 
-    def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
-        """Atomically replace `old` by `change(old, thread)`, in turn; the old values."""
+    def scope(self, pointer: Expr) -> Scope:
+        """Where a pointer points."""
+
+    def read_atomic(self, pointer: Expr, count: int) -> Array:
+        """As `read`, of what others may write at the same time."""
+
+    def write_atomic(self, pointer: Expr, values: Array) -> None:
+        """As `write`, of what others may read or write at the same time."""
+
+    def unwritten(self, pointer: Expr, count: int) -> None:
+        """Fault where this kernel has written the elements."""
+
+    def update(self, pointer: Expr, change: Callable[[Any, int], Any], count: int = 1) -> Array:
+        """Atomically replace `old` by `change(old, thread)`, in turn; the old values.
+
+        With a `count` of elements at once, `old` is an array of them, as each old value is.
+        """
+
+    def narrowed(self, mask: NDArray[np.bool_]) -> Context:
+        """The same call by some of its threads."""
+
+    def tally(self, holds: Array) -> Callable[[], tuple[Array, Array]]:
+        """Count in how many threads of each block something holds, at the barrier that follows.
+
+        What is returned tells each thread, after the barrier, how many those are, and of how many.
+        """
 
     def present(self) -> NDArray[np.bool_]:
         """The threads that exist and have not left the kernel."""
@@ -149,7 +173,25 @@ class Context(Protocol):
         """All threads of a block meet; fault if some do not take part."""
 
     def warp_barrier(self) -> None:
-        """The lanes of a warp that take part meet."""
+        """The lanes of a warp that take part meet; fault if some do not take part."""
+
+    def lanes_barrier(self) -> None:
+        """The lanes of a warp that take part meet, if they are some of it."""
+
+    def grid_wait(self) -> None:
+        """The kernels before this one are complete, and their writes visible."""
+
+    def grid_signal(self) -> None:
+        """The kernels after this one may begin."""
+
+    def rest(self) -> None:
+        """The threads need nobody to go on: they only let others have their turn."""
+
+    def trap(self) -> NoReturn:
+        """Stop the simulation: the kernel asked for it."""
+
+    def stop(self, values: dict[str, Expr]) -> None:
+        """Stop in the debugger, with values to look at."""
 
     def named_barrier(self, number: int, threads: int, wait: bool) -> Iterator[None]:
         """`threads` threads meet at barrier `number`; those that only arrive do not wait."""
@@ -233,6 +275,9 @@ class Context(Protocol):
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
+
+    def misaligned(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: an address or a position is no multiple of what it must be of."""
 
     def inactive(self, message: str, thread: int) -> NoReturn:
         """Stop the simulation: a lane is needed that does not take part."""

@@ -1,22 +1,24 @@
-"""Values the hardware gives each thread: the names `Builtin` may have, and their C text."""
+"""Values the hardware gives each thread: the names `Builtin` may have, and their types."""
 
 from __future__ import annotations
 
 from hidet.ir.expr import Builtin
-from hidet.types import i32
+from hidet.types import DType, i32, u32
 
-_LINEAR = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
-
-BUILTINS: dict[str, str] = {
-    f"{what}.{axis}": f"static_cast<int>({what}.{axis})"
-    for what in ("threadIdx", "blockIdx", "blockDim", "gridDim")
-    for axis in "xyz"
-} | {"laneid": f"static_cast<int>(({_LINEAR}) % 32)"}
-"""C text by name; all are i32."""
+BUILTINS: dict[str, DType] = {
+    **{
+        f"{what}.{axis}": i32
+        for what in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+        for axis in "xyz"
+    },
+    **dict.fromkeys(("laneid", "warpid", "smid", "nsmid", "dynamic_smem_size"), i32),
+    **{f"lanemask_{which}": u32 for which in ("eq", "lt", "le", "gt", "ge")},
+}
+"""Types by name. PTX ISA, "Special Registers"; `warpid` is that of the thread in its block."""
 
 
 def builtin(name: str) -> Builtin:
     """The builtin of that name; `KeyError` if there is none."""
     if name not in BUILTINS:
         raise KeyError(f"there is no builtin {name!r}; there are {', '.join(BUILTINS)}")
-    return Builtin(name, i32)
+    return Builtin(name, BUILTINS[name])

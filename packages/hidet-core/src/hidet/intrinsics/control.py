@@ -1,6 +1,8 @@
-"""Dependent launches, the clock, prefetching: what concerns time rather than values."""
+"""Dependent launches, clocks, prefetching, stopping: what concerns time rather than values."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from hidet.intrinsics.base import (
     Context,
@@ -11,11 +13,12 @@ from hidet.intrinsics.base import (
     expect_dtype,
     expect_option,
     expect_pointer,
+    expect_scalar,
     fixed,
     nothing,
 )
 from hidet.ir.stmt import Invoke
-from hidet.types import i64, u64
+from hidet.types import i32, i64, u32, u64
 
 LASTING = fixed(Effects(lasting=True))
 ORDERS = fixed(Effects(barrier=True, lasting=True))
@@ -27,9 +30,15 @@ def no_operands(invoke: Invoke) -> None:
 
 
 def check_clock(invoke: Invoke) -> None:
-    """One 64-bit result."""
+    """One 64-bit result, for clock32 a u32."""
     expect(invoke, 0, 1)
-    expect_dtype(invoke, invoke.results[0], i64, u64)
+    expect_dtype(invoke, invoke.results[0], *((u32,) if invoke.name == "clock32" else (i64, u64)))
+
+
+def check_sleep(invoke: Invoke) -> None:
+    """A number of nanoseconds, u32."""
+    expect(invoke, 1)
+    expect_scalar(invoke, 0, u32, i32)
 
 
 def check_prefetch(invoke: Invoke) -> None:
@@ -37,6 +46,11 @@ def check_prefetch(invoke: Invoke) -> None:
     expect(invoke, 1, 0, 1)
     expect_pointer(invoke, 0)
     expect_option(invoke, 0, "L1", "L2")
+
+
+def check_breakpoint(invoke: Invoke) -> None:
+    """Operands are the values to look at, options their names."""
+    expect(invoke, len(invoke.options), 0, len(invoke.options))
 
 
 def prefetch_text(invoke: Invoke, spell: Spell) -> str:
@@ -50,6 +64,22 @@ def told_time(context: Context, invoke: Invoke) -> None:
     context.assign(invoke.results[0], context.time())
 
 
+def slept(context: Context, invoke: Invoke) -> Iterator[None]:
+    """Other threads get their turn."""
+    context.value(invoke.args[0])
+    context.rest()
+    yield
+
+
+def register(name: str, doc: str, text: str) -> Intrinsic:
+    """One of the clocks."""
+
+    def spelled(invoke: Invoke, spell: Spell) -> str:
+        return text.format(spell(invoke.results[0]))
+
+    return Intrinsic(name, doc, check_clock, LASTING, spelled, told_time)
+
+
 CONTROL = (
     Intrinsic(
         "griddepcontrol_wait",
@@ -57,7 +87,7 @@ CONTROL = (
         no_operands,
         ORDERS,
         lambda invoke, spell: 'asm volatile("griddepcontrol.wait;" ::: "memory");',
-        nothing,
+        lambda context, invoke: context.grid_wait(),
     ),
     Intrinsic(
         "griddepcontrol_launch_dependents",
@@ -65,15 +95,45 @@ CONTROL = (
         no_operands,
         LASTING,
         lambda invoke, spell: 'asm volatile("griddepcontrol.launch_dependents;" ::: "memory");',
-        nothing,
+        lambda context, invoke: context.grid_signal(),
+    ),
+    register("clock", "Cycles of this multiprocessor. PTX ISA: %clock64.", "{} = clock64();"),
+    register("clock64", "The same as clock. PTX ISA: %clock64.", "{} = clock64();"),
+    register(
+        "clock32",
+        "The low 32 bits of the cycles of this multiprocessor. PTX ISA: %clock.",
+        'asm volatile("mov.u32 %0, %%clock;" : "=r"({}));',
+    ),
+    register(
+        "globaltimer",
+        "Nanoseconds of a clock that all multiprocessors share. PTX ISA: %globaltimer.",
+        '{{ unsigned long long hidet_time; asm volatile("mov.u64 %0, %%globaltimer;" '
+        ': "=l"(hidet_time)); {} = hidet_time; }}',
     ),
     Intrinsic(
-        "clock",
-        "A counter of cycles of this multiprocessor. PTX ISA: %clock64.",
-        check_clock,
+        "nanosleep",
+        "Let the thread rest for about so many nanoseconds. PTX ISA: nanosleep.",
+        check_sleep,
         LASTING,
-        lambda invoke, spell: f"{spell(invoke.results[0])} = clock64();",
-        told_time,
+        lambda invoke, spell: f"__nanosleep({spell(invoke.args[0])});",
+        slept,
+    ),
+    Intrinsic(
+        "trap",
+        "Stop the kernel with an error. PTX ISA: trap.",
+        no_operands,
+        LASTING,
+        lambda invoke, spell: "__trap();",
+        lambda context, invoke: context.trap(),
+    ),
+    Intrinsic(
+        "breakpoint",
+        "Stop in Python's debugger when simulated; nothing on a device. Options name the operands. "
+        "No instruction of the PTX ISA.",
+        check_breakpoint,
+        LASTING,
+        lambda invoke, spell: "/* breakpoint(): only in the simulator */",
+        lambda context, invoke: context.stop(dict(zip(invoke.options, invoke.args, strict=True))),
     ),
     Intrinsic(
         "prefetch",

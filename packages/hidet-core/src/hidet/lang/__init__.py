@@ -10,9 +10,11 @@ from hidet.lang.memory import (
     address,
     load,
     register_tensor,
+    reinterpret,
     shared_tensor,
     store,
     tensor,
+    vector,
 )
 from hidet.lang.script import ScriptFunction, ScriptModule, script, script_module
 from hidet.mapping import (
@@ -137,6 +139,7 @@ __all__ = [
     "pow",
     "printf",
     "register_tensor",
+    "reinterpret",
     "repeat",
     "rint",
     "row_repeat",
@@ -168,5 +171,6 @@ __all__ = [
     "uint32",
     "uint64",
     "unroll",
+    "vector",
     "vectorize",
 ]

@@ -21,6 +21,7 @@ from hidet.ir.expr import (
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.lang.attributes import Attributes
 from hidet.lang.capture import Captured, Source
+from hidet.lang.cuda.control import breakpoint as stop
 from hidet.lang.functions import REPLACED, cast
 from hidet.lang.loops import known
 from hidet.lang.memory import address, get, is_array, lane, load, put
@@ -267,6 +268,8 @@ class Expressions:
             return cast(args[0], function)
         if isinstance(function, Captured):
             return self.inline(node, function, args, keywords)
+        if function is breakpoint and not (args or keywords):
+            return stop(**self.scope.run_time())
         if isinstance(function, type | BuiltinFunctionType):
             function = REPLACED.get(function, function)
         name = getattr(function, "__name__", "")

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from hidet.errors import BadScript
-from hidet.ir.expr import Expr, Maximum, Minimum, Value, combine, convert, select
+from hidet.ir.expr import Expr, Maximum, Minimum, Value, combine, convert, is_vector, select
 from hidet.ir.functions import call
 from hidet.ir.stmt import Print
 from hidet.lang.loops import known, span
 from hidet.lang.recorder import current
 from hidet.lang.values import alike, number, plain, spoken, truth
 from hidet.types import DType
+from hidet.types.dtypes import Kind
 
 
 def cast(value: Value, to: DType) -> Expr:
@@ -108,9 +109,34 @@ def in_its_place(name: str, instead: str) -> Callable[..., Any]:
     return known_only
 
 
-def no_print(*values: Any) -> None:
-    """Python's `print` has no meaning in a kernel."""
-    raise BadScript("print() is not part of the language", help='use printf("%d\\n", value)')
+def printed(*values: Any, sep: str = " ", end: str = "\n") -> None:
+    """Python's `print`: a line for each thread, with values known only when the kernel runs."""
+    parts: list[str] = []
+    args: list[Expr] = []
+    for value in map(plain, values):
+        if isinstance(value, Expr):
+            args.append(number(value, "a printed value"))
+            parts.append(conversion(args[-1]))
+        else:
+            parts.append(str(value).replace("%", "%%"))
+    recorder = current("print()")
+    text = (sep.replace("%", "%%")).join(parts) + end.replace("%", "%%")
+    recorder.emit(Print(text, tuple(args), recorder.place))
+
+
+def conversion(value: Expr) -> str:
+    """How a number is printed."""
+    if is_vector(value):
+        raise BadScript(f"a printed value is one number, not {spoken(value)}", help="print lanes")
+    if value.dtype.is_float:
+        return "%.17g" if value.dtype.bits == 64 else "%.9g"
+    signed = value.dtype.kind is not Kind.UNSIGNED
+    return ("%ll" if value.dtype.bits == 64 else "%") + ("d" if signed else "u")
+
+
+def stopped(*values: Any, **named: Any) -> None:
+    """Python's `breakpoint()` takes arguments for its hook, which a kernel cannot give."""
+    raise BadScript("breakpoint() takes no arguments in a script")
 
 
 REPLACED: dict[Any, Callable[..., Any]] = {
@@ -123,6 +149,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.int: in_its_place("int", "i32"),
     builtins.float: in_its_place("float", "f32"),
     builtins.bool: in_its_place("bool", "bool_"),
-    builtins.print: no_print,
+    builtins.print: printed,
+    builtins.breakpoint: stopped,
 }
 """Python's functions and what a script calls in their place."""

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from hidet.errors import BadScript
-from hidet.ir.expr import Address, Const, Expr, Get, Lane, Load, Value, Var, convert, is_vector
+from hidet.intrinsics.words import DYNAMIC_SHARED
+from hidet.ir.expr import (
+    Address,
+    Builtin,
+    Const,
+    Expr,
+    Get,
+    Lane,
+    Load,
+    Pack,
+    Reinterpret,
+    Value,
+    Var,
+    convert,
+    is_vector,
+)
 from hidet.ir.stmt import Put, Store
 from hidet.lang.recorder import TaskLoop, current
-from hidet.lang.values import converted, index, is_pointer, is_tensor, plain, spoken
+from hidet.lang.values import (
+    converted,
+    expression,
+    index,
+    is_pointer,
+    is_tensor,
+    number,
+    plain,
+    spoken,
+)
 from hidet.mapping import TaskMapping
-from hidet.types import DType, Scope, TensorType, VectorType, i32
+from hidet.types import DType, PointerType, Scope, TensorType, Type, VectorType, i32, promote, u8
 from hidet.types import dtype as dtype_of
 
 
@@ -91,6 +116,43 @@ def tensor(
 def shared_tensor(dtype: DType | str, shape: Sequence[int] | int, layout: Any = None) -> Any:
     """A tensor that the threads of a block share."""
     return tensor(dtype, shape, Scope.SHARED, layout)
+
+
+def dynamic_shared(dtype: DType | str = u8) -> Any:
+    """A pointer to the block's dynamic shared memory, of `attr.cuda_dynamic_smem_bytes` bytes.
+
+    It begins at a multiple of 1024 bytes; every call gives the same address.
+    """
+    current("dynamic shared memory")
+    return Builtin(DYNAMIC_SHARED, PointerType(dtype_of(dtype)))  # type: ignore[arg-type]
+
+
+def reinterpret(value: Any, to: DType | VectorType | PointerType) -> Expr:
+    """The bits of a number or vector as another of the same size; a pointer as another pointer."""
+    found = address(value) if is_tensor(value) else expression(value)
+    if is_pointer(found) != isinstance(to, PointerType):
+        raise BadScript(f"{spoken(value)} has no bits to be read as {to}")
+    if not is_pointer(found) and bits_of(found.type) != bits_of(to):
+        raise BadScript(f"{spoken(value)} has not as many bits as {to}")
+    return Reinterpret(found, to)
+
+
+def bits_of(of: Type) -> int:
+    """How many bits a number or vector has."""
+    if isinstance(of, VectorType):
+        return of.element.bits * of.lanes
+    return of.bits if isinstance(of, DType) else 0
+
+
+def vector(*values: Value) -> Expr:
+    """A vector of these values, of the type that fits them all."""
+    if len(values) == 1 and isinstance(values[0], list | tuple):
+        values = tuple(values[0])
+    typed = [number(value, "a lane") for value in values]
+    if any(is_vector(each) for each in typed) or len(typed) < 2:
+        raise BadScript("a vector has two or more lanes, each a number")
+    common = reduce(promote, (each.dtype for each in typed))
+    return Pack(tuple(convert(each, common) for each in typed))
 
 
 def register_tensor(

@@ -71,6 +71,8 @@ def binary(op: ast.operator, left: Any, right: Any) -> Any:
     unknown = isinstance(left, Expr) or isinstance(right, Expr)
     if unknown and is_pointer(left) and isinstance(op, ast.Add):
         return Address(left, (index(right),))
+    if unknown and is_pointer(left) and isinstance(op, ast.Sub) and not is_pointer(right):
+        return Address(left, (-index(right),))
     for side in (left, right) if unknown else ():
         if is_array(side) or not (isinstance(side, Expr) or is_number(side)):
             name = f"`{side.local.name}`" if isinstance(side, Distributed) else spoken(side)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hidet.errors import BadScript
+from hidet.ir.expr import Expr
 
 
 class Scope:
@@ -53,6 +54,13 @@ class Scope:
                 help=f"give `{name}` a first value before it",
             )
         return BadScript(f"`{name}` is used before it has a value")
+
+    def run_time(self) -> dict[str, Any]:
+        """The names that stand for what is known only when the kernel runs."""
+        found: dict[str, Any] = {}
+        for block in self.blocks:
+            found.update(block)
+        return {name: value for name, value in found.items() if isinstance(value, Expr)}
 
     def bind(self, name: str, value: Any) -> None:
         """Let `name` stand for `value` from here to the end of the innermost block."""

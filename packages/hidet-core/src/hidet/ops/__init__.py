@@ -56,18 +56,21 @@ from hidet.ops.binary import (
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
-from hidet.ops.create import arange, full, iota, ones, scalar, zeros
-from hidet.ops.cumulative import cumprod, cumsum
+from hidet.ops.conv_transpose import conv_transpose
+from hidet.ops.create import arange, full, iota, ones, scalar, size_value, zeros
+from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
+from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.matmul import linear, matmul
 from hidet.ops.norm import batch_norm, group_norm, instance_norm, layer_norm, moments, rms_norm
+from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
-from hidet.ops.shape import expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
+from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.slicing import (
     chunk,
     flip,
@@ -81,6 +84,7 @@ from hidet.ops.slicing import (
 )
 from hidet.ops.softmax import log_softmax, softmax
 from hidet.ops.statistics import logsumexp, norm, std, var
+from hidet.ops.strided import as_strided, diagonal, sliding
 from hidet.ops.unary import (
     absolute,
     acos,
@@ -134,6 +138,8 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
+    "as_strided",
     "asin",
     "asinh",
     "atan",
@@ -157,11 +163,16 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_transpose",
+    "copy",
     "copysign",
     "cos",
     "cosh",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
+    "diagonal",
     "divide",
     "elu",
     "embedding",
@@ -191,6 +202,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "in_place",
     "index",
     "index_add",
     "index_put",
@@ -233,6 +245,7 @@ __all__ = [
     "not_equal",
     "one_hot",
     "ones",
+    "origin",
     "pad",
     "permute",
     "pow",
@@ -250,6 +263,7 @@ __all__ = [
     "rsqrt",
     "scalar",
     "scatter",
+    "searchsorted",
     "select",
     "select_scatter",
     "selu",
@@ -261,12 +275,15 @@ __all__ = [
     "silu",
     "sin",
     "sinh",
+    "size_value",
     "slice",
     "slice_scatter",
+    "sliding",
     "softmax",
     "softplus",
     "softshrink",
     "softsign",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -281,12 +298,14 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "tile",
+    "topk",
     "transpose",
     "tril",
     "triu",
     "trunc",
     "trunc_divide",
     "unsqueeze",
+    "updated_tensor",
     "var",
     "where",
     "window",

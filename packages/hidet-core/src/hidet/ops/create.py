@@ -8,17 +8,25 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid
-from hidet.compute.sizes import numbers
+from hidet.compute.sizes import numbers, tidy
 from hidet.errors import BadArgument
 from hidet.graph import Op, Tensor, apply, make_node, operator
-from hidet.ir.expr import Expr, constant
+from hidet.ir.expr import Const, Expr, Var, constant, wrap
+from hidet.ir.node import Node
+from hidet.ir.walk import rebuild
+from hidet.ops.shape import expand
 from hidet.types import DType, Size, TensorType, boolean, dtype, f16, f32, f64, i32, i64
 
 Number = int | float | bool
+"""A Python number beside tensors."""
+Scalar = Number | Expr
+"""What an element may be made of: a Python number, or a size that only a call tells."""
 
 
-def full(shape: Sequence[Size], value: Number, dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+def full(shape: Sequence[Size], value: Scalar, dtype: Any = f32, *, device: str = "cpu") -> Tensor:
     """`value` everywhere."""
+    if isinstance(value, Expr):
+        return expand(size_value(value, dtype, device=device), shape)
     return apply(Full, shape=tuple(shape), value=value, dtype=element_type(dtype), device=device)
 
 
@@ -51,25 +59,32 @@ def iota(
 ) -> Tensor:
     """`count` numbers from `start` on, `step` apart; `count` may be symbolic."""
     of = element_type(dtype)
-    return apply(Arange, start=start, step=step, count=count, dtype=of, device=device)
+    return apply(Arange, start=start, step=step, count=tidy(count), dtype=of, device=device)
 
 
-def scalar(value: Number, like: Tensor) -> Tensor:
-    """A Python number as a 0-d tensor to be used beside `like`: a node, never computed alone.
+def size_value(value: Size, dtype: Any = i64, *, device: str = "cpu") -> Tensor:
+    """A size, symbolic or not, as a 0-d tensor."""
+    return apply(SizeValue, value=value, dtype=element_type(dtype), device=device)
+
+
+def scalar(value: Scalar, like: Tensor) -> Tensor:
+    """A number, or a size, as a 0-d tensor to be used beside `like`: a node, never computed alone.
 
     Beside narrow floats it is float32, so that it is not rounded before the computation.
     """
     of = scalar_type(value, like.dtype)
     wide = f32 if of.is_float and of is not f64 else of
+    if isinstance(value, Expr):
+        return make_node(SizeValue, value=value, dtype=wide, device=like.device).outputs[0]
     node = make_node(Full, shape=(), value=value, dtype=wide, device=like.device)
     return node.outputs[0]
 
 
-def scalar_type(value: Number, like: DType) -> DType:
+def scalar_type(value: Scalar, like: DType) -> DType:
     """The type of a tensor of type `like` combined with a Python number, as PyTorch has it."""
     if isinstance(value, bool):
         return like
-    if isinstance(value, int):
+    if isinstance(value, int | Expr):
         return i64 if like.is_bool else like
     return like if like.is_float else f32
 
@@ -102,6 +117,37 @@ class Full(Op):
         yield cls((), 7, i32)
         yield cls((2, 0), True, boolean)
         yield cls((4,), float("-inf"), f32)
+
+
+@operator("size_value")
+class SizeValue(Op):
+    """A size as a number; computed in 64 bits, which products of sizes may need."""
+
+    value: Size
+    dtype: DType
+
+    def infer(self) -> TensorType:
+        return self.dtype[()]
+
+    def define(self) -> Grid:
+        return grid((), lambda: rebuild(wrap(self.value), wide_leaf).cast(self.dtype))
+
+    def reference(self) -> Any:
+        (value,) = numbers((self.value,))
+        return np.asarray(value)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(7, i64)
+        yield cls(300, f16)
+        yield cls(0, boolean)
+
+
+def wide_leaf(e: Node) -> Node:
+    """Symbols and constants of a size in 64 bits, which whatever is made of them then has too."""
+    if isinstance(e, Const):
+        return constant(e.value, i64)
+    return e.cast(i64) if isinstance(e, Var) else e
 
 
 @operator("arange")

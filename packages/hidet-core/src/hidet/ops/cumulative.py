@@ -1,4 +1,4 @@
-"""Running sums and products."""
+"""Running sums, products and extremes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from hidet.compute import (
 )
 from hidet.graph import Op, Tensor, apply, family, operator
 from hidet.graph.dims import axis_of
-from hidet.types import DType, TensorType, boolean, f16, f32, i32
+from hidet.ops.binary import logical_or
+from hidet.ops.cast import cast
+from hidet.ops.compare import equal
+from hidet.ops.create import full, iota
+from hidet.ops.select import where as select
+from hidet.ops.shape import reshape
+from hidet.ops.unary import isnan
+from hidet.types import DType, TensorType, boolean, f16, f32, i32, i64
 
 
 def cumsum(x: Tensor, axis: int, *, dtype: DType | None = None) -> Tensor:
@@ -26,6 +33,30 @@ def cumsum(x: Tensor, axis: int, *, dtype: DType | None = None) -> Tensor:
 def cumprod(x: Tensor, axis: int, *, dtype: DType | None = None) -> Tensor:
     """Running products along `axis`; of integers and bools in int64."""
     return apply(CumProd, x, axis=axis_of(axis, x.ndim), dtype=dtype)
+
+
+def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The greatest elements so far along `axis`, and where the last of them is; NaN is greatest."""
+    return with_places(x, apply(CumMax, x, axis=axis_of(axis, x.ndim)), axis)
+
+
+def cummin(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """The least elements so far along `axis`, and where the last of them is; NaN is least."""
+    return with_places(x, apply(CumMin, x, axis=axis_of(axis, x.ndim)), axis)
+
+
+def with_places(x: Tensor, extreme: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+    """Running extremes, and the place where each was met last."""
+    if not x.ndim:
+        return extreme, cast(x * 0, i64)
+    where = axis_of(axis, x.ndim)
+    shape = tuple(size if a == where else 1 for a, size in enumerate(x.shape))
+    place = reshape(iota(x.shape[where], device=x.device), shape)
+    met = equal(x, extreme)
+    if x.dtype.is_float:
+        met = logical_or(met, isnan(x))
+    none = full((), 0, i64, device=x.device)
+    return extreme, apply(CumMax, select(met, place, none), axis=where)
 
 
 @family
@@ -72,6 +103,35 @@ class CumSum(Cumulative):
 
     how: ClassVar[Any] = "sum"
     numpy: ClassVar[Any] = staticmethod(np.cumsum)
+
+
+@family
+class Extreme(Cumulative):
+    """Running extremes, in the type of the elements."""
+
+    factor: ClassVar[float] = 0
+
+    def infer(self) -> TensorType:
+        return self.x
+
+    def define(self, x: Grid) -> Grid:
+        return scan(x, self.axis, self.how) if x.ndim else x
+
+
+@operator("cummax")
+class CumMax(Extreme):
+    """The greatest elements so far along `axis`; NaN from the first one on."""
+
+    how: ClassVar[Any] = "max"
+    numpy: ClassVar[Any] = staticmethod(np.maximum.accumulate)
+
+
+@operator("cummin")
+class CumMin(Extreme):
+    """The least elements so far along `axis`; NaN from the first one on."""
+
+    how: ClassVar[Any] = "min"
+    numpy: ClassVar[Any] = staticmethod(np.minimum.accumulate)
 
 
 @operator("cumprod")

@@ -11,7 +11,7 @@ from hidet.compute import Grid, arithmetic, elementwise
 from hidet.compute.sizes import broadcast
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
-from hidet.ops.create import Number, scalar, scalar_type
+from hidet.ops.create import Scalar, scalar, scalar_type
 from hidet.types import (
     DTYPES,
     DType,
@@ -54,7 +54,7 @@ class BinaryFunction(Protocol):
     __name__: str
 
     def __call__(
-        self, x: Tensor | Number, y: Tensor | Number, *, dtype: DType | None = None
+        self, x: Tensor | Scalar, y: Tensor | Scalar, *, dtype: DType | None = None
     ) -> Tensor: ...
 
 
@@ -164,7 +164,7 @@ def binary(
     kind = declare(Binary, name, doc, value, reference, gives, dtypes, within, factor)
     kind.second = second  # type: ignore[attr-defined]
 
-    def function(x: Tensor | Number, y: Tensor | Number, *, dtype: DType | None = None) -> Tensor:
+    def function(x: Tensor | Scalar, y: Tensor | Scalar, *, dtype: DType | None = None) -> Tensor:
         return apply(kind, *pair(x, y), dtype=pair_type(x, y, dtype))
 
     made: BinaryFunction = named(function, name, doc)
@@ -197,7 +197,7 @@ def named(function: Any, name: str, doc: str) -> Any:
     return function
 
 
-def pair(x: Tensor | Number, y: Tensor | Number) -> tuple[Tensor, Tensor]:
+def pair(x: Tensor | Scalar, y: Tensor | Scalar) -> tuple[Tensor, Tensor]:
     """Both operands as tensors, a number as a scalar beside the other."""
     if isinstance(x, Tensor):
         return x, y if isinstance(y, Tensor) else scalar(y, x)
@@ -206,7 +206,7 @@ def pair(x: Tensor | Number, y: Tensor | Number) -> tuple[Tensor, Tensor]:
     raise BadArgument("one of the operands must be a tensor")
 
 
-def pair_type(x: Tensor | Number, y: Tensor | Number, dtype: DType | None) -> DType | None:
+def pair_type(x: Tensor | Scalar, y: Tensor | Scalar, dtype: DType | None) -> DType | None:
     """The type a number beside a tensor leads to; None where promotion decides."""
     if dtype is not None or (isinstance(x, Tensor) and isinstance(y, Tensor)):
         return dtype

@@ -63,6 +63,7 @@ class IndexPut(Op):
     values: TensorType
     axes: tuple[int, ...]
     accumulate: bool
+    in_place: bool = False
 
     def infer(self) -> TensorType:
         for each in self.indices:
@@ -80,6 +81,7 @@ class IndexPut(Op):
             lambda *where: source_index(x, indices, self.axes, where),
             lambda *where: values[where],
             "add" if self.accumulate else "set_last",
+            self.in_place,
         )  # fmt: skip
 
     def reference(self, x: Any, indices: Any, values: Any) -> Any:
@@ -113,6 +115,7 @@ class ScatterAlong(Op):
     source: TensorType
     axis: int
     rule: Rule
+    in_place: bool = False
 
     def infer(self) -> TensorType:
         require_integers(self.name, self.index)
@@ -129,7 +132,9 @@ class ScatterAlong(Op):
                 return ()
             return (*where[: self.axis], index[where], *where[self.axis + 1 :])
 
-        return scattered(x, index.shape, place, lambda *where: source[where], self.rule)
+        return scattered(
+            x, index.shape, place, lambda *where: source[where], self.rule, self.in_place
+        )
 
     def reference(self, x: Any, index: Any, source: Any) -> Any:
         combine: dict[str, Any] = {

@@ -13,13 +13,13 @@ from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant
 from hidet.ops.cast import cast
-from hidet.ops.create import Number, scalar_type
+from hidet.ops.create import Number, Scalar, scalar_type
 from hidet.ops.families import pair, pair_type
 from hidet.types import DType, TensorType, bf16, boolean, f16, f32, i8, i32, i64, promote
 
 
 def where(
-    condition: Tensor, x: Tensor | Number, y: Tensor | Number, *, dtype: DType | None = None
+    condition: Tensor, x: Tensor | Scalar, y: Tensor | Scalar, *, dtype: DType | None = None
 ) -> Tensor:
     """`x` where `condition` holds, else `y`; all three broadcast."""
     return apply(Where, condition, *pair(x, y), dtype=pair_type(x, y, dtype))

@@ -22,6 +22,11 @@ def reshape(x: Tensor, shape: Sequence[Size]) -> Tensor:
     return x if same_shape(x.shape, wanted) else apply(Reshape, x, shape=wanted)
 
 
+def copy(x: Tensor) -> Tensor:
+    """The same elements in memory of their own."""
+    return apply(Reshape, x, shape=x.shape)
+
+
 def permute(x: Tensor, axes: Sequence[int]) -> Tensor:
     """Axis number `axes[i]` of `x` becomes axis i."""
     order = tuple(axis_of(axis, x.ndim) for axis in axes)

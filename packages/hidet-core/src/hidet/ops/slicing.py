@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hidet.compute import Grid, grid
+from hidet.compute import Grid, grid, scatter
 from hidet.compute import maximum as larger
 from hidet.compute import minimum as smaller
 from hidet.compute import select as choose
@@ -267,6 +267,7 @@ class SliceScatter(Op):
     axis: int
     start: Size
     step: int
+    in_place: bool = False
 
     def infer(self) -> TensorType:
         if self.step < 1:
@@ -274,6 +275,9 @@ class SliceScatter(Op):
         return self.x
 
     def define(self, x: Grid, source: Grid) -> Grid:
+        if self.in_place:
+            return self.update(x, source)
+
         def element(*index: Expr) -> Expr:
             offset = index[self.axis] - self.start
             number = offset if self.step == 1 else offset // self.step
@@ -284,6 +288,16 @@ class SliceScatter(Op):
             return choose(both(*tests), source[inner].cast(x.dtype), x[index])
 
         return grid(x.shape, element)
+
+    def update(self, x: Grid, source: Grid) -> Grid:
+        """What is written alone, the rest of x staying where it is."""
+
+        def place(*index: Expr) -> tuple[Expr, ...]:
+            inner = along(index[self.axis], self.start, self.step)
+            return (*index[: self.axis], inner, *index[self.axis + 1 :])
+
+        value = lambda *index: source[index]  # noqa: E731
+        return scatter(x, source.shape, place, value, "set_last", in_place=True)
 
     def reference(self, x: Any, source: Any) -> Any:
         out = np.array(x)

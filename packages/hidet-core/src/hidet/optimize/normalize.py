@@ -12,6 +12,7 @@ from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.cast import Cast
 from hidet.ops.create import Full
+from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
 from hidet.ops.shape import Permute, Reshape
 from hidet.types import DType
@@ -32,7 +33,8 @@ def normalize(graph: FlowGraph) -> FlowGraph:
         with tracing(), placed(node.place):
             for rule in RULES:
                 found = rule(node)
-                if found is not None:
+                # What was updated in place lies in an input: a copy of it is not the same.
+                if found is not None and updated_tensor(found) is None:
                     return (found,)
         return None
 
@@ -45,16 +47,18 @@ def maker(tensor: Tensor) -> Node | None:
 
 
 def joined_reshape(node: Node) -> Tensor | None:
-    """One reshape for two; none for one to the same shape."""
-    if not isinstance(node.op, Reshape):
+    """One reshape for two; one to the same shape is a copy that somebody wants, and stays."""
+    if copies(node):
         return None
-    (x,) = node.inputs
-    if same_shape(x.shape, node.op.shape):
-        return x
-    before = maker(x)
-    if before is None or not isinstance(before.op, Reshape):
+    before = maker(node.inputs[0]) if isinstance(node.op, Reshape) else None
+    if before is None or not isinstance(before.op, Reshape) or copies(before):
         return None
-    return ops.reshape(before.inputs[0], node.op.shape)
+    return ops.reshape(before.inputs[0], node.outputs[0].shape)
+
+
+def copies(node: Node) -> bool:
+    """Whether a node is a copy: a reshape to the same shape."""
+    return isinstance(node.op, Reshape) and same_shape(node.inputs[0].shape, node.op.shape)
 
 
 def joined_permute(node: Node) -> Tensor | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.in_place import updated_tensor
 from hidet.ops.shape import Reshape
 
 
@@ -13,11 +14,15 @@ def separate_outputs(graph: FlowGraph) -> FlowGraph:
     before   return x, y, y
     after    return copy(x), y, copy(y)
 
-    A frontend that wants outputs to share memory asks for the tensor once.
+    A frontend that wants outputs to share memory asks for the tensor once. An update in place stays
+    in the input that it changes.
     """
     taken = {memory(each) for each in graph.inputs} | {memory(each) for each in graph.constants}
     outputs = []
     for tensor in graph.outputs:
+        if updated_tensor(tensor) is not None:
+            outputs.append(tensor)
+            continue
         if memory(tensor) in taken or tensor.storage is not None:
             tensor = copied(tensor)
         taken.add(memory(tensor))
@@ -28,11 +33,18 @@ def separate_outputs(graph: FlowGraph) -> FlowGraph:
 
 
 def memory(tensor: Tensor) -> Tensor:
-    """The tensor in whose memory this one lies: reshaping does not move elements."""
-    while is_view(tensor):
-        assert tensor.trace is not None
-        (tensor,) = tensor.trace[0].inputs
+    """The tensor in whose memory this one lies: reshaping and updates in place move nothing."""
+    while (base := below(tensor)) is not None:
+        tensor = base
     return tensor
+
+
+def below(tensor: Tensor) -> Tensor | None:
+    """The tensor that this one is under a new shape, or an update of; None if it is neither."""
+    if is_view(tensor):
+        assert tensor.trace is not None
+        return tensor.trace[0].inputs[0]
+    return updated_tensor(tensor)
 
 
 def is_view(tensor: Tensor) -> bool:

@@ -15,13 +15,13 @@ def share_results(graph: FlowGraph) -> FlowGraph:
     before   p = relu(x);  q = relu(x);  y = p + q
     after    p = relu(x);  y = p + p
 
-    What runs in the framework may have effects, and stays. (An output is made once for each place
-    that asks for it, by `separate_outputs`.)
+    What runs in the framework may have effects, and stays, as does what is updated in place. (An
+    output is made once for each place that asks for it, by `separate_outputs`.)
     """
     known: dict[tuple[Op, str, tuple[int, ...]], Node] = {}
 
     def change(node: Node) -> tuple[Tensor, ...] | None:
-        if isinstance(node.op, Foreign):
+        if isinstance(node.op, Foreign) or getattr(node.op, "in_place", False):
             return None
         key = (node.op, node.device, tuple(map(id, node.inputs)))
         first = known.setdefault(key, node)

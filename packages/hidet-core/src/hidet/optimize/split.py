@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import Expr
 from hidet.optimize.separate_outputs import is_view
+from hidet.types import Size
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,15 @@ def foldable(graph: FlowGraph) -> set[Node]:
 
 
 def has_known_sizes(node: Node) -> bool:
-    """Whether no result's size waits for a call: what is computed before has no calls to read."""
-    return all(isinstance(size, int) for each in node.outputs for size in each.shape)
+    """Whether nothing waits for the sizes of a call: what is computed before has none to read."""
+    waiting: list[Expr] = []
+
+    def note(size: Expr) -> Size:
+        waiting.append(size)
+        return size
+
+    node.op.with_sizes(note)
+    return not waiting
 
 
 def making(tensor: Tensor) -> list[Node]:

@@ -31,7 +31,7 @@ def place_shared(kernel: Kernel) -> Kernel:
     sides of an outermost barrier, and nothing in the kernel is asynchronous.
     """
     arrays = shared_arrays(kernel)
-    if sum(map(nbytes, arrays)) + kernel.launch.shared_bytes <= STATIC or not arrays:
+    if sum(map(nbytes, arrays)) <= STATIC:
         return kernel
     if kernel.launch.shared_bytes:
         raise BadKernel(f"{kernel.name} has shared arrays beside dynamic shared memory of its own")

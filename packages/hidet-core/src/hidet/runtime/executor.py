@@ -19,6 +19,7 @@ from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
 from hidet.runtime.plan import Host, Plan
 from hidet.runtime.scratch import Scratch
+from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work
 from hidet.runtime.view import View
 from hidet.target import Target
@@ -31,7 +32,7 @@ NEEDED: dict[str, frozenset[str]] = {
     "avx512": frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}),
 }
 """The flags of a CPU that runs code for an instruction set."""
-Program = HostProgram | CudaProgram
+Program = HostProgram | CudaProgram | SimulatedProgram
 
 
 class Executor:
@@ -56,6 +57,7 @@ class Executor:
         for plan in archive.plans.values():
             check_target(plan, self.device)
             check_host_steps(plan, host_steps or {})
+        self.simulated = Target.parse(archive.main.target).simulated
         self.allocator = allocator or allocator_for(self.device)
         self.host_steps = host_steps or {}
         self.programs: OrderedDict[object, Program] = OrderedDict()
@@ -63,7 +65,10 @@ class Executor:
         self.constants: dict[str, View] = dict(weights or {})
         self.prepared: Program | None = None
         with self.work(0):
-            self.modules = load_modules(archive.binaries, self.device)
+            if self.simulated:
+                self.kernels = load_simulated(archive.binaries)
+            else:
+                self.modules = load_modules(archive.binaries, self.device)
             self.scratch = Scratch(self.allocator, self.device)
             for name, array in archive.weights.items():
                 if name not in self.constants:
@@ -158,6 +163,8 @@ class Executor:
     def load(self, bound: BoundPlan, use_graph: bool) -> Program:
         """A program for given shapes."""
         fixed = self.constant_pointers(bound)
+        if self.simulated:
+            return SimulatedProgram(bound, self.kernels, self.host_steps, fixed)
         if self.device == "cpu":
             modules = cast(Mapping[str, HostModule], self.modules)
             return HostProgram(bound, modules, self.host_steps, self.scratch, fixed)
@@ -225,6 +232,10 @@ def check_host_steps(plan: Plan, given: Mapping[str, HostStep]) -> None:
 def check_target(plan: Plan, device: str) -> None:
     """Raise unless code for the plan's target runs on `device`."""
     target = Target.parse(plan.target)
+    if target.simulated:
+        if device != "cpu":
+            raise BadArchive(f"the archive is for the simulator, on the CPU, not for {device}")
+        return
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")

@@ -8,17 +8,23 @@ from hidet.sim.faults import (
     MbarrierMisuse,
     Misaligned,
     MissingFence,
+    MissingGridWait,
     MissingWait,
     OutOfBounds,
     Race,
     RegisterBudget,
+    ResourceOveruse,
     StepLimit,
+    Trapped,
     Uninitialised,
+    WriteToInput,
 )
 from hidet.sim.launch import launch
-from hidet.sim.report import Report
+from hidet.sim.report import Access, Report
+from hidet.sim.undefined import empty
 
 __all__ = [
+    "Access",
     "AssertionFailed",
     "Deadlock",
     "DivergentBarrier",
@@ -26,12 +32,17 @@ __all__ = [
     "MbarrierMisuse",
     "Misaligned",
     "MissingFence",
+    "MissingGridWait",
     "MissingWait",
     "OutOfBounds",
     "Race",
     "RegisterBudget",
     "Report",
+    "ResourceOveruse",
     "StepLimit",
+    "Trapped",
     "Uninitialised",
+    "WriteToInput",
+    "empty",
     "launch",
 ]

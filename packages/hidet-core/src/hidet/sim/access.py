@@ -9,6 +9,7 @@ import numpy as np
 
 from hidet.sim.clocks import Agent
 from hidet.sim.conflicts import report_race
+from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import (
     MbarrierMisuse,
     Misaligned,
@@ -16,9 +17,11 @@ from hidet.sim.faults import (
     OutOfBounds,
     Race,
     Uninitialised,
+    WriteToInput,
 )
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
@@ -32,10 +35,10 @@ def load(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask, align: 
     One scalar (or one vector) for all if all rows read one address of memory nobody writes.
     """
     buffer = source.buffer
-    gang.run.report.executed[f"load {buffer.scope}"] += int(np.count_nonzero(mask))
     lanes = gang.lanes(mask)
     tracked = buffer.shadow is not None or buffer.scope is not Scope.GLOBAL
     at = addresses(gang, source, of.nbytes * count, lanes, align, spread=tracked)
+    measure(gang, "load", buffer, at, of.nbytes * count, lanes, mask)
     check_read(gang, buffer, at, of.nbytes * count, lanes)
     elements = at // of.nbytes
     if count > 1:
@@ -60,9 +63,9 @@ def store(
 ) -> None:
     """Write `count` elements of type `of` for each row in the mask."""
     buffer = target.buffer
-    gang.run.report.executed[f"store {buffer.scope}"] += int(np.count_nonzero(mask))
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes * count, lanes, align)
+    measure(gang, "store", buffer, at, of.nbytes * count, lanes, mask)
     given = rows(value, lanes, count > 1)
     elements = at // of.nbytes
     if count > 1:
@@ -147,6 +150,8 @@ def check_read(
     gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, agent: Agent | None = None
 ) -> None:
     """`Uninitialised` or `Race` if the bytes read are undefined."""
+    if buffer.pending is not None:
+        check_pending(gang, buffer, at, width, lanes, writes=False)
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
@@ -189,6 +194,14 @@ def note_write(
     agent: Agent | None = None,
 ) -> Array | None:
     """Enter a write in the shadows; which rows were overwritten by another in the same step."""
+    if buffer.pending is not None:
+        check_pending(gang, buffer, at, width, lanes, writes=True)
+    if buffer.read_only:
+        gang.fault(
+            WriteToInput,
+            f"{buffer.scope} {buffer.name} is written, and was given to be read only",
+            row_of(gang, 0, lanes),
+        )
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
@@ -288,27 +301,47 @@ def update(
     of: DType,
     change: Callable[[Any, int], Any],
     mask: Mask,
+    count: int = 1,
 ) -> Array:
     """Atomically replace the element of each row, one after the other; the old values.
 
-    `change(old, row)` gives the new value.
+    `change(old, row)` gives the new value. With a `count` of elements at once, each row has an
+    array of them.
     """
     buffer = target.buffer
     lanes = gang.lanes(mask)
-    at = addresses(gang, target, of.nbytes, lanes)
-    check_written(gang, buffer, *granules(buffer, at, of.nbytes), lanes, "updated")
-    note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
+    width = of.nbytes * count
+    at = addresses(gang, target, width, lanes)
+    measure(gang, "update", buffer, at, width, lanes, mask)
+    check_written(gang, buffer, *granules(buffer, at, width), lanes, "updated")
+    note_write(gang, buffer, at, width, lanes, atomic=True)
     view = buffer.view(of.numpy)
-    out = np.zeros(gang.count, of.numpy)
+    out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
     rows_there = np.arange(gang.count)[lanes]
-    if buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, buffer, rows_there, at)
+    hand_over(gang, buffer, mask, rows_there, at, reads=True, writes=True)
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
-        old = view[element]
-        out[row] = old
-        view[element] = change(old, int(row))
+        place = element if count == 1 else slice(element, element + count)
+        out[row] = view[place]
+        view[place] = change(out[row], int(row))
     gang.run.progress += 1
     return out
+
+
+def hand_over(
+    gang: Gang, buffer: Buffer, mask: Mask, touching: Array, at: Array, reads: bool, writes: bool
+) -> None:
+    """What atomic accesses tell of earlier fences, and what they will tell by later ones."""
+    if buffer.scope is Scope.GLOBAL:
+        tell_blocks(gang, buffer, touching, at)
+    told, clocks = gang.run.handover, gang.clocks
+    if not told.released:
+        return
+    slots, actors, firsts = gang.actors(mask)
+    named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
+    for row, place in zip(touching.tolist(), at.tolist(), strict=True):
+        slot, actor = named[row] if row in named else named[row // 32 * 32]
+        me = int(slot) // clocks.team.cluster, int(actor)
+        told.touch(clocks, me, (id(buffer), place), reads, writes)
 
 
 def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +18,9 @@ from hidet.sim.faults import AssertionFailed
 from hidet.sim.gang import Gang
 from hidet.sim.values import Mask, choose, rows
 from hidet.types import TensorType
+
+LENGTHS = re.compile(r"(%[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l)([diouxX])")
+"""A conversion of C with a length, which Python's formats do not have."""
 
 
 class Actions:
@@ -109,11 +114,14 @@ class Actions:
     def print(self, format: str, args: tuple[Expr, ...]) -> Callable[[Gang, Mask], None]:
         """A line for each thread."""
         parts = [self.expr(arg) for arg in args]
+        plain = LENGTHS.sub(r"\1\2", format)
 
         def run(gang: Gang, mask: Mask) -> None:
             values = [part(gang, mask) for part in parts]
             for row in np.flatnonzero(mask):
                 numbers = tuple(rows(value, row).item() for value in values)
-                gang.run.report.printed.append(format % numbers)
+                line = plain % numbers
+                gang.run.report.printed.append(line)
+                sys.stdout.write(line)
 
         return run

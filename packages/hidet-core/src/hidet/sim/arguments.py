@@ -14,6 +14,7 @@ from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.sim.constants import number
 from hidet.sim.memory import Buffer, fresh, wrapped
+from hidet.sim.undefined import is_undefined
 from hidet.types import DType, PointerType, Scope, TensorType
 
 
@@ -49,10 +50,16 @@ def bind(params: Sequence[Var], arguments: Sequence[Any], sizes: Mapping[str, An
     given = list(arguments)
     for var in params[len(given) :]:
         if var.name not in sizes:
-            raise BadArgument(f"parameter {var.name} is missing: {len(given)} arguments are given")
+            names = ", ".join(each.name for each in params)
+            raise BadArgument(
+                f"parameter {var.name} is missing: {len(given)} arguments are given for ({names})"
+            )
         given.append(sizes[var.name])
     if len(given) > len(params):
-        raise BadArgument(f"{len(given)} arguments are given for {len(params)} parameters")
+        names = ", ".join(var.name for var in params)
+        raise BadArgument(
+            f"{len(given)} arguments are given for {len(params)} parameters ({names})"
+        )
     found = Bound(names=dict(sizes))
     memory: dict[tuple[int, int], Buffer] = {}
     for var, value in zip(params, given, strict=True):
@@ -95,6 +102,9 @@ def array(var: Var, value: Any, memory: dict[tuple[int, int], Buffer]) -> Buffer
                 help="pass the same array twice, or arrays apart from each other",
             )
     memory[start, size] = buffer = wrapped(var.name, value)
+    buffer.read_only = not value.flags.writeable
+    if is_undefined(value):
+        buffer.starts_undefined, buffer.source = True, value
     return buffer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,6 +95,51 @@ def warp(gang: Gang, mask: Mask) -> None:
         )
     present = np.flatnonzero(lanes.any(axis=1)) * 32
     gang.clocks.warps_met(gang.slot[present], gang.warp[present])
+
+
+def tally(gang: Gang, mask: Mask, holds: Array) -> Callable[[], tuple[Array, Array]]:
+    """Count in how many threads of each block something holds, at the barrier that follows.
+
+    A block may be in several gangs: all of them come to its barriers in one order, so the n-th
+    count of one is the n-th of the others.
+    """
+    counts: dict[tuple[int, int], Array] = gang.residents.state.setdefault("tallies", {})
+    turns: dict[int, int] = gang.state.setdefault("tallies", {})
+    votes = np.bincount(gang.slot, weights=mask & holds)
+    there = np.bincount(gang.slot, weights=mask)
+    mine: dict[int, tuple[int, int]] = {}
+    for slot in np.flatnonzero(there).tolist():
+        turns[slot] = turns.get(slot, 0) + 1
+        mine[slot] = slot, turns[slot]
+        before = counts.get(mine[slot], np.zeros(2, np.int32))
+        counts[mine[slot]] = before + np.array([votes[slot], there[slot]], np.int32)
+
+    def totals() -> tuple[Array, Array]:
+        found = np.zeros((len(there), 2), np.int32)
+        for slot, key in mine.items():
+            found[slot] = counts[key]
+        return found[gang.slot, 0], found[gang.slot, 1]
+
+    return totals
+
+
+def lanes(gang: Gang, mask: Mask) -> None:
+    """Some lanes of each warp meet: those of whole warps together, others each by itself."""
+    active = mask.reshape(-1, 32)
+    whole = (active == (gang.everyone & ~gang.exited).reshape(-1, 32)).all(axis=1)
+    first = np.flatnonzero(active.any(axis=1) & whole) * 32
+    if len(first):
+        gang.clocks.warps_met(gang.slot[first], gang.warp[first])
+    clocks = gang.clocks
+    for found in np.flatnonzero(active.any(axis=1) & ~whole):
+        rows = found * 32 + np.flatnonzero(active[found])
+        slot = int(gang.slot[rows[0]])
+        cluster = slot // clocks.team.cluster
+        actors = [clocks.lane_actor(int(gang.thread[row]), slot) for row in rows]
+        clocks.tick()
+        known = np.max([clocks.told(cluster, actor) for actor in actors], axis=0)
+        for actor in actors:
+            clocks.learn(cluster, actor, known)
 
 
 @dataclass

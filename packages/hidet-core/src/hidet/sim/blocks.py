@@ -111,7 +111,9 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
     count = -(-buffer.data.size // buffer.granule)
     buffer.shadow = Shadow(count, clocks, LastReader(count)) if written else None
     if buffer.starts_undefined and buffer.written is None:
-        buffer.written = np.zeros(count, np.bool_)
+        known = buffer.source
+        new = np.zeros(count, np.bool_)
+        buffer.written = new if known is None else known.granules(buffer.granule)
 
 
 def batches(program: Program, run: Run, parting: Parting) -> Iterator[Residents]:

@@ -36,6 +36,7 @@ from hidet.sim.access import load
 from hidet.sim.arithmetic import BINARY, UNARY, cast
 from hidet.sim.faults import OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
+from hidet.sim.special import special
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, Value, bits_as, choose, rows, spread, varies
 from hidet.types import DType, PointerType, TensorType, VectorType
@@ -65,7 +66,7 @@ class Expressions:
                 number = np.asarray(value).astype(of.numpy)[()]
                 return lambda gang, mask: number
             case Builtin(name):
-                return lambda gang, mask: gang.builtins[name]
+                return lambda gang, mask: special(gang, name)
             case And() | Or():
                 return self.logical(e)
             case Binary():

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadKernel
+from hidet.errors import BadKernel, at
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Var, wrap
 from hidet.ir.stmt import (
@@ -74,6 +74,11 @@ class Statements:
         return run
 
     def stmt(self, s: Stmt) -> Step:
+        """One statement, by its class; what cannot be compiled is an error at its line."""
+        with at(getattr(s, "place", None)):
+            return self.compiled(s)
+
+    def compiled(self, s: Stmt) -> Step:
         """One statement, by its class."""
         match s:
             case For(kind=LoopKind.PARALLEL | LoopKind.VECTOR) if self.in_cpu:
@@ -167,6 +172,7 @@ class Statements:
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
+                gang.site = site
                 gang.step()
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:

@@ -11,11 +11,20 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, mbarriers, registers
+from hidet.sim import (
+    agents,
+    barriers,
+    copies,
+    debugger,
+    dependents,
+    mbarriers,
+    ordered,
+    registers,
+)
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
-from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
+from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned, Trapped
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
@@ -88,9 +97,37 @@ class Call:
         if mask.any():
             store(self.gang, self.pointer(pointer, mask), of, count, given, mask, align)
 
-    def update(self, pointer: Expr, change: Callable[[Any, int], Any]) -> Array:
+    def scope(self, pointer: Expr) -> Scope:
+        """Where a pointer points."""
+        return self.pointer(pointer, self.mask).buffer.scope
+
+    def update(self, pointer: Expr, change: Callable[[Any, int], Any], count: int = 1) -> Array:
         """Atomically replace `old` by `change(old, thread)`, one after the other."""
-        return update(self.gang, self.pointer(pointer, self.mask), pointer.dtype, change, self.mask)
+        target, of = self.pointer(pointer, self.mask), pointer.dtype
+        return update(self.gang, target, of, change, self.mask, count)
+
+    def read_atomic(self, pointer: Expr, count: int) -> Array:
+        """As `read`, of what others may write at the same time."""
+        source = self.pointer(pointer, self.mask)
+        return ordered.load_atomic(self.gang, source, pointer.dtype, count, self.mask)
+
+    def write_atomic(self, pointer: Expr, values: Array) -> None:
+        """As `write`, of what others may read or write at the same time."""
+        target = self.pointer(pointer, self.mask)
+        ordered.store_atomic(self.gang, target, pointer.dtype, values, self.mask)
+
+    def unwritten(self, pointer: Expr, count: int) -> None:
+        """Fault where this kernel has written the elements."""
+        source = self.pointer(pointer, self.mask)
+        ordered.refuse_written(self.gang, source, pointer.dtype.nbytes * count, self.mask)
+
+    def narrowed(self, mask: Mask) -> Call:
+        """The same call by some of its threads."""
+        return Call(self.gang, self.mask & mask, self.codes)
+
+    def tally(self, holds: Array) -> Callable[[], tuple[Array, Array]]:
+        """Count in how many threads of each block something holds, at the barrier that follows."""
+        return barriers.tally(self.gang, self.mask, holds)
 
     def present(self) -> Mask:
         """The threads that exist and have not left the kernel."""
@@ -119,13 +156,53 @@ class Call:
         """The lanes of a warp that take part meet."""
         barriers.warp(self.gang, self.mask)
 
+    def lanes_barrier(self) -> None:
+        """The lanes of a warp that take part meet, if they are some of it."""
+        barriers.lanes(self.gang, self.mask)
+
+    def grid_wait(self) -> None:
+        """The kernels before this one are complete, and their writes visible."""
+        dependents.wait(self.gang, self.mask)
+
+    def grid_signal(self) -> None:
+        """The kernels after this one may begin."""
+        dependents.signal(self.gang, self.mask)
+
+    def rest(self) -> None:
+        """The threads need nobody to go on: they only let others have their turn."""
+        self.gang.run.progress += 1
+
+    def trap(self) -> NoReturn:
+        """Stop the simulation: the kernel asked for it."""
+        self.gang.fault(Trapped, "a trap was executed", int(np.argmax(self.mask)))
+
+    def stop(self, values: dict[str, Expr]) -> None:
+        """Stop in the debugger, with values to look at."""
+        shown = {name: self.shown(e) for name, e in values.items()}
+        debugger.stop(self.gang, self.mask, shown)
+
+    def shown(self, e: Expr) -> Any:
+        """A value at each thread of the call; of a tensor, all of its elements."""
+        if isinstance(e, Var) and (e in self.gang.unset or e not in self.gang.env):
+            return None  # not given a value yet
+        found = self.codes[e](self.gang, self.mask)
+        if not isinstance(found, Pointer):
+            return spread(found, self.gang.count, is_vector(e))[self.mask].copy()
+        buffer = found.buffer
+        whole = buffer.view(e.dtype.numpy)
+        each = buffer.stride // e.dtype.nbytes
+        rows = whole[: whole.size // each * each].reshape(-1, each) if each else whole
+        return rows[:, : buffer.size // e.dtype.nbytes].copy()
+
     def named_barrier(self, number: int, threads: int, wait: bool) -> Iterator[None]:
         """`threads` threads meet at barrier `number`; those that only arrive do not wait."""
         return barriers.named(self.gang, self.mask, number, threads, wait)
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
-        if scope == "gpu":
+        gang = self.gang
+        gang.run.handover.fence(gang.clocks, *gang.actors(self.mask)[:2])
+        if scope in ("gpu", "sys"):
             clocks = self.gang.clocks
             clocks.releases.fence(self.gang.number[self.mask], clocks.tick())
 
@@ -247,6 +324,10 @@ class Call:
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
         self.gang.fault(SimulationError, message, thread)
+
+    def misaligned(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: an address or a position is no multiple of what it must be of."""
+        self.gang.fault(Misaligned, message, thread)
 
     def inactive(self, message: str, thread: int) -> NoReturn:
         """Stop the simulation: a lane is needed that does not take part."""

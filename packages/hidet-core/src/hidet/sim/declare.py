@@ -12,12 +12,12 @@ from hidet.errors import BadKernel
 from hidet.ir.expr import Var, wrap
 from hidet.sim.compile_expr import Code, Expressions, tensor_type
 from hidet.sim.gang import Gang
-from hidet.sim.memory import Buffer, Pointer, fresh
-from hidet.sim.races import Shadow, WarpReaders
+from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.shared import shared_buffer
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, rows
 from hidet.sim.wgmma import holds_of
-from hidet.types import Scope, TensorType, shared_alignment
+from hidet.types import Scope, TensorType
 
 REGISTER_ALIGNMENT = 16
 
@@ -61,21 +61,8 @@ def elements(of: TensorType, shape: tuple[int, ...]) -> int:
 def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -> Buffer:
     """A shared array, one for each resident block, watched for races."""
     size = elements(of, shape) * of.dtype.nbytes
-    buffer = fresh(
-        var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.residents.blocks
-    )
-    buffer.granule = gang.run.granule[of.scope]
-    ends = [each.address + each.size for each in gang.residents.shared.values()]
-    aligned = shared_alignment(size)
-    buffer.address = -(-max(ends, default=0) // aligned) * aligned
-    count = buffer.data.size // buffer.granule
-    warps = gang.clocks.all_warps
-    buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
-    buffer.written = np.zeros(count, np.bool_)
-    gang.residents.shared[var] = buffer
+    buffer = shared_buffer(gang, var, of.dtype.nbytes, named(of, shape), size)
     gang.env[var] = Pointer(buffer, np.int64(0))
-    held = sum(each.size for each in gang.residents.shared.values())
-    gang.run.report.shared_bytes = max(gang.run.report.shared_bytes, held)
     return buffer
 
 

@@ -77,6 +77,30 @@ class StepLimit(SimulationError):
     code = "step-limit"
 
 
+class MissingGridWait(SimulationError):
+    """A dependent kernel touches what the one before it does, without waiting for it."""
+
+    code = "missing-grid-wait"
+
+
+class WriteToInput(SimulationError):
+    """A write to an array that the caller gave to be read only."""
+
+    code = "write-to-input"
+
+
+class ResourceOveruse(SimulationError):
+    """More shared memory or registers than a block may have."""
+
+    code = "resource-overuse"
+
+
+class Trapped(SimulationError):
+    """The kernel executed a trap."""
+
+    code = "trap"
+
+
 class AssertionFailed(SimulationError):
     """The condition of an `assert` in the kernel does not hold."""
 

@@ -14,7 +14,9 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Stmt
 from hidet.sim.clocks import AGENTS, SEVERAL, Agent, Clocks, Team, Who
+from hidet.sim.dependency import Dependency
 from hidet.sim.faults import StepLimit
+from hidet.sim.handover import Handover
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.report import Report
 from hidet.sim.values import Array, Mask, Value
@@ -40,6 +42,8 @@ class Run:
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
+    dependency: Dependency = field(default_factory=Dependency)
+    handover: Handover = field(default_factory=Handover)
     waits: list[Wait] = field(default_factory=list)
     """Who waits now."""
 
@@ -157,7 +161,11 @@ class Gang:
         """Count a turn of a loop; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
-            self.fault(StepLimit, f"more than {self.run.step_limit} turns of loops were run")
+            self.fault(
+                StepLimit,
+                f"more than {self.run.step_limit} turns of loops were run, the last of this one",
+                help="see why the loop does not end, or give launch() a larger step_limit",
+            )
 
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from hidet.errors import BadArgument, BadKernel
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Kernel, Module, TensorMap, single
+from hidet.ir.kernel import Kernel, KernelKind, Module, TensorMap, single
 from hidet.ir.stmt import Declare, For, ForTasks
 from hidet.ir.walk import postorder, variables
+from hidet.sim import dependents
 from hidet.sim.arguments import Bound, bind, match_shape, workspace
 from hidet.sim.blocks import run_blocks
+from hidet.sim.estimate import check_dynamic, check_registers, estimate
 from hidet.sim.gang import Run
 from hidet.sim.memory import Pointer
 from hidet.sim.program import Program, compiled
@@ -26,35 +28,92 @@ MOST_THREADS = 1024
 
 
 def launch(
-    kernel: Kernel | Module, *arguments: Any, step_limit: int = 1_000_000, **sizes: Any
+    kernel: Launchable,
+    *arguments: Any,
+    step_limit: int = 1_000_000,
+    measure: bool = True,
+    **sizes: Any,
 ) -> Report:
     """Run a kernel, or the kernels of a module in order, on numpy arrays; results are in place.
 
-    `arguments` are the parameters in order: C-contiguous arrays of the parameter's element type,
-    and numbers. Symbols in shapes are read off the arrays; `sizes` gives by name those that are
-    not, and scalar parameters left out at the end. A name that the kernel does not mention is
-    ignored, so that one call serves a kernel before and after lowering. Mistakes of the kernel
-    are `SimulationError`s; `step_limit` bounds the turns of loops.
+    `kernel` is a script function, a script module, or their IR. `arguments` are the parameters in
+    order: C-contiguous arrays of the parameter's element type, and numbers. Symbols in shapes are
+    read off the arrays; `sizes` gives by name those that are not, and scalar parameters left out at
+    the end. A name that the kernel does not mention is ignored, so that one call serves a kernel
+    before and after lowering. Mistakes of the kernel are `SimulationError`s; `step_limit` bounds
+    the turns of loops. An array that is not writeable may not be written; what a kernel reads of an
+    array from `hidet.sim.empty` must have been written. Without `measure` the report does not count
+    accesses one by one, which is faster.
+
+    Of several launches, one is dependent (see `hidet.sim.dependents`) if its kernel waits for the
+    grids before it, or the kernel before lets it begin early.
     """
-    module = kernel if isinstance(kernel, Module) else single(kernel)
-    report = Report()
+    module = module_of(kernel)
+    report = Report(measures=measure)
     known = bind(module.params, arguments, sizes)
     for var in module.workspaces:
         known.arrays[var] = workspace(var, known)
     programs = {each.name: compiled(each) for each in module.kernels}
     finest = min(program.granule[Scope.GLOBAL] for program in programs.values())
     with np.errstate(all="ignore"):
-        for call in module.calls:
-            program = programs[call.kernel]
-            bound = passed(program.kernel, call.args, known)
-            run_kernel(program, bound, report, finest, step_limit)
+        run_calls(module, programs, known, report, finest, step_limit)
+    for buffer in known.arrays.values():
+        if buffer.source is not None and buffer.written is not None:
+            buffer.source.note(buffer.written, buffer.granule)
     return report
+
+
+class HasModule(Protocol):
+    """What gives a module of kernels: a script function, a script module."""
+
+    def ir_module(self) -> Module:
+        """The module."""
+
+
+Launchable: TypeAlias = Kernel | Module | HasModule
+
+
+def module_of(kernel: Launchable) -> Module:
+    """The module of what is to be launched."""
+    if isinstance(kernel, Module):
+        return kernel
+    if isinstance(kernel, Kernel):
+        return single(kernel)
+    if not hasattr(kernel, "ir_module"):
+        raise BadArgument(
+            f"{type(kernel).__name__} is nothing to launch",
+            help="pass a @hidet.script function, a script module, a Kernel or a Module",
+        )
+    return kernel.ir_module()
+
+
+def run_calls(
+    module: Module,
+    programs: dict[str, Program],
+    known: Bound,
+    report: Report,
+    finest: int,
+    step_limit: int,
+) -> None:
+    """Run the launches of a module in order."""
+    before: Run | None = None
+    buffers = list(dict.fromkeys(known.arrays.values()))
+    for call in module.calls:
+        program = programs[call.kernel]
+        bound = passed(program.kernel, call.args, known)
+        last = None if before is None else before.kernel
+        dependents.begin(buffers, dependents.depends(program.kernel, last), before)
+        mine = set(bound.arrays.values())
+        for buffer in buffers:
+            buffer.used = buffer in mine
+            buffer.shadow = None if buffer not in mine else buffer.shadow
+        before = run_kernel(program, bound, report, finest, step_limit)
 
 
 def run_kernel(
     program: Program, bound: Bound, report: Report, granule: int, step_limit: int
-) -> None:
-    """Run one kernel on its arguments."""
+) -> Run | None:
+    """Run one kernel on its arguments; None if its grid is empty."""
     kernel = program.kernel
     grid = extents(kernel.launch.grid, bound, f"the grid of {kernel.name}")
     block = extents(kernel.launch.block, bound, f"the block of {kernel.name}")
@@ -62,7 +121,12 @@ def run_kernel(
     if threads > MOST_THREADS:
         raise BadKernel(f"a block of {kernel.name} has {threads} threads; {MOST_THREADS} fit one")
     if 0 in (*grid, threads):
-        return
+        return None
+    check_registers(kernel, threads)
+    check_dynamic(kernel)
+    report.shared_bytes = max(report.shared_bytes, kernel.launch.shared_bytes)
+    if kernel.kind is KernelKind.CUDA:
+        report.registers[kernel.name] = estimate(kernel)
     widths = program.granule | {str(Scope.GLOBAL): granule}
     run = Run(kernel, grid, block, report, program.sites, widths, step_limit)
     env: dict[Var, Any] = {var: Pointer(b, np.int64(0)) for var, b in bound.arrays.items()}
@@ -73,6 +137,7 @@ def run_kernel(
             bound.number(var)
     env.update(bound.scalars)
     run_blocks(program, run, env)
+    return run
 
 
 def tensor_map(map: TensorMap, bound: Bound) -> Boxes:

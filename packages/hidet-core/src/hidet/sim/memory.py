@@ -41,13 +41,22 @@ class Buffer:
     """Of registers that a wgmma may hold: which it does."""
     starts_undefined: bool = False
     """Whether global memory holds nothing until it is written: a workspace."""
+    source: Any = None
+    """The caller's `Undefined` array that it is."""
+    read_only: bool = False
+    """Whether the caller does not let kernels write here."""
+    used: bool = False
+    """Whether the launch under way may touch it."""
+    pending: Array | None = None
+    """For each granule, what launches that may still run do to it: see `dependents`."""
     views: dict[np.dtype[Any], Array] = field(default_factory=dict)
 
     def view(self, of: np.dtype[Any]) -> Array:
         """All bytes as elements of type `of`."""
         found = self.views.get(of)
         if found is None:
-            found = self.views[of] = self.data.view(of)
+            whole = self.data.size // of.itemsize * of.itemsize
+            found = self.views[of] = self.data[:whole].view(of)
         return found
 
     def at(self, offset: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet_torch.converters.table import aten, require, torch
+from hidet_torch.converters.table import aten, torch
 
 
 @torch(aten.convolution.default)
@@ -21,13 +21,17 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """The convolution over all trailing axes; `padding` is on both sides of each."""
-    require(not transposed, "a transposed convolution")
+    """The convolution, or its transpose, over all trailing axes, padded on both sides of each."""
     rank = x.ndim - 2
     each = [
         tuple(given) * rank if len(given) == 1 else tuple(given)
-        for given in (stride, padding, dilation)
+        for given in (stride, padding, dilation, output_padding)
     ]
+    if transposed:
+        return ops.conv_transpose(
+            x, weight, bias, stride=each[0], padding=each[1], dilation=each[2],
+            output_padding=each[3], groups=groups,
+        )  # fmt: skip
     return ops.conv(
         x, weight, bias, stride=each[0], padding=each[1], dilation=each[2], groups=groups
     )

@@ -7,17 +7,16 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.types import DType, Size
+from hidet.ops.create import Scalar
+from hidet.types import DType, Size, i64
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.dtypes import number_type
-
-Number = int | float | bool
 
 
 @torch(aten.full.default)
 def full(
     shape: Sequence[Size],
-    value: Number,
+    value: Scalar,
     *,
     dtype: DType | None = None,
     device: str = "cpu",
@@ -29,7 +28,7 @@ def full(
     )
 
 
-def filled(value: Number) -> Any:
+def filled(value: Scalar) -> Any:
     """The converter of an operator that takes a shape alone."""
 
     def convert(
@@ -41,7 +40,7 @@ def filled(value: Number) -> Any:
     return convert
 
 
-def filled_like(value: Number) -> Any:
+def filled_like(value: Scalar) -> Any:
     """The converter of an operator that takes shape and type of a tensor."""
 
     def convert(
@@ -53,7 +52,7 @@ def filled_like(value: Number) -> Any:
     return convert
 
 
-def filled_new(value: Number) -> Any:
+def filled_new(value: Scalar) -> Any:
     """The converter of a tensor's method that takes a shape."""
 
     def convert(
@@ -72,7 +71,7 @@ def filled_new(value: Number) -> Any:
 
 @torch(aten.full_like.default)
 def full_like(
-    x: Tensor, value: Number, *, dtype: DType | None = None, device: str | None = None, **_: Any
+    x: Tensor, value: Scalar, *, dtype: DType | None = None, device: str | None = None, **_: Any
 ) -> Tensor:
     """`value` everywhere, in the shape of x."""
     return new_full(x, x.shape, value, dtype=dtype, device=device)
@@ -82,7 +81,7 @@ def full_like(
 def new_full(
     x: Tensor,
     shape: Sequence[Size],
-    value: Number,
+    value: Scalar,
     *,
     dtype: DType | None = None,
     device: str | None = None,
@@ -113,7 +112,7 @@ def empty(shape: Sequence[Size], strides: Sequence[Size], **options: Any) -> Ten
 
 @torch(aten.scalar_tensor.default)
 def scalar_tensor(
-    value: Number, *, dtype: DType | None = None, device: str = "cpu", **_: Any
+    value: Scalar, *, dtype: DType | None = None, device: str = "cpu", **_: Any
 ) -> Tensor:
     """A number as a 0-d tensor."""
     return full((), value, dtype=number_type(1.0) if dtype is None else dtype, device=device)
@@ -129,16 +128,20 @@ def arange(
     device: str = "cpu",
     **_: Any,
 ) -> Tensor:
-    """start, start + step, ... before `stop`; a symbolic `stop` counts whole steps."""
+    """start, start + step, ... before `stop`; of symbolic numbers whole steps are counted."""
+    of = dtype or number_type(1)
     numbers = (int, float)
     if all(isinstance(each, numbers) for each in (start, stop, step)):
         return ops.arange(start, stop, step, dtype, device=device)
     count = (stop - start + (step - 1)) // step
-    return ops.iota(count, start=start, step=step, dtype=dtype or number_type(1), device=device)
+    if all(isinstance(each, numbers) for each in (start, step)):
+        return ops.iota(count, start=start, step=step, dtype=of, device=device)
+    steps = ops.multiply(ops.iota(count, dtype=i64, device=device), step)
+    return ops.cast(ops.add(steps, start), of)
 
 
 @torch(aten.fill.Scalar)
-def fill(x: Tensor, value: Number) -> Tensor:
+def fill(x: Tensor, value: Scalar) -> Tensor:
     """A number in every place of x."""
     return full_like(x, value)
 

@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 from hidet import ops
+from hidet.errors import NotYet
 from hidet.graph import Tensor
+from hidet.ops.create import Scalar
 from hidet.types import DType, boolean, i64
-from hidet_torch.converters.table import aten, overload, overloads, require, torch
+from hidet_torch.converters.table import aten, overload, overloads, primitives, require, torch
 from hidet_torch.dtypes import result_type, wide
 
-Operand = Tensor | int | float | bool
+Operand = Tensor | Scalar
 
 # fmt: off
 MATHEMATICS = (
@@ -55,6 +57,15 @@ torch.rows(
 )
 torch.rows({overload("round"): named(kept_by_integers, ops.round)})
 torch.rows({overload(n): named(never_of_integers, getattr(ops, n)) for n in ("isnan", "isinf")})
+
+
+@torch(aten.round.decimals)
+def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
+    """x rounded to so many digits after the point, or before it."""
+    factor = 10.0 ** abs(decimals)
+    if decimals >= 0:
+        return ops.divide(ops.round(ops.multiply(x, factor)), factor)
+    return ops.multiply(ops.round(ops.divide(x, factor)), factor)
 
 
 @torch(aten.sign.default, aten.sgn.default)
@@ -111,9 +122,10 @@ def shift(function: Callable[..., Tensor], x: Operand, y: Operand) -> Tensor:
     of = result_type(x, y)
     if of is not i64 or isinstance(y, Tensor):
         return function(x, y, dtype=of)
-    require(0 <= y < 62, f"a shift of int64 by {y}")
+    if not isinstance(y, int) or not 0 <= y < 62:
+        raise NotYet(f"a shift of int64 by {y}")
     by = ops.multiply if function is ops.shift_left else ops.floor_divide
-    return by(x, 1 << int(y), dtype=of)
+    return by(x, 1 << y, dtype=of)
 
 
 for _function, _packets in (
@@ -285,6 +297,12 @@ def to_copy(x: Tensor, dtype: DType | None = None, device: str | None = None, **
     """x as another type; layouts and memory formats are the importer's."""
     require(device in (None, x.device), f"a copy from {x.device} to {device}")
     return x if dtype is None else ops.cast(x, dtype)
+
+
+@torch(primitives.convert_element_type.default)
+def convert_element_type(x: Tensor, dtype: DType) -> Tensor:
+    """x as another type."""
+    return ops.cast(x, dtype)
 
 
 @torch(

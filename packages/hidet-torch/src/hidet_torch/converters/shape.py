@@ -191,6 +191,18 @@ def triu(x: Tensor, diagonal: int = 0) -> Tensor:
     return ops.triu(x, diagonal)
 
 
+@torch(aten.diagonal.default)
+def diagonal(x: Tensor, offset: int = 0, a: int = 0, b: int = 1) -> Tensor:
+    """The diagonal of two axes as the last axis."""
+    return ops.diagonal(x, offset, a, b)
+
+
+@torch(aten.unfold.default)
+def unfold(x: Tensor, axis: int, size: int, step: int) -> Tensor:
+    """Windows along an axis as the last axis."""
+    return ops.sliding(x, axis, size, step)
+
+
 @torch(aten.pixel_shuffle.default)
 def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
     """[..., c * r * r, h, w] as [..., c, h * r, w * r]."""

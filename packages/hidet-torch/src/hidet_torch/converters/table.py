@@ -14,6 +14,7 @@ from hidet.frontend.converters import Converters
 torch: Converters[Any] = Converters("torch")
 
 aten = pytorch.ops.aten
+primitives = pytorch.ops.prims
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from hidet.codegen.common.heads import check_heads, parameters
 from hidet.codegen.common.names import Names
 from hidet.codegen.common.signs import Signs
-from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
+from hidet.codegen.cuda.expressions import CudaExpressions
 from hidet.codegen.cuda.prelude import PARTS, prelude
 from hidet.codegen.cuda.statements import CudaStatements
 from hidet.errors import at
+from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Const
 from hidet.ir.functions import FUNCTIONS
 from hidet.ir.kernel import Kernel, KernelKind, Launch

@@ -10,11 +10,12 @@ from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
 from hidet.codegen.cuda.prelude import REGISTERS, reader
 from hidet.errors import InternalError
+from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Address, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
 
 HALVES = (f16, bf16)
-DYNAMIC_SHARED = "dynamic_shared"
+LINEAR = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
 
 
 class CudaExpressions(ExpressionWriter):
@@ -39,6 +40,8 @@ class CudaExpressions(ExpressionWriter):
         base, _, axis = e.name.partition(".")
         if base in ("threadIdx", "blockIdx", "blockDim", "gridDim") and axis in ("x", "y", "z"):
             return f"(int){e.name}", UNARY
+        if e.name == "warpid":  # of the thread in its block: %warpid may change
+            return f"((int)({LINEAR}) / 32)", PRIMARY
         if e.name in REGISTERS:
             return self.call(reader(REGISTERS[e.name]))
         if e.name == DYNAMIC_SHARED:

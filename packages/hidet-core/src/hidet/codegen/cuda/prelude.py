@@ -123,6 +123,9 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
 REGISTERS = {
     "laneid": "laneid",
     "smid": "smid",
+    "nsmid": "nsmid",
+    "dynamic_smem_size": "dynamic_smem_size",
+    **{f"lanemask_{which}": f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")},
     "clusterRank": "cluster_ctarank",
     **{f"clusterIdx.{axis}": f"clusterid.{axis}" for axis in "xyz"},
     **{f"clusterDim.{axis}": f"cluster_nctaid.{axis}" for axis in "xyz"},
@@ -138,10 +141,11 @@ def reader(register: str) -> str:
 
 READERS = {
     reader(name): Part(
-        f"INLINE int {reader(name)}() {{ int r; "
+        f"INLINE {kind} {reader(name)}() {{ {kind} r; "
         f'asm("mov.u32 %0, %%{name};" : "=r"(r)); return r; }}'
     )
     for name in REGISTERS.values()
+    for kind in ("unsigned" if name.startswith("lanemask") else "int",)
 }
 
 MAPS = {

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from hidet.codegen.common.arrays import elements
 from hidet.codegen.common.expressions import UNARY
 from hidet.codegen.common.statements import StatementWriter, quoted
-from hidet.codegen.cuda.expressions import DYNAMIC_SHARED, CudaExpressions
+from hidet.codegen.cuda.expressions import CudaExpressions
 from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
-from hidet.ir.expr import Address, Expr, Var
+from hidet.intrinsics.words import DYNAMIC_SHARED
+from hidet.ir.expr import Address, Builtin, Expr, Var
 from hidet.ir.stmt import For, Invoke, LoopKind, Store
+from hidet.ir.walk import find
 from hidet.types import Scope, TensorType, shared_alignment
 
 STATIC_LIMIT = 48 * 1024
@@ -38,7 +42,7 @@ class CudaStatements(StatementWriter):
     def _declare_shared(self, var: Var, of: TensorType, count: int) -> None:
         name, kind = self.expressions.names[var], self.expressions.type(of.dtype)
         size = count * of.dtype.nbytes
-        if size == self.kernel.launch.shared_bytes:
+        if size == self.kernel.launch.shared_bytes and not self.asks_for_dynamic:
             self.expressions.used.add(DYNAMIC_SHARED)
             self.line(f"{kind} *{name} = reinterpret_cast<{kind} *>({DYNAMIC_SHARED});")
         elif size > STATIC_LIMIT:
@@ -49,6 +53,11 @@ class CudaStatements(StatementWriter):
         else:
             at = shared_alignment(size)
             self.line(f"__shared__ __align__({at}) {kind} {name}[{count}];")
+
+    @cached_property
+    def asks_for_dynamic(self) -> bool:
+        """Whether the kernel uses its dynamic shared memory by itself, beside shared arrays."""
+        return any(e.name == DYNAMIC_SHARED for e in find(self.kernel.body, Builtin))
 
     def loop_hint(self, loop: For) -> None:
         if loop.kind is LoopKind.PARALLEL:

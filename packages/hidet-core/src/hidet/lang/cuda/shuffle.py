@@ -45,13 +45,41 @@ def all_sync(mask: Value, condition: Value) -> Any:
     return vote("all_sync", mask, condition, boolean)
 
 
+def uni_sync(mask: Value, condition: Value) -> Any:
+    """Whether `condition` is the same in all lanes."""
+    return vote("uni_sync", mask, condition, boolean)
+
+
+def match_any_sync(mask: Value, value: Value) -> Any:
+    """A u32 whose bit i says whether lane i has the same `value`, of 32 or 64 bits."""
+    return invoke("match_any_sync", lanes(mask), number(value, "the value"), results=(u32,))
+
+
+def match_all_sync(mask: Value, value: Value) -> Any:
+    """The lanes and True if all have the same `value`, of 32 or 64 bits; else 0 and False."""
+    sent = number(value, "the value")
+    return invoke("match_all_sync", lanes(mask), sent, results=(u32, boolean))
+
+
+def reduce_sync(mask: Value, value: Value, how: str = "add") -> Any:
+    """What the lanes' values, i32 or u32, are together: "add", "min", "max", "and", "or", "xor"."""
+    sent = number(value, "the value")
+    return invoke("reduce_sync", lanes(mask), sent, results=(sent.dtype,), options=(how,))
+
+
+def activemask() -> Any:
+    """A u32 whose bit i says whether lane i executes the call together with this one.
+
+    Nothing promises which lanes those are; ask for lanes by a mask instead where it matters.
+    """
+    return invoke("activemask", results=(u32,))
+
+
 def exchange(name: str, mask: Value, value: Value, lane: Value, width: int) -> Any:
     """The call of a shuffle; its result has the value's type."""
     sent = number(value, "the value")
-    of = sent.dtype
-    return invoke(
-        name, lanes(mask), sent, converted(lane, i32, "the lane"), results=(of,), options=(width,)
-    )
+    where = converted(lane, i32, "the lane")
+    return invoke(name, lanes(mask), sent, where, results=(sent.type,), options=(width,))
 
 
 def vote(name: str, mask: Value, condition: Value, of: Any) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Expr, Get, Value, Var, convert, wrap
+from hidet.ir.expr import Add, Const, Expr, Get, Mul, Sub, Value, Var, convert, wrap
 from hidet.ir.stmt import Body, For, Put
-from hidet.ir.walk import substitute
+from hidet.ir.walk import substitute, variables
 from hidet.schedules.automatic.emit import (
     Accumulator,
     joined,
@@ -68,5 +68,21 @@ def ranges(stage: ScatterStage) -> list[tuple[Var, int | Expr]]:
 
 
 def apart(stage: ScatterStage) -> set[Expr]:
-    """The variables that are an index of the target themselves: updates that differ never meet."""
-    return {e for e in stage.index if isinstance(e, Var)}
+    """The variables that an index of the target moves with: updates that differ never meet."""
+    names = set(stage.scatter.vars)
+    found = (moving(e, names) for e in stage.index)
+    return {var for var in found if var is not None}
+
+
+def moving(e: Expr, names: set[Var]) -> Var | None:
+    """The one variable of which `e` is a multiple, moved on by something else; None if none is."""
+    match e:
+        case Var():
+            return e
+        case Add(a, b) | Sub(a, b) if not names & set(variables(b)):
+            return moving(a, names)
+        case Add(a, b) if not names & set(variables(a)):
+            return moving(b, names)
+        case Mul(a, Const(int(factor))) | Mul(Const(int(factor)), a) if factor:
+            return moving(a, names)
+    return None

@@ -169,7 +169,8 @@ class Planner:
                 stages.append(ScanStage(out, self.tensors[source], grid))
             case Scatter(base=base, index=index, value=value):
                 names = tuple(Var(f"i{axis}", i32) for axis in range(base.ndim))
-                stages.append(MapStage(out, names, self.read.element(base, names)))
+                if not grid.in_place:
+                    stages.append(MapStage(out, names, self.read.element(base, names)))
                 spots = tuple(self.read.value(each) for each in index)
                 stages.append(ScatterStage(out, grid, spots, self.read.value(value)))
             case Input():

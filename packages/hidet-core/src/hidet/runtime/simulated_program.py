@@ -1,0 +1,71 @@
+"""A bound plan in the simulator: the kernels of a GPU, step by step, on memory of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from hidet import seams
+from hidet.runtime.bound import BoundPlan
+from hidet.runtime.host_program import HostStep
+from hidet.runtime.memory import exposed
+from hidet.runtime.plan import Host
+from hidet.runtime.view import View
+
+Arrays = Mapping[int, np.ndarray[Any, Any]]
+
+
+class SimulatedKernels(Protocol):
+    """Kernels that were read from the binaries of an archive."""
+
+    def run(self, bound: BoundPlan, arrays: Arrays, host: Callable[[Host], None]) -> Any:
+        """Run a plan's steps on an array for each of its buffers; a report of what they did."""
+
+
+def load_simulated(binaries: Mapping[str, bytes]) -> SimulatedKernels:
+    """The kernels of an archive for the simulator, which is above the runtime."""
+    found: SimulatedKernels = seams.call("load_simulated", binaries)
+    return found
+
+
+class SimulatedProgram:
+    """A plan's steps, run by the simulator; workspaces are new at each run."""
+
+    def __init__(
+        self,
+        bound: BoundPlan,
+        kernels: SimulatedKernels,
+        host_steps: Mapping[str, HostStep],
+        fixed: Mapping[int, int],
+    ) -> None:
+        self.bound, self.kernels, self.host_steps = bound, kernels, host_steps
+        self.fixed = dict(fixed)
+        self.report: Any = None
+        """What the last run did: a `hidet.sim.Report`."""
+
+    def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
+        """Run all steps on memory that the caller provides: of the inputs, then of the outputs."""
+        self.run(addresses, stream)
+
+    def run(self, addresses: Sequence[int], stream: int = 0) -> None:
+        """The same."""
+        plan = self.bound.plan
+        at = self.fixed | dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
+        views: dict[int, View] = {}
+        for number, buffer in enumerate(plan.buffers):
+            shape = self.bound.shapes[number]
+            if number in at:
+                views[number] = View(at[number], shape, buffer.dtype, "cpu")
+            elif buffer.role == "workspace":
+                made = np.empty(max(self.bound.nbytes(number), 1), np.uint8)
+                pointer = made.__array_interface__["data"][0]
+                views[number] = View(pointer, shape, buffer.dtype, "cpu", made)
+        arrays = {number: exposed(view) for number, view in views.items()}
+
+        def host(step: Host) -> None:
+            reads, writes = ([views[n] for n in numbers] for numbers in (step.reads, step.writes))
+            self.host_steps[step.key](reads, writes)
+
+        self.report = self.kernels.run(self.bound, arrays, host)

@@ -1,0 +1,100 @@
+"""A compiled graph's launch plan, run by the simulator: what `HIDET_TARGET=sim` comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import BadArchive
+from hidet.ir.expr import Var
+from hidet.ir.stored import restored
+from hidet.runtime.bound import BoundPlan
+from hidet.runtime.maps import Map
+from hidet.runtime.plan import Host, Launch, Pointer, Scalar
+from hidet.sim.arguments import Bound, scalar
+from hidet.sim.launch import run_kernel
+from hidet.sim.memory import Buffer, wrapped
+from hidet.sim.program import Program, compiled
+from hidet.sim.report import Report
+from hidet.types import Scope, dtype
+
+STEPS = 1 << 40
+"""Turns of loops in one kernel: those of compiled graphs end."""
+
+
+def load_simulated(binaries: Mapping[str, bytes]) -> Kernels:
+    """The kernels in the binaries of an archive."""
+    return Kernels(binaries)
+
+
+class Kernels:
+    """Kernels by name, compiled to closures at their first launch."""
+
+    def __init__(self, binaries: Mapping[str, bytes]) -> None:
+        self.kernels = {
+            kernel.name: kernel for binary in binaries.values() for kernel in restored(binary)
+        }
+        self.programs: dict[str, Program] = {}
+
+    def program(self, name: str) -> Program:
+        """A kernel, compiled."""
+        if name not in self.kernels:
+            raise BadArchive(f"the archive has no kernel {name!r}")
+        if name not in self.programs:
+            self.programs[name] = compiled(self.kernels[name])
+        return self.programs[name]
+
+    def run(
+        self,
+        bound: BoundPlan,
+        arrays: Mapping[int, np.ndarray[Any, Any]],
+        host: Callable[[Host], None],
+    ) -> Report:
+        """Run a plan's steps on an array for each of its buffers.
+
+        Outputs and workspaces are undefined until they are written; a step writes only what the
+        plan says that it does.
+        """
+        launches = [step for step in bound.steps if isinstance(step, Launch)]
+        programs = {step.function: self.program(step.function) for step in launches}
+        finest = min((p.granule[Scope.GLOBAL] for p in programs.values()), default=1)
+        buffers = {number: buffer(bound, number, array) for number, array in arrays.items()}
+        report = Report(measures=False)
+        with np.errstate(all="ignore"):
+            for step in bound.steps:
+                if isinstance(step, Host):
+                    host(step)
+                    for number in step.writes:
+                        buffers[number].starts_undefined, buffers[number].written = False, None
+                    continue
+                for number, each in buffers.items():
+                    each.read_only = number not in step.writes
+                program = programs[step.function]
+                given = arguments(program, step, buffers)
+                run_kernel(program, given, report, finest, STEPS)
+        return report
+
+
+def buffer(bound: BoundPlan, number: int, array: np.ndarray[Any, Any]) -> Buffer:
+    """A plan's buffer over the memory of an array."""
+    found = wrapped(bound.plan.buffers[number].name, array)
+    found.starts_undefined = bound.plan.buffers[number].role in ("output", "workspace")
+    return found
+
+
+def arguments(program: Program, step: Launch, buffers: Mapping[int, Buffer]) -> Bound:
+    """What a launch gives to the parameters of its kernel; its tensor maps it makes of them."""
+    found = Bound()
+    params: tuple[Var, ...] = program.kernel.params
+    given = [arg for arg in step.args if not isinstance(arg, Map)]
+    if len(params) != len(given):
+        raise BadArchive(f"{step.function} takes {len(params)} arguments, not {len(given)}")
+    for var, arg in zip(params, given, strict=True):
+        if isinstance(arg, Pointer):
+            found.arrays[var] = buffers[arg.buffer]
+        else:
+            assert isinstance(arg, Scalar)
+            found.scalars[var] = scalar(var, dtype(arg.dtype).numpy.type(arg.value))
+    return found

@@ -1,0 +1,113 @@
+"""Whole compiled graphs in the simulator: `HIDET_TARGET=sim`."""
+
+import numpy as np
+import pytest
+
+import hidet
+from hidet.build.compile import compile_graph
+from hidet.errors import BadArchive, BadArgument
+from hidet.options import options
+from hidet.runtime.archive import read
+from hidet.runtime.executor import Executor
+from hidet.runtime.memory import array_of, view_of
+from hidet.sim import Uninitialised, WriteToInput
+from hidet.sim.plan import Kernels
+from hidet.target import Target
+
+
+def network():
+    """Two layers and a softmax, of odd sizes."""
+    random = np.random.default_rng(0)
+    w1, w2 = (random.standard_normal(s).astype(np.float32) for s in ((17, 33), (33, 7)))
+    x = hidet.symbol((5, 17), "float32", device="cpu")
+    hidden = hidet.ops.relu(hidet.ops.matmul(x, hidet.asarray(w1)))
+    y = hidet.ops.softmax(hidet.ops.matmul(hidden, hidet.asarray(w2)), -1)
+
+    def reference(given):
+        scores = np.maximum(given @ w1, 0) @ w2
+        powers = np.exp(scores - scores.max(-1, keepdims=True))
+        return powers / powers.sum(-1, keepdims=True)
+
+    return hidet.trace_from(y, [x]), reference
+
+
+def given():
+    return np.random.default_rng(1).standard_normal((5, 17)).astype(np.float32)
+
+
+def run(compiled, x):
+    weights = {n: view_of(t.storage) for n, t in compiled.weights.items()}
+    executor = Executor(compiled.archive, "cpu", weights=weights)
+    (y,) = executor([view_of(x)])
+    return array_of(y), executor
+
+
+def test_a_graph_for_cuda_runs_on_the_host():
+    graph, reference = network()
+    compiled = compile_graph(graph, "sim")
+    assert compiled.archive.main.target == "sim"
+    y, executor = run(compiled, given())
+    np.testing.assert_allclose(y, reference(given()), atol=1e-5)
+    (program,) = executor.programs.values()
+    assert program.report.executed["store global"] > 0
+
+
+def test_the_option_and_the_environment_choose_it(monkeypatch):
+    graph, reference = network()
+    with options(target="sim"):
+        y, _ = run(compile_graph(graph), given())
+    np.testing.assert_allclose(y, reference(given()), atol=1e-5)
+    monkeypatch.setenv("HIDET_TARGET", "sim")
+    assert compile_graph(graph).archive.main.target == "sim"
+
+
+def test_eager_operators_run_in_it_too():
+    x = given()
+    with options(target="sim"):
+        y = hidet.ops.exp(hidet.asarray(x))
+    np.testing.assert_allclose(np.asarray(y.numpy()), np.exp(x), rtol=1e-6)
+
+
+def test_an_archive_of_it_is_a_file_like_any_other():
+    graph, reference = network()
+    archive = read(compile_graph(graph, "sim").with_weights().to_bytes(), "memory")
+    (y,) = Executor(archive, "cpu")([view_of(given())])
+    np.testing.assert_allclose(array_of(y), reference(given()), atol=1e-5)
+
+
+def test_only_the_cpu_runs_it():
+    graph, _ = network()
+    with pytest.raises(BadArchive, match="for the simulator, on the CPU, not for cuda:0"):
+        Executor(compile_graph(graph, "sim").archive, "cuda:0")
+
+
+def test_targets():
+    assert str(Target.parse("sim")) == "sim"
+    assert Target.parse("sim").arch == "sm_90a"
+    older = Target.parse("sim+sm_80")
+    assert (str(older), older.arch, older.simulated) == ("sim+sm_80", "sm_80", True)
+    assert Target.parse(str(older)) == older
+    for wrong in ("sim+cpu", "sim+sm_1", "sim+"):
+        with pytest.raises(BadArgument, match="unknown target"):
+            Target.parse(wrong)
+
+
+def test_steps_write_only_what_the_plan_says_and_read_only_what_was_written():
+    graph, _ = network()
+    compiled = compile_graph(graph, "sim")
+    kernels = Kernels(compiled.archive.binaries)
+    _, executor = run(compiled, given())
+    (program,) = executor.programs.values()
+    bound = program.bound
+    numbers = range(len(bound.plan.buffers))
+    arrays = {n: np.zeros(bound.shapes[n], np.float32) for n in numbers}
+    kernels.run(bound, arrays, lambda step: None)
+    last = bound.steps[-1]
+    first = bound.steps[0]
+    object.__setattr__(bound, "steps", (last,))
+    with pytest.raises(Uninitialised, match="is read before it is written"):
+        kernels.run(bound, arrays, lambda step: None)
+    object.__setattr__(first, "writes", ())
+    object.__setattr__(bound, "steps", (first,))
+    with pytest.raises(WriteToInput, match="was given to be read only"):
+        kernels.run(bound, arrays, lambda step: None)

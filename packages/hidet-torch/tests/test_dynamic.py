@@ -1,0 +1,103 @@
+"""Sizes that change between calls, and choices between graphs that depend on values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from hidet.frontend.report import FallbackWarning
+from hidet_torch.backend import hidet
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+
+
+class Counting:
+    """The backend, counting the graphs that it compiles."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+
+    def __call__(self, graph_module: torch.fx.GraphModule, examples: Any) -> Any:
+        self.graphs += 1
+        return hidet(graph_module, examples, options={"fallback": "error"})
+
+
+def attention(x: torch.Tensor) -> torch.Tensor:
+    scores = x @ x.transpose(-1, -2) / x.shape[-2]
+    seen = torch.arange(x.shape[-2])[:, None] >= torch.arange(x.shape[-2])
+    return torch.softmax(scores.masked_fill(~seen, float("-inf")), -1) @ x
+
+
+def check(fast: Callable[..., Any], *shape: int) -> None:
+    x = torch.randn(shape)
+    torch.testing.assert_close(fast(x), attention(x), rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_marked_size_is_compiled_once() -> None:
+    backend = Counting()
+    fast = torch.compile(attention, backend=backend)
+    x = torch.randn(2, 4, 3)
+    torch._dynamo.mark_dynamic(x, 1)
+    fast(x)
+    for rows in (7, 2, 40):
+        check(fast, 2, rows, 3)
+    assert backend.graphs == 1
+
+
+@torch.no_grad()
+def test_a_size_that_changes_is_made_dynamic() -> None:
+    backend = Counting()
+    fast = torch.compile(attention, backend=backend)
+    for rows in (4, 7, 2, 40, 5, 9):
+        check(fast, 2, rows, 3)
+    assert backend.graphs == 2
+    for batch in (3, 5, 8):
+        check(fast, batch, 6, 3)
+    assert backend.graphs == 3
+    check(fast, 2, 1, 3)
+    assert backend.graphs == 4, "one row is a case of its own: it broadcasts"
+
+
+@torch.no_grad()
+def test_all_sizes_dynamic_from_the_start() -> None:
+    backend = Counting()
+    fast = torch.compile(attention, backend=backend, dynamic=True)
+    for shape in ((2, 4, 3), (3, 9, 5), (6, 2, 8)):
+        check(fast, *shape)
+    assert backend.graphs == 1
+
+
+def chosen(x: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+    return torch.cond(which, lambda y: y.sin() * 2, lambda y: y @ y.t() + 1, (x,)) + 1
+
+
+def repeated(x: torch.Tensor, limit: torch.Tensor) -> torch.Tensor:
+    count, found = torch._higher_order_ops.while_loop(
+        lambda i, y: i < limit, lambda i, y: (i + 1, y * 2), (torch.zeros((), dtype=torch.int64), x)
+    )
+    return found + count
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("function", "name", "values"),
+    [(chosen, "cond", (True, False)), (repeated, "while_loop", (0, 3))],
+)
+def test_control_flow_runs_in_pytorch_and_is_named(
+    function: Callable[..., Any], name: str, values: tuple[Any, ...]
+) -> None:
+    fast = torch.compile(function, backend=hidet, fullgraph=True)
+    x = torch.randn(3, 3)
+    with pytest.warns(FallbackWarning, match=rf"{name} \(1x\)"):
+        fast(x, torch.tensor(values[0]))
+    for each in values:
+        value = torch.tensor(each)
+        torch.testing.assert_close(fast(x, value), function(x, value), rtol=1e-5, atol=1e-6)
