@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from math import prod
 
 from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
@@ -21,7 +20,8 @@ from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions, ways
-from hidet.fusion.traits import cheap, kind_of, lands, moves_only
+from hidet.fusion.repeating import repeatable, weight
+from hidet.fusion.traits import cheap, kind_of, lands
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
@@ -35,9 +35,6 @@ the gain. Those that only move elements are not counted."""
 
 DENSEST = 512
 """How often one value may appear in another one, written out: ways multiply along a chain."""
-
-LAUNCH_BYTES = 1 << 22
-"""The bytes that a device moves in the time that one more kernel takes."""
 
 
 class Role(StrEnum):
@@ -378,37 +375,13 @@ class Partition:
             return "a new shape of what lies in memory costs nothing there"
         if chain.repeats * ways(tensor, [node]) > DENSEST:
             return "the value would be written out too often"
-        if self.users[tensor] != [node] and not self.repeatable(chain, tensor, node, role):
-            return f"{len(self.users[tensor])} operators read it"
+        readers = len(self.users[tensor])
+        straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
+        if readers > 1 and not repeatable(chain, readers, straight):
+            return f"{readers} operators read it"
         if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
             return "its functions would be computed for every tile"
         return ""
-
-    def repeatable(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:
-        """Whether each reader had better compute the result of `chain` than read it.
-
-        What only moves elements costs nothing again. Arithmetic does where each element is read
-        once: there the bytes decide that are read again, or written and read back.
-        """
-        if all(moves_only(each.op) for each in chain.nodes):
-            return True
-        fitting = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
-        if not fitting or not all(cheap(each.op) for each in chain.nodes):
-            return False
-        readers = len(self.users[tensor])
-        again = (readers - 1) * sum(map(nbytes, chain.inputs))
-        return again <= (readers + 1) * nbytes(tensor) + LAUNCH_BYTES
-
-
-def weight(nodes: Sequence[Node]) -> int:
-    """How many of the operators compute."""
-    return sum(not moves_only(each.op) for each in nodes)
-
-
-def nbytes(tensor: Tensor) -> int:
-    """The bytes of a tensor; sizes known only at run time count as 256."""
-    sizes = (size if isinstance(size, int) else 256 for size in tensor.shape)
-    return prod(sizes) * tensor.dtype.nbytes
 
 
 __all__ = ["Group", "Partition", "Role", "partition"]
