@@ -4,7 +4,7 @@ import pytest
 
 from hidet import ops
 from hidet.fusion.traits import appearances, cheap, lands, moves_only
-from hidet.graph import symbol
+from hidet.graph import Foreign, symbol
 
 
 def op_of(tensor):
@@ -32,6 +32,10 @@ def test_what_computes_or_chooses_does_not_move_only():
     for made in (ops.relu(X), ops.concat([X, X]), ops.cast(X, "float16")):
         assert not moves_only(op_of(made))
     assert not moves_only(op_of(ops.take(X, [symbol((3,), "int32")])))
+
+
+def test_what_stays_in_the_framework_does_not_move_only():
+    assert not any(moves_only(op) for op in Foreign.samples())
 
 
 def test_cost_and_landing():

@@ -28,7 +28,7 @@ def cheap(op: Op) -> bool:
 @lru_cache(maxsize=4096)
 def moves_only(op: Op) -> bool:
     """Whether each element is one of the operand's, at an index that no operand decides."""
-    outputs = op.definition().outputs
+    outputs = op.definition().outputs if op.defined else ()
     if len(outputs) != 1 or not isinstance(outputs[0], Computed):
         return False
     match outputs[0].value:
