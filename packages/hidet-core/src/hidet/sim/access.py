@@ -196,11 +196,14 @@ def check_agreement(
     differs = ~same.reshape(len(at), -1).all(axis=1)
     if not differs.any():
         return
+    assert buffer.shadow is not None
     entry = int(np.argmax(differs))
     where = int(at[entry]) % buffer.stride
+    last = int(buffer.shadow.writer[at[entry] // buffer.granule])
     gang.fault(
         Race,
-        f"threads write different values to {buffer.scope} {buffer.at(where)} at once",
+        f"threads write different values to {buffer.scope} {buffer.at(where)} at once, among them "
+        f"{thread_name(gang.run, gang.team, last)} and this one",
         row_of(gang, entry, lanes),
     )
 
@@ -210,14 +213,22 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
     assert buffer.shadow is not None
     entry = buffer.shadow.in_flight(touched)
     if entry is not None:
-        where = int(touched[entry]) * buffer.granule % buffer.stride
+        granule = int(touched[entry])
+        where = granule * buffer.granule % buffer.stride
+        issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
         gang.fault(
             Race,
             f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            "is under way",
+            f"is under way, begun by {issuer}{at_site(gang, int(buffer.shadow.site[granule]))}",
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
         )
+
+
+def at_site(gang: Gang, site: int) -> str:
+    """Where a statement is, in words; nothing if it is not known."""
+    place = gang.run.place(site)
+    return f" at {place}" if place else ""
 
 
 def row_of(gang: Gang, entry: int, lanes: Any) -> int:
@@ -232,8 +243,7 @@ def report_race(
     where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
     me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
     other = thread_name(gang.run, gang.team, conflict.other)
-    earlier = gang.run.place(conflict.site)
-    at = f" at {earlier}" if earlier else ""
+    at = at_site(gang, conflict.site)
     gang.fault(
         Race,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what {other} {conflict.verb}{at}, "

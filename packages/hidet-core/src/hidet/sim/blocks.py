@@ -9,12 +9,12 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
-from hidet.sim.faults import Deadlock
 from hidet.sim.gang import Gang, Run, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import Clocks, LastReader, Shadow, Team
 from hidet.sim.releases import Releases
+from hidet.sim.waiting import deadlock
 from hidet.types import Scope
 
 LANES = 1 << 16
@@ -151,6 +151,5 @@ def finish(program: Program, gangs: list[Gang]) -> None:
             except StopIteration:
                 gang.run.progress += 1
         if left and left[0][0].run.progress == before:
-            gang = left[0][0]
-            gang.fault(Deadlock, "every thread that is left waits for another one")
+            deadlock([gang for gang, _ in left])
         alive = left

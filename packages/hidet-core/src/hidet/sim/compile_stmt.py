@@ -167,7 +167,7 @@ class Statements:
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
-                gang.step()
+                gang.step(turning, site)
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:
                     break
@@ -188,7 +188,7 @@ class Statements:
             turning: Going = mask
             while turning is not None:
                 gang.site = site
-                gang.step()
+                gang.step(turning, site)
                 turning = narrowed(turning, condition(gang, turning))
                 if turning is None:
                     break
@@ -260,8 +260,10 @@ class Statements:
             pending = simulate(Call(gang, mask, codes), s)
             if pending is not None:
                 for _ in pending:
+                    gang.waiting[id(pending)] = site, mask
                     yield
                     gang.site = site
+                gang.waiting.pop(id(pending), None)
             return mask
 
         return Step(run, waits=True)

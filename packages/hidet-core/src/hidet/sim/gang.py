@@ -70,6 +70,8 @@ class Gang:
     site: int = 0
     state: dict[str, Any] = field(default_factory=dict)
     """What intrinsics keep between calls, by family."""
+    waiting: dict[int, tuple[int, Mask]] = field(default_factory=dict)
+    """The statements, as numbers, at which threads wait for others, and these threads."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,11 +101,18 @@ class Gang:
             parts = tuple(np.repeat(part, each) for part in parts)  # type: ignore[assignment]
         return Who(*parts, self.site)
 
-    def step(self) -> None:
-        """Count a turn of a loop; `StepLimit` when there were too many."""
+    def step(self, mask: Mask, site: int) -> None:
+        """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
-            self.fault(StepLimit, f"more than {self.run.step_limit} turns of loops were run")
+            self.site = site
+            limit = self.run.step_limit
+            self.fault(
+                StepLimit,
+                f"more than {limit} turns of loops were run, the last of this one",
+                int(np.argmax(mask)),
+                "if the loop ends at all, raise step_limit",
+            )
 
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""
