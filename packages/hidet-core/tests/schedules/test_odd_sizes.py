@@ -22,6 +22,7 @@ from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
 from hidet.passes.pipeline import lower
+from hidet.schedules import load
 from hidet.schedules.automatic import automatic
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
@@ -31,7 +32,7 @@ from hidet.types import TensorType, bf16, f16, f32
 seams.call("load_operators")
 TARGET = Target.parse("sm_90a")
 ODD = (7, 33, 2, 129, 1)
-MOST_ELEMENTS = 30_000
+MOST_ELEMENTS = 10_000
 """Of one tensor: what is larger takes longer and shows nothing more."""
 SAMPLES = 2
 """How many samples of an operator are taken with other extents."""
@@ -128,7 +129,7 @@ ANCHORS = [
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
     *CONVOLUTIONS,
 ]
-CUDA = [schedule for schedule in SCHEDULES if schedule.target == "cuda"]
+CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 
 
 @pytest.mark.parametrize("schedule", CUDA, ids=lambda schedule: schedule.name)
@@ -140,7 +141,7 @@ def test_every_schedule_has_operators_here(schedule):
 def test_scheduled_products_and_convolutions(op):
     for schedule in CUDA:
         points = schedule.candidates(op, TARGET)
-        for point in dict.fromkeys([*points[:1], *points[-1:]]):
+        for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
             simulated(op, schedule.apply(op, TARGET, point).module)
 
 
