@@ -37,3 +37,12 @@ def test_the_corrected_twin_passes(case):
 def test_names_are_unlike():
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names) >= 40
+
+
+def test_a_deadlock_names_all_who_wait():
+    (case,) = [case for case in CASES if case.name == "each_waits_for_the_other_first"]
+    with pytest.raises(case.fault) as caught:
+        sim.launch(case.build(False).ir_module(), *case.arrays())
+    for thread, warp in ((0, 0), (32, 1)):
+        who = f"block (0, 0, 0), thread ({thread}, 0, 0), warp {warp}, lane 0 and 31 more"
+        assert f"{who} waits at {case.file}:" in caught.value.message

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from hidet.frontend.execute import View, prepare_runner
+from hidet_torch.fixed import fixed_call
 from hidet_torch.foreign import ForeignCall, plain
 from hidet_torch.imported import Imported, LiveInput, Number, Output, numbers
 from hidet_torch.strides import inverse
@@ -41,9 +42,17 @@ class CompiledCall:
         self.outputs = [writer(each) for each in imported.outputs]
         self.needs_symbols = bool(imported.symbols)
         self.stream = stream_of(self.device)
+        fixed = fixed_call(imported)
+        self.run: Callable[[list[Any]], list[Any]] = self.general
+        if fixed is not None:
+            self.run = fixed.on(self.runner, self.weights, self.device, self.stream, self.general)
 
     def __call__(self, boxed: list[Any]) -> list[Any]:
         """The results for these arguments."""
+        return self.run(boxed)
+
+    def general(self, boxed: list[Any]) -> list[Any]:
+        """The results, however the arguments lie and whatever the results share."""
         given = list(boxed)
         boxed.clear()
         return self.call(given)

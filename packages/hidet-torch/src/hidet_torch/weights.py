@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter, call
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
@@ -65,7 +66,8 @@ class Weights:
         self.lock = Lock()
         self.stale = False
         self.runner: Runner | None = None
-        self.stamps: list[Callable[[], Any]] = []
+        self.places: list[Callable[[], int]] = []
+        self.counted: list[torch.Tensor] = []
         self.seen: list[Any] = []
         LIVE.add(self)
 
@@ -78,15 +80,19 @@ class Weights:
         self.runner = runner
         for name, tensor in runner.weights.items():
             weight = self.by_tensor[tensor]
-            self.stamps.append(weight.source.data_ptr)
+            self.places.append(weight.source.data_ptr)
             derived = name in runner.sources or not weight.is_shared
             if derived and not weight.source.is_inference():
-                self.stamps.append(version_of(weight.source))
-        self.seen = [stamp() for stamp in self.stamps]
+                self.counted.append(weight.source)
+        self.seen = self.stamps()
+
+    def stamps(self) -> list[int]:
+        """Where the weights lie, and how often those that count were written to."""
+        return [*map(call, self.places), *map(writes_to, self.counted)]
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
-        if self.stale or [stamp() for stamp in self.stamps] != self.seen:
+        if self.stale or self.stamps() != self.seen:
             self.update()
 
     def update(self) -> None:
@@ -94,7 +100,7 @@ class Weights:
         assert self.runner is not None
         with self.lock:
             self.stale = False
-            self.seen = [stamp() for stamp in self.stamps]
+            self.seen = self.stamps()
             views = {
                 name: self.by_tensor[tensor].renew() for name, tensor in self.runner.weights.items()
             }
@@ -102,11 +108,8 @@ class Weights:
 
 
 LIVE: WeakSet[Weights] = WeakSet()
-
-
-def version_of(tensor: torch.Tensor) -> Callable[[], int]:
-    """What counts the writes to a tensor."""
-    return lambda: tensor._version
+writes_to = attrgetter("_version")
+"""How often a tensor was written to."""
 
 
 def refresh(model: torch.nn.Module) -> None:

@@ -9,7 +9,7 @@ from hidet.build.target import device_of
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime import Allocator, View
-from hidet.runtime.executor import Executor
+from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
 
 __all__ = ["Allocator", "HostStep", "Runner", "View", "prepare_runner"]
@@ -27,10 +27,20 @@ class Runner:
         prepare = executor.archive.plans.get("prepare")
         buffers = prepare.buffers if prepare is not None else ()
         self.sources = frozenset(each.name for each in buffers if each.role == "weight")
+        self.epoch = 0
+        """Changes when programs that `program` gave are no longer right."""
 
     def __call__(self, inputs: Sequence[View], stream: int = 0) -> list[View]:
         """Run on inputs without gaps that start at multiples of 16 bytes."""
         return self.executor(inputs, stream=stream)
+
+    def program(self, inputs: Sequence[View]) -> Program:
+        """What runs on inputs like these: `program(addresses, stream)`, first those of the inputs.
+
+        Memory for the outputs, whose addresses follow, is the caller's. All start at multiples of
+        16 bytes.
+        """
+        return self.executor.program(inputs)
 
     def renew(self, views: Mapping[str, View]) -> None:
         """Weights lie in these places from now on; what is derived from them is computed again."""
@@ -41,6 +51,7 @@ class Runner:
                 executor.constants.update(views)
                 executor.programs.clear()
                 executor.prepared = None
+                self.epoch += 1
         executor.refresh()
 
 

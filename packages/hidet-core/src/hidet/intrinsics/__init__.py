@@ -3,17 +3,28 @@
 from hidet.intrinsics.async_copy import ASYNC_COPIES
 from hidet.intrinsics.atomic import ATOMICS
 from hidet.intrinsics.barrier import BARRIERS
-from hidet.intrinsics.base import Context, Effects, Intrinsic
+from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
+from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.matrix import MATRIX
+from hidet.intrinsics.mbarrier import MBARRIERS
 from hidet.intrinsics.shuffle import SHUFFLES
 
 INTRINSICS: dict[str, Intrinsic] = {
     each.name: each
-    for family in (BARRIERS, SHUFFLES, ATOMICS, ASYNC_COPIES, MATRIX, CONTROL)
+    for family in (
+        BARRIERS,
+        SHUFFLES,
+        ATOMICS,
+        ASYNC_COPIES,
+        MATRIX,
+        CONTROL,
+        MBARRIERS,
+        BULK,
+    )
     for each in family
 }
 """Every intrinsic by name."""
 
-__all__ = ["BUILTINS", "INTRINSICS", "Context", "Effects", "Intrinsic", "builtin"]
+__all__ = ["BUILTINS", "INTRINSICS", "Agent", "Context", "Effects", "Intrinsic", "builtin"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias
 
@@ -35,6 +35,26 @@ class Effects:
     """Whether all lanes of a warp must execute it together."""
     lasting: bool = False
     """Whether it must be kept and not moved even if nothing uses its results."""
+
+
+Place: TypeAlias = Any
+"""Memory and a byte offset in it, as the simulator knows it; intrinsics only hand it on."""
+
+
+class Agent(Protocol):
+    """An asynchronous operation in the simulator: what it did counts for those who wait for it."""
+
+    def read(self, place: Place, offsets: Array, width: int) -> Array:
+        """(n, width) bytes at n byte offsets from a place; the source is held until completion."""
+
+    def write(self, place: Place, offsets: Array, data: Array) -> None:
+        """Write (n, width) bytes at n byte offsets; nobody may touch them before completion."""
+
+    def finish_at_barrier(self, barrier: Place, nbytes: int) -> None:
+        """It completes as `nbytes` bytes of the current phase of an mbarrier."""
+
+    def finish_in_group(self) -> None:
+        """It completes with the group that its issuers commit next."""
 
 
 class Context(Protocol):
@@ -101,6 +121,46 @@ class Context(Protocol):
 
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
+
+    def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
+        """Where a thread's pointer leads to, a multiple of `align` bytes."""
+
+    def launch_agent(self, threads: Sequence[int], kind: str, group: str | None = None) -> Agent:
+        """An asynchronous operation that one thread, or whole warps together, begin.
+
+        `threads` are rows, `kind` names it in messages ("bulk copy"); `group` is "bulk" or
+        "wgmma" if it completes with a group, None if at an mbarrier.
+        """
+
+    def commit_group(self, group: str) -> None:
+        """What each thread (of "wgmma": each warp) began since its last commit is one group."""
+
+    def wait_group(self, group: str, pending: int, only_read: bool = False) -> None:
+        """Wait until at most `pending` groups are left, or only until their sources are read."""
+
+    def fence_proxy(self, where: str) -> None:
+        """Accesses so far to "shared::cta", "global" or "all" are seen by asynchronous ones."""
+
+    def mbarrier_init(self, pointer: Expr, counts: Array) -> None:
+        """Make 8 bytes of shared memory an mbarrier."""
+
+    def mbarrier_inval(self, pointer: Expr) -> None:
+        """Make an mbarrier ordinary memory again."""
+
+    def mbarrier_fence_init(self) -> None:
+        """Initialisations by these threads are seen by asynchronous operations and the cluster."""
+
+    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+        """Expect `nbytes` bytes, then arrive; the state: the number of the phase arrived in."""
+
+    def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
+        """The current phase expects so many bytes more."""
+
+    def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
+        """For each thread, whether the phase of a parity, or of a state, has completed."""
+
+    def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
+        """Wait until the phase of a parity, or of a state, has completed."""
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

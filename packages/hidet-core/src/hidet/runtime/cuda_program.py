@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.device import is_current, primary_context
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.plan import Host
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
-from hidet.runtime.stream import current
+from hidet.runtime.stream import Work, current, is_capturing
 from hidet.runtime.view import View
 
 
 class CudaProgram:
-    """A plan's segments and host steps, and where every buffer lay at the last run."""
+    """A plan's segments and host steps, and where every buffer lay at the last run.
+
+    What a call does is written for the host's time: it is all that a small model costs.
+    """
 
     def __init__(
         self,
@@ -29,30 +33,43 @@ class CudaProgram:
     ) -> None:
         self.bound, self.scratch, self.host_steps = bound, scratch, host_steps
         self.use_graph = use_graph
+        self.context = int(primary_context(scratch.device))
         self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
-        self.arena = 0
+        self.moving = (*bound.plan.inputs, *bound.plan.outputs)
+        self.arena: View | None = None
         self.parts = split(bound, modules)
 
-    def run(self, pointers: Sequence[tuple[int, int]], stream: int = 0) -> None:
-        """Put all steps on `stream`, on memory that the caller provides, as (buffer, address).
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Run on inputs and outputs at these addresses, whatever the thread did before."""
+        if is_current(self.context) and not is_capturing(stream):
+            self.start(addresses, stream)
+            return
+        with Work(self.scratch.device, stream):
+            self.run(addresses, stream)
 
-        The caller has made the device current and says by `stream.current` whether it is captured.
-        """
-        with self.scratch.lock:
-            if current.capturing:
-                self.run_captured(pointers, stream)
-                return
-            changed = self.moved(pointers)
-            self.scratch.begin(stream)
+    def run(self, addresses: Sequence[int], stream: int) -> None:
+        """The same, inside of a `Work`: the device is current, a capture was noticed."""
+        if current.capturing:
+            with self.scratch.lock:
+                self.run_captured(addresses, stream)
+        else:
+            self.start(addresses, stream)
+
+    def start(self, addresses: Sequence[int], stream: int) -> None:
+        """Put all steps on the stream, after the run before has done with the arena."""
+        scratch = self.scratch
+        with scratch.lock:
+            changed = self.moved(addresses)
+            scratch.begin(stream)
             try:
-                self.start(changed, stream)
+                self.steps(changed, stream)
             except BaseException:
                 self.forget()
                 raise
             finally:
-                self.scratch.end(stream)
+                scratch.end(stream)
 
-    def start(self, changed: Iterable[int], stream: int) -> None:
+    def steps(self, changed: Sequence[int], stream: int) -> None:
         """Put the steps on the stream."""
         for part in self.parts:
             if isinstance(part, Host):
@@ -62,21 +79,26 @@ class CudaProgram:
             else:
                 part.launch_each(self.pointers, stream)
 
-    def moved(self, pointers: Sequence[tuple[int, int]]) -> list[int]:
+    def moved(self, addresses: Sequence[int]) -> list[int]:
         """Note where the buffers are now; returns those that were elsewhere."""
-        places = self.pointers
-        changed = [buffer for buffer, address in pointers if places[buffer] != address]
-        for buffer, address in pointers:
-            places[buffer] = address
-        arena = self.scratch.reserve(self.bound.arena.nbytes)
-        if arena != self.arena:
-            self.arena = arena
-            for buffer, offset in self.bound.arena.offsets.items():
-                places[buffer] = arena + offset
+        places, changed = self.pointers, []
+        for buffer, address in zip(self.moving, addresses, strict=True):
+            if places[buffer] != address:
+                places[buffer] = address
                 changed.append(buffer)
+        if self.arena is None or self.scratch.memory is not self.arena:
+            changed += self.moved_arena()
         return changed
 
-    def run_captured(self, pointers: Sequence[tuple[int, int]], stream: int) -> None:
+    def moved_arena(self) -> list[int]:
+        """Note where the workspaces are now."""
+        arena = self.scratch.reserve(self.bound.arena.nbytes)
+        self.arena = self.scratch.memory
+        for buffer, offset in self.bound.arena.offsets.items():
+            self.pointers[buffer] = arena + offset
+        return list(self.bound.arena.offsets)
+
+    def run_captured(self, addresses: Sequence[int], stream: int) -> None:
         """Launch into somebody else's capture, with an arena from the capture's memory.
 
         The arena is let go at once: the allocator knows that its memory belongs to the capture,
@@ -86,7 +108,7 @@ class CudaProgram:
         places = list(self.pointers)
         for buffer, offset in self.bound.arena.offsets.items():
             places[buffer] = arena.pointer + offset
-        for buffer, address in pointers:
+        for buffer, address in zip(self.moving, addresses, strict=True):
             places[buffer] = address
         for part in self.parts:
             if isinstance(part, Host):

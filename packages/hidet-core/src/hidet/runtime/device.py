@@ -73,6 +73,12 @@ def make_current(device: str) -> Any:
     return before if int(before) else None
 
 
+def is_current(context: int) -> bool:
+    """Whether the driver calls of this thread go to a context already."""
+    status, found = cu.cuCtxGetCurrent()
+    return int(found) == context and not status
+
+
 def restore(context: Any) -> None:
     """Undo what `make_current` did: frameworks take the current context for their own."""
     if context is not None:

@@ -37,6 +37,12 @@ def call(name: str, *args: Any) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
+def expect(status: Any, name: str) -> None:
+    """Raise unless a call of driver function `name` went well: for calls that have to be quick."""
+    if status:
+        raise failure(name, status)
+
+
 def failure(name: str, status: Any) -> CudaError:
     """The error for a failed call."""
     if status == cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY:

@@ -88,19 +88,17 @@ class Executor:
         program = self.program(inputs)
         bound = program.bound
         plan = bound.plan
-        pointers = [
-            (number, view.pointer) for number, view in zip(plan.inputs, inputs, strict=True)
-        ]
+        addresses = [view.pointer for view in inputs]
         if self.device != "cpu":
-            check_alignment(pointers)
+            check_alignment(addresses)
         outputs = []
         for index, number in enumerate(plan.outputs):
             made = self.allocator.output(
                 index, bound.shapes[number], plan.buffers[number].dtype, self.device
             )
-            pointers.append((number, made.pointer))
+            addresses.append(made.pointer)
             outputs.append(made)
-        program.run(pointers, stream)
+        program.run(addresses, stream)
         return outputs
 
     def refresh(self) -> None:
@@ -130,8 +128,8 @@ class Executor:
                 made = self.allocator.output(index, shape, buffer.dtype, self.device)
                 self.constants[f"derived{index}"] = made
             self.prepared = self.load(bound, use_graph=False)
-        names = enumerate(plan.outputs)
-        self.prepared.run([(n, self.constants[f"derived{i}"].pointer) for i, n in names], 0)
+        count = range(len(plan.outputs))
+        self.prepared.run([self.constants[f"derived{i}"].pointer for i in count], 0)
 
     def program(self, inputs: Sequence[View]) -> Program:
         """The program for the inputs' shapes, made at the first call with them."""
@@ -192,13 +190,13 @@ def load_modules(
     return {name: CudaModule(binary, device, name) for name, binary in binaries.items()}
 
 
-def check_alignment(pointers: Sequence[tuple[int, int]]) -> None:
+def check_alignment(addresses: Sequence[int]) -> None:
     """Raise unless all addresses are multiples of 16, as vector loads of a GPU need."""
     together = 0
-    for _, address in pointers:
+    for address in addresses:
         together |= address
     if together % 16:
-        wrong = [str(i) for i, (_, address) in enumerate(pointers) if address % 16]
+        wrong = [str(i) for i, address in enumerate(addresses) if address % 16]
         raise BadArgument(
             f"input {', '.join(wrong)} does not start at a multiple of 16 bytes",
             help="pass a copy of it",

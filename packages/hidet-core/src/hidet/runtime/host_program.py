@@ -33,6 +33,7 @@ class HostProgram:
         self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
         for buffer, address in fixed.items():
             self.pointers[buffer].value = address
+        self.moving = [self.pointers[n] for n in (*bound.plan.inputs, *bound.plan.outputs)]
         self.arena = 0
         self.calls: list[Callable[[], Any]] = [
             self.host(step, host_steps) if isinstance(step, Host) else self.launch(step, modules)
@@ -60,18 +61,20 @@ class HostProgram:
             View(self.pointers[n].value or 0, shapes[n], buffers[n].dtype, "cpu") for n in numbers
         ]
 
-    def run(self, pointers: Sequence[tuple[int, int]], stream: int = 0) -> None:
-        """Run all steps on memory that the caller provides, as (buffer, address) pairs."""
+    def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
+        """Run all steps on inputs and outputs at these addresses."""
         with self.scratch.lock:
             arena = self.scratch.reserve(self.bound.arena.nbytes)
             if arena != self.arena:
                 self.arena = arena
                 for buffer, offset in self.bound.arena.offsets.items():
                     self.pointers[buffer].value = arena + offset
-            for buffer, address in pointers:
-                self.pointers[buffer].value = address
+            for pointer, address in zip(self.moving, addresses, strict=True):
+                pointer.value = address
             for call in self.calls:
                 call()
+
+    run = __call__
 
 
 def number(arg: Scalar) -> Any:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from hidet.runtime.driver import call, cu
+from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.kernel_node import KernelNode
 
 
@@ -22,13 +22,13 @@ class Segment:
         self.executable: Any = None
         self.nodes: list[Any] = []
 
-    def run(self, pointers: Sequence[int], changed: Iterable[int], stream: int) -> None:
+    def run(self, pointers: Sequence[int], changed: Sequence[int], stream: int) -> None:
         """Launch the graph with the buffers at `pointers`, of which `changed` moved."""
         if self.executable is None:
             self.build(pointers)
-        else:
+        elif changed:
             self.patch(pointers, changed)
-        call("cuGraphLaunch", self.executable, stream)
+        expect(cu.cuGraphLaunch(self.executable, stream)[0], "cuGraphLaunch")
 
     def build(self, pointers: Sequence[int]) -> None:
         """Make the graph: a node for each kernel, an edge for each dependency."""
@@ -41,14 +41,15 @@ class Segment:
             self.nodes.append(node)
         self.executable = call("cuGraphInstantiate", self.graph, 0)
 
-    def patch(self, pointers: Sequence[int], changed: Iterable[int]) -> None:
+    def patch(self, pointers: Sequence[int], changed: Sequence[int]) -> None:
         """Point the nodes that use a buffer which moved to where it is now."""
         for number in {node for buffer in changed for node in self.users.get(buffer, ())}:
             kernel = self.kernels[number]
             kernel.point(pointers)
-            call(
-                "cuGraphExecKernelNodeSetParams", self.executable, self.nodes[number], kernel.params
+            (status,) = cu.cuGraphExecKernelNodeSetParams(
+                self.executable, self.nodes[number], kernel.params
             )
+            expect(status, "cuGraphExecKernelNodeSetParams")
 
     def launch_each(self, pointers: Sequence[int], stream: int) -> None:
         """Launch the kernels one after the other."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 
 from hidet.runtime.device import make_current, restore
-from hidet.runtime.driver import call, cu
+from hidet.runtime.driver import call, cu, expect
 
 
 class Current(threading.local):
@@ -48,8 +48,9 @@ def is_capturing(handle: int) -> bool:
     """Whether somebody records the stream's work into a CUDA graph instead of running it."""
     if handle == 0:
         return False  # the default stream cannot be captured
-    status = call("cuStreamIsCapturing", handle)
-    return bool(status != cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE)
+    status, capture = cu.cuStreamIsCapturing(handle)
+    expect(status, "cuStreamIsCapturing")
+    return bool(capture)  # the state without a capture is 0
 
 
 class Stream:
@@ -79,11 +80,11 @@ class Event:
 
     def record(self, stream: int) -> None:
         """Stand for all work that the stream has so far."""
-        call("cuEventRecord", self.handle, stream)
+        expect(cu.cuEventRecord(self.handle, stream)[0], "cuEventRecord")
 
     def hold(self, stream: int) -> None:
         """Let later work on `stream` wait for this point."""
-        call("cuStreamWaitEvent", stream, self.handle, 0)
+        expect(cu.cuStreamWaitEvent(stream, self.handle, 0)[0], "cuStreamWaitEvent")
 
     def synchronize(self) -> None:
         """Wait for this point."""

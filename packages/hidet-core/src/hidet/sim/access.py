@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hidet.sim.faults import Misaligned, OutOfBounds, Race, Uninitialised
+from hidet.sim.clocks import Agent
+from hidet.sim.conflicts import report_race
+from hidet.sim.faults import MbarrierMisuse, Misaligned, OutOfBounds, Race, Uninitialised
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.races import Conflict, Who
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
@@ -135,7 +136,9 @@ def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:
     return (first[:, None] + np.arange(each)).reshape(-1), each
 
 
-def check_read(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any) -> None:
+def check_read(
+    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, agent: Agent | None = None
+) -> None:
     """`Uninitialised` or `Race` if the bytes read are undefined."""
     if buffer.shadow is None and buffer.written is None:
         return
@@ -153,14 +156,20 @@ def check_read(gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any) ->
                 row_of(gang, entry // each, lanes),
             )
     if buffer.shadow is not None:
-        who = gang.who(lanes, each)
+        who = gang.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
             report_race(gang, buffer, touched, who, conflict, "reads")
 
 
 def note_write(
-    gang: Gang, buffer: Buffer, at: Array, width: int, lanes: Any, atomic: bool = False
+    gang: Gang,
+    buffer: Buffer,
+    at: Array,
+    width: int,
+    lanes: Any,
+    atomic: bool = False,
+    agent: Agent | None = None,
 ) -> Array | None:
     """Enter a write in the shadows; which rows were overwritten by another in the same step."""
     if buffer.shadow is None and buffer.written is None:
@@ -171,10 +180,12 @@ def note_write(
     if buffer.shadow is None:
         return None
     refuse_flying(gang, buffer, touched, each, lanes)
-    who = gang.who(lanes, each)
+    who = gang.who(lanes, each, agent)
     conflict = buffer.shadow.write(touched, who, atomic)
     if conflict is not None:
         report_race(gang, buffer, touched, who, conflict, "writes")
+    if agent is not None:
+        return None
     lost = buffer.shadow.disagree(touched, who)
     if not lost.any():
         return None
@@ -209,47 +220,35 @@ def check_agreement(
 
 
 def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """`Race` if an asynchronous copy into these bytes is not complete."""
+    """`Race` if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
     assert buffer.shadow is not None
+    entry = buffer.shadow.barrier(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            MbarrierMisuse,
+            f"{buffer.scope} {buffer.at(where)} is an mbarrier, and is accessed as ordinary memory",
+            row_of(gang, entry // each, lanes),
+            "invalidate it by mbarrier_inval before the memory is used for something else",
+        )
     entry = buffer.shadow.in_flight(touched)
     if entry is not None:
         granule = int(touched[entry])
         where = granule * buffer.granule % buffer.stride
         issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
+        place = gang.run.place(int(buffer.shadow.site[granule]))
         gang.fault(
             Race,
             f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            f"is under way, begun by {issuer}{at_site(gang, int(buffer.shadow.site[granule]))}",
+            f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
         )
 
 
-def at_site(gang: Gang, site: int) -> str:
-    """Where a statement is, in words; nothing if it is not known."""
-    place = gang.run.place(site)
-    return f" at {place}" if place else ""
-
-
 def row_of(gang: Gang, entry: int, lanes: Any) -> int:
     """The number in the gang of the `entry`-th row of `lanes`."""
     return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
-
-
-def report_race(
-    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
-) -> None:
-    """Raise the `Race` with both threads and both places."""
-    where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
-    me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
-    other = thread_name(gang.run, gang.team, conflict.other)
-    at = at_site(gang, conflict.site)
-    gang.fault(
-        Race,
-        f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what {other} {conflict.verb}{at}, "
-        "and nothing orders the two",
-        help="put a barrier between the accesses, or use an atomic",
-    )
 
 
 def update(
@@ -294,5 +293,5 @@ def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
     if not releases.fence_of_block.any():
         return
     for row, place in zip(updating, at, strict=True):
-        seen = clocks.seen[gang.slot[row], gang.warp[row]]
+        seen = clocks.block_row(int(gang.slot[row]), int(gang.warp[row]))
         releases.update((id(buffer), int(place)), int(gang.number[row]), seen)

@@ -10,7 +10,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.sim.faults import DivergentBarrier
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask
+from hidet.sim.values import Array, Mask
 
 
 def block(gang: Gang, mask: Mask) -> None:
@@ -52,9 +52,10 @@ class Named:
     threads: int = 0
     expected: int = 0
     generation: int = 0
-    arrived: list[tuple[int, int]] = field(default_factory=list)
-    """Warps that arrived, and when."""
+    told: list[Array] = field(default_factory=list)
+    """What those who arrived know."""
     waiting: list[int] = field(default_factory=list)
+    """Warps, as actors of the clocks."""
 
 
 def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iterator[None]:
@@ -66,8 +67,14 @@ def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iter
         tickets.append((barrier, barrier.generation))
         arrive(gang, mask & (gang.slot == slot), barrier, threads, wait, int(slot))
     gang.run.progress += 1
-    while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
-        yield
+
+    def missing() -> str:
+        barrier = next(b for b, ticket in tickets if b.generation == ticket)
+        return f"barrier {number}, where {barrier.threads} of {threads} threads arrived"
+
+    with gang.waiting(mask, missing):
+        while wait and any(barrier.generation == ticket for barrier, ticket in tickets):
+            yield
 
 
 def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slot: int) -> None:
@@ -78,11 +85,12 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             f"a barrier is used with {barrier.expected} threads and with {threads} at once",
             int(np.argmax(mask)),
         )
-    warps = [int(w) for w in np.unique(gang.warp[mask])]
-    now = gang.clocks.tick()
+    clocks, cluster = gang.clocks, slot // gang.team.cluster
+    warps = [int(clocks.warp_actor(slot, int(w))) for w in np.unique(gang.warp[mask])]
+    clocks.tick()
     barrier.expected = threads
     barrier.threads += 32 * len(warps)
-    barrier.arrived += [(w, now) for w in warps]
+    barrier.told += [clocks.told(cluster, warp) for warp in warps]
     barrier.waiting += warps if wait else []
     if barrier.threads > threads:
         gang.fault(
@@ -91,9 +99,9 @@ def arrive(gang: Gang, mask: Mask, barrier: Named, threads: int, wait: bool, slo
             int(np.argmax(mask)),
         )
     if barrier.threads == threads:
-        who, times = zip(*barrier.arrived, strict=True)
-        waiting = np.array(barrier.waiting, np.int64)
-        gang.clocks.joined(slot, np.array(who), waiting, np.array(times))
-        barrier.threads, barrier.arrived, barrier.waiting = 0, [], []
+        for known in barrier.told:
+            for warp in barrier.waiting:
+                clocks.learn(cluster, warp, known)
+        barrier.threads, barrier.told, barrier.waiting = 0, [], []
         barrier.generation += 1
-        gang.clocks.tick()
+        clocks.tick()

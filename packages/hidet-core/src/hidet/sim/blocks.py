@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
+from hidet.sim.clocks import Clocks, Team
+from hidet.sim.faults import Deadlock
 from hidet.sim.gang import Gang, Run, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
-from hidet.sim.races import Clocks, LastReader, Shadow, Team
+from hidet.sim.races import LastReader, Shadow
 from hidet.sim.releases import Releases
-from hidet.sim.waiting import deadlock
 from hidet.types import Scope
 
 LANES = 1 << 16
 """Threads that run as one gang at most (more only if one block has more)."""
 
 WARP = 32
+MOST_WAITS = 8
+"""Waits that the message about a deadlock names."""
+
 TURNS = 1 << 30
 """On the CPU all turns of parallel loops count as one warp of one block."""
 
@@ -151,5 +155,20 @@ def finish(program: Program, gangs: list[Gang]) -> None:
             except StopIteration:
                 gang.run.progress += 1
         if left and left[0][0].run.progress == before:
-            deadlock([gang for gang, _ in left])
+            deadlock(left[0][0])
         alive = left
+
+
+def deadlock(gang: Gang) -> NoReturn:
+    """`Deadlock`, with who waits for what."""
+    waits = []
+    for wait in gang.run.waits[:MOST_WAITS]:
+        who = wait.gang.name(int(np.argmax(wait.mask)))
+        more = int(np.count_nonzero(wait.mask)) - 1
+        others = f" and {more} more" if more else ""
+        place = gang.run.place(wait.site)
+        at = f" at {place}" if place else ""
+        waits.append(f"{who}{others} waits{at} for {wait.what()}")
+    if gang.run.waits:
+        gang.site = gang.run.waits[0].site
+    gang.fault(Deadlock, "; ".join(["every thread that is left waits for another one", *waits]))

@@ -260,10 +260,8 @@ class Statements:
             pending = simulate(Call(gang, mask, codes), s)
             if pending is not None:
                 for _ in pending:
-                    gang.waiting[id(pending)] = site, mask
                     yield
                     gang.site = site
-                gang.waiting.pop(id(pending), None)
             return mask
 
         return Step(run, waits=True)

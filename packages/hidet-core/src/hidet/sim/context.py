@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from hidet.errors import SimulationError
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import barriers, copies
+from hidet.sim import agents, barriers, copies, mbarriers
 from hidet.sim.access import load, store, update
+from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
-from hidet.sim.faults import DivergentBarrier, InactiveLane
+from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
-from hidet.sim.values import Array, Mask, choose, spread, varies
+from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 
 WARP = 32
 
@@ -138,6 +139,64 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
+        """Where a thread's pointer leads to, a multiple of `align` bytes."""
+        found = self.pointer(pointer, self.mask)
+        offset = int(rows(found.offset, thread))
+        if offset % align:
+            where = found.buffer.at(offset)
+            self.gang.fault(Misaligned, f"{where} is not aligned to {align} bytes", thread)
+        return Pointer(found.buffer, offset)
+
+    def launch_agent(
+        self, threads: Sequence[int], kind: str, group: str | None = None
+    ) -> Operation:
+        """An asynchronous operation that one thread, or whole warps together, begin."""
+        return agents.launched(self.gang, np.array(threads), kind, group)
+
+    def commit_group(self, group: str) -> None:
+        """What each thread (of "wgmma": each warp) began since its last commit is one group."""
+        agents.commit_group(self.gang, self.mask, group)
+
+    def wait_group(self, group: str, pending: int, only_read: bool = False) -> None:
+        """Wait until at most `pending` groups are left, or only until their sources are read."""
+        agents.wait_group(self.gang, self.mask, group, pending, only_read)
+
+    def fence_proxy(self, where: str) -> None:
+        """Accesses so far are seen by asynchronous operations."""
+        agents.fence_proxy(self.gang, self.mask, where)
+
+    def mbarrier_init(self, pointer: Expr, counts: Array) -> None:
+        """Make 8 bytes of shared memory an mbarrier."""
+        mbarriers.initialise(self.gang, self.pointer(pointer, self.mask), counts, self.mask)
+
+    def mbarrier_inval(self, pointer: Expr) -> None:
+        """Make an mbarrier ordinary memory again."""
+        mbarriers.invalidate(self.gang, self.pointer(pointer, self.mask), self.mask)
+
+    def mbarrier_fence_init(self) -> None:
+        """Initialisations by these threads are seen by asynchronous operations and the cluster."""
+        mbarriers.fence_initialisations(self.gang, self.mask)
+
+    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+        """Expect `nbytes` bytes, then arrive; the number of the phase arrived in."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
+
+    def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
+        """The current phase expects so many bytes more."""
+        mbarriers.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
+
+    def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
+        """For each thread, whether the phase of a parity, or of a state, has completed."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.test(self.gang, at, phase, by_state, self.mask)
+
+    def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
+        """Wait until the phase of a parity, or of a state, has completed."""
+        at = self.pointer(pointer, self.mask)
+        return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

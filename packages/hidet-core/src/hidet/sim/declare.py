@@ -63,7 +63,7 @@ def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -
     buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
     buffer.granule = gang.run.granule[of.scope]
     count = buffer.data.size // buffer.granule
-    warps = gang.clocks.seen.shape[1]
+    warps = gang.clocks.all_warps
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
     buffer.written = np.zeros(count, np.bool_)
     gang.shared[var] = buffer

@@ -29,6 +29,24 @@ class Race(SimulationError):
     code = "race"
 
 
+class MissingWait(SimulationError):
+    """An access to what an asynchronous operation reads or writes, before a wait for its end."""
+
+    code = "missing-wait"
+
+
+class MissingFence(SimulationError):
+    """An asynchronous operation on what was written without a proxy fence since."""
+
+    code = "missing-fence"
+
+
+class MbarrierMisuse(SimulationError):
+    """An mbarrier that is used otherwise than its instructions allow."""
+
+    code = "mbarrier-misuse"
+
+
 class DivergentBarrier(SimulationError):
     """A barrier or warp-wide operation that some of its threads do not reach."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -12,9 +13,9 @@ from hidet.errors import Place, SimulationError
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Stmt
+from hidet.sim.clocks import AGENTS, SEVERAL, Agent, Clocks, Team, Who
 from hidet.sim.faults import StepLimit
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.races import SEVERAL, Clocks, Team, Who
 from hidet.sim.report import Report
 from hidet.sim.values import Array, Mask, Value
 
@@ -39,10 +40,23 @@ class Run:
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
+    waits: list[Wait] = field(default_factory=list)
+    """Who waits now."""
 
     def place(self, site: int) -> Place | None:
         """The place of a statement by its number."""
         return getattr(self.sites[site], "place", None)
+
+
+@dataclass(eq=False)
+class Wait:
+    """Threads that can not go on."""
+
+    gang: Gang
+    mask: Mask
+    site: int
+    what: Callable[[], str]
+    """What they wait for, in words."""
 
 
 @dataclass(eq=False)
@@ -70,8 +84,8 @@ class Gang:
     site: int = 0
     state: dict[str, Any] = field(default_factory=dict)
     """What intrinsics keep between calls, by family."""
-    waiting: dict[int, tuple[int, Mask]] = field(default_factory=dict)
-    """The statements, as numbers, at which threads wait for others, and these threads."""
+    mbarriers: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """Those of all resident blocks, by buffer and position."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,12 +108,36 @@ class Gang:
         self._lanes[id(mask)] = (mask, lanes)
         return lanes
 
-    def who(self, lanes: Any, each: int = 1) -> Who:
+    def who(self, lanes: Any, each: int = 1, agent: Agent | None = None) -> Who:
         """The threads of an access that touches `each` granules per row."""
         parts = (self.number[lanes], self.slot[lanes], self.warp[lanes])
         if each > 1:
             parts = tuple(np.repeat(part, each) for part in parts)  # type: ignore[assignment]
-        return Who(*parts, self.site)
+        return Who(*parts, self.site, agent)
+
+    def actors(self, mask: Mask) -> tuple[Array, Array, Array]:
+        """Those who synchronise, as actors of the clocks: whole warps, and else single threads.
+
+        Their blocks, their numbers, and a row of each.
+        """
+        lanes, missing = mask.reshape(-1, 32), (self.everyone & ~mask).reshape(-1, 32)
+        some, torn = lanes.any(axis=1), missing.any(axis=1)
+        whole = np.flatnonzero(some & ~torn) * 32
+        single = np.flatnonzero(mask & np.repeat(torn, 32))
+        rows = np.concatenate([whole, single])
+        numbers = [
+            *self.clocks.warp_actor(self.slot[whole], self.warp[whole]),
+            *(self.clocks.lane_actor(int(self.thread[r]), int(self.slot[r])) for r in single),
+        ]
+        return self.slot[rows], np.array(numbers, np.int64), rows
+
+    @contextmanager
+    def waiting(self, mask: Mask, what: Callable[[], str]) -> Iterator[None]:
+        """Around the time in which the threads of the mask wait; the mask may shrink."""
+        wait = Wait(self, mask, self.site, what)
+        self.run.waits.append(wait)
+        yield
+        self.run.waits.remove(wait)
 
     def step(self, mask: Mask, site: int) -> None:
         """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
@@ -165,6 +203,8 @@ def thread_name(run: Run, team: Team, number: int) -> str:
     """A thread by its number in the launch, in words."""
     if number == SEVERAL:
         return "several threads"
+    if number <= AGENTS:
+        return "an asynchronous operation"
     block, thread = divmod(number, team.threads)
     if run.kernel.kind == "cpu":
         return f"turn {thread} of a parallel loop"

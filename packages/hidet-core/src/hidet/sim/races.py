@@ -1,42 +1,14 @@
-"""Who touched what, and what ordered it: happens-before, compressed per warp.
-
-Time is one counter that moves on at every synchronisation. `Clocks.seen[block, me, other]` is the
-time before which everything that warp `other` did is ordered before what warp `me` does now. A
-shadow remembers for each granule of memory the last writer and the readers since.
-"""
+"""Who touched what: a shadow of memory that remembers the last writer and the readers since."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.sim.releases import Releases
+from hidet.sim.clocks import GENERIC, NOBODY, SEVERAL, Clocks, Team, Who, pick
 from hidet.sim.values import Array
-
-NOBODY = -1
-SEVERAL = -2
-
-
-@dataclass(frozen=True)
-class Team:
-    """How the numbers of threads are made: block · `threads` + thread in block."""
-
-    threads: int
-    warp: int
-    first: int
-    """The first block that is resident now."""
-
-
-@dataclass
-class Who:
-    """The threads of an access, one entry for each granule touched."""
-
-    thread: Array
-    slot: Array
-    warp: Array
-    site: int
-    """The statement, as a number."""
 
 
 @dataclass(frozen=True)
@@ -48,52 +20,7 @@ class Conflict:
     """The other thread; `SEVERAL` if there are more than one."""
     site: int
     verb: str
-
-
-class Clocks:
-    """What each warp of the resident blocks has seen of the others in its block."""
-
-    def __init__(self, blocks: int, warps: int, team: Team, releases: Releases) -> None:
-        self.now = 1
-        self.team = team
-        self.releases = releases
-        self.seen = np.zeros((blocks, warps, warps), np.int64)
-
-    def tick(self) -> int:
-        """Move time on; what happened before has a smaller stamp."""
-        self.now += 1
-        return self.now
-
-    def blocks_met(self, slots: Array) -> None:
-        """A block-wide barrier in the blocks `slots`."""
-        self.seen[slots] = self.tick()
-
-    def warps_met(self, slots: Array, warps: Array) -> None:
-        """A barrier within each of the given warps."""
-        self.seen[slots, warps, warps] = self.tick()
-
-    def joined(self, slot: int, arrived: Array, waiting: Array, since: Array) -> None:
-        """Warps `waiting` saw `arrived`, each up to the time in `since`, and what they had seen."""
-        rows = self.seen[slot]
-        known = rows[arrived].max(axis=0)
-        rows[waiting] = np.maximum(rows[waiting], known)
-        for warp, time in zip(arrived, since, strict=True):
-            rows[waiting, warp] = np.maximum(rows[waiting, warp], time)
-
-    def ordered(self, other: Array, stamp: Array, who: Who) -> Array:
-        """Whether the access of thread `other` at time `stamp` is ordered before `who`'s now."""
-        team = self.team
-        block = other // team.threads
-        mine = block == who.slot + team.first
-        warp = np.where(mine, (other % team.threads) // team.warp, 0)
-        seen = self.seen[who.slot, who.warp, warp]
-        found: Array = (other == NOBODY) | (other == who.thread) | (mine & (stamp < seen))
-        if self.releases.known and not found.all():
-            rest = np.flatnonzero(~found & ~mine)
-            far, me = other[rest], who.slot[rest] + team.first
-            warps = far % team.threads // team.warp
-            found[rest] = self.releases.visible(me, far, warps, stamp[rest])
-        return found
+    stamp: int = 0
 
 
 class Shadow:
@@ -107,6 +34,8 @@ class Shadow:
         self.site = np.zeros(granules, np.int32)
         self.atomic = np.zeros(granules, np.bool_)
         self.flying = np.zeros(0, np.bool_)
+        self.sealed = np.zeros(0, np.bool_)
+        """Where mbarriers are, which only their own instructions may touch."""
         self.readers = readers
 
     def read(self, granules: Array, who: Who) -> Conflict | None:
@@ -120,7 +49,7 @@ class Shadow:
         conflict = self.after_write(granules, who, "wrote", atomic) if self.touched else None
         conflict = conflict or self.readers.conflict(granules, who, self.clocks)
         self.touched = True
-        self.writer[granules] = who.thread
+        self.writer[granules] = who.thread if who.agent is None else who.agent.number
         self.stamp[granules] = self.clocks.now
         self.site[granules] = who.site
         self.atomic[granules] = atomic
@@ -137,7 +66,8 @@ class Shadow:
         if not bad.any():
             return None
         entry = int(np.argmax(bad))
-        return Conflict(entry, int(other[entry]), int(self.site[granules[entry]]), verb)
+        stamp, site = int(self.stamp[granules[entry]]), int(self.site[granules[entry]])
+        return Conflict(entry, int(other[entry]), site, verb, stamp)
 
     def disagree(self, granules: Array, who: Who) -> Array:
         """Where, in the write just noted, another thread wrote the same granule."""
@@ -153,6 +83,19 @@ class Shadow:
     def land(self, granules: Array) -> None:
         """The copies into these granules are complete."""
         self.flying[granules] = False
+
+    def seal(self, granules: Array, sealed: bool) -> None:
+        """An mbarrier comes into being in these granules, or is gone."""
+        if not self.sealed.size:
+            self.sealed = np.zeros(self.writer.size, np.bool_)
+        self.sealed[granules] = sealed
+
+    def barrier(self, granules: Array) -> int | None:
+        """The first of the accesses that touches an mbarrier."""
+        if not self.sealed.size:
+            return None
+        hit = self.sealed[granules]
+        return int(np.argmax(hit)) if hit.any() else None
 
     def in_flight(self, granules: Array) -> int | None:
         """The first of the accesses that touches an unfinished copy."""
@@ -175,33 +118,76 @@ class Readers:
 
 
 class WarpReaders(Readers):
-    """For shared memory: when each warp of the block last read, and by which thread."""
+    """For shared memory: when each warp of the cluster last read, and by which thread.
+
+    After the warps come the channels by which asynchronous readers complete in order.
+    """
 
     def __init__(self, granules: int, warps: int) -> None:
+        self.warps = warps
         self.stamp = np.zeros((granules, warps), np.int32)
         self.thread = np.full((granules, warps), NOBODY, np.int32)
         self.site = np.zeros(granules, np.int32)
+        self.columns: dict[Hashable, int] = {}
 
     def note(self, granules: Array, who: Who, clocks: Clocks) -> None:
         """Remember a read: one thread of each warp, or that there were several."""
-        old = self.thread[granules, who.warp]
-        seen = clocks.seen[who.slot, who.warp, who.warp]
-        stale = (self.stamp[granules, who.warp] < seen) | (old == NOBODY) | (old == who.thread)
-        self.thread[granules, who.warp] = who.thread
-        alone = stale & (self.thread[granules, who.warp] == who.thread)
-        self.thread[granules[~alone], who.warp[~alone]] = SEVERAL
-        self.stamp[granules, who.warp] = clocks.now
         self.site[granules] = who.site
+        if who.agent is not None:
+            column = self.column(who.agent.completes_in)
+            self.thread[granules, column] = who.agent.number - 1
+            return
+        actor = clocks.warp_actor(who.slot, who.warp)
+        warp = actor - 1
+        old = self.thread[granules, warp]
+        seen = clocks.seen[GENERIC, who.slot // clocks.team.cluster, actor, actor]
+        stale = (self.stamp[granules, warp] < seen) | (old == NOBODY) | (old == who.thread)
+        self.thread[granules, warp] = who.thread
+        alone = stale & (self.thread[granules, warp] == who.thread)
+        self.thread[granules[~alone], warp[~alone]] = SEVERAL
+        self.stamp[granules, warp] = clocks.now
+
+    def column(self, key: Hashable) -> int:
+        """Where asynchronous reads are noted that complete in the order in which they began."""
+        if key not in self.columns:
+            self.columns[key] = self.warps + len(self.columns)
+            self.thread = np.pad(self.thread, ((0, 0), (0, 1)), constant_values=NOBODY)
+        return self.columns[key]
 
     def conflict(self, granules: Array, who: Who, clocks: Clocks) -> Conflict | None:
         """The first read that is not ordered before a write by `who` now."""
         thread = self.thread[granules]
-        unordered = self.stamp[granules] >= np.maximum(clocks.seen[who.slot, who.warp], 1)
-        bad = unordered & (thread != NOBODY) & (thread != who.thread[:, None])
+        stamp = self.stamp[granules]
+        if who.agent is not None:
+            known = who.agent.clock[GENERIC, 1 : 1 + self.warps]
+        else:
+            rows = clocks.warp_actor(who.slot, who.warp)
+            cluster = who.slot // clocks.team.cluster
+            known = clocks.seen[GENERIC, cluster, rows, 1 : 1 + self.warps]
+        bad = (thread != NOBODY) & (thread != who.thread[:, None])
+        bad[:, : self.warps] &= stamp >= known
         if not bad.any():
             return None
-        entry, warp = (int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        return Conflict(entry, int(thread[entry, warp]), int(self.site[granules[entry]]), "read")
+        entry, column = np.nonzero(bad)
+        fine = self.ordered(thread[entry, column], stamp, entry, column, who, clocks)
+        if fine.all():
+            return None
+        first = int(np.argmin(fine))
+        place, other = int(entry[first]), int(thread[entry[first], column[first]])
+        return Conflict(place, other, int(self.site[granules[place]]), "read")
+
+    def ordered(
+        self, other: Array, stamp: Array, entry: Array, column: Array, who: Who, clocks: Clocks
+    ) -> Array:
+        """Whether single reads are ordered before `who`'s now, where warps do not tell."""
+        warps = np.minimum(column, self.warps - 1)
+        me = pick(who, entry)
+        found = clocks.ordered(other, stamp[entry, warps], me, generic=True)
+        several = np.flatnonzero(other == SEVERAL)
+        if len(several) and who.agent is None:
+            known = clocks.known_of(pick(me, several), 1 + warps[several])
+            found[several] = stamp[entry[several], warps[several]] < known
+        return found
 
 
 class LastReader(Readers):
@@ -216,8 +202,13 @@ class LastReader(Readers):
     def note(self, granules: Array, who: Who, clocks: Clocks) -> None:
         """Remember a read; earlier readers that are ordered before it are forgotten."""
         old = self.thread[granules]
-        ordered = clocks.ordered(old, self.stamp[granules], who) & (self.spread[granules] < 3)
+        ordered = clocks.ordered(old, self.stamp[granules], who, generic=True)
+        ordered &= self.spread[granules] < 3
         kept = np.where(ordered, 0, np.maximum(self.spread[granules], apart(old, who, clocks.team)))
+        if who.agent is not None:
+            self.thread[granules] = who.agent.number - 1
+            self.spread[granules], self.site[granules] = kept, who.site
+            return
         self.thread[granules] = who.thread
         now = self.thread[granules]
         kept = np.maximum(kept, apart(now, who, clocks.team))
@@ -230,12 +221,19 @@ class LastReader(Readers):
     def conflict(self, granules: Array, who: Who, clocks: Clocks) -> Conflict | None:
         """The first read that is not ordered before a write by `who` now."""
         thread, spread, stamp = self.thread[granules], self.spread[granules], self.stamp[granules]
-        alone = clocks.ordered(thread, stamp, who)
+        alone = clocks.ordered(thread, stamp, who, generic=True)
         team = clocks.team
-        mine = thread // team.threads == who.slot + team.first
-        warp = np.where(mine, (thread % team.threads) // team.warp, 0)
-        in_warp = mine & (stamp < clocks.seen[who.slot, who.warp, warp])
-        in_block = mine & (stamp < clocks.seen[who.slot, who.warp].max(axis=1))
+        near, warp = clocks.near(thread, who)
+        mine = near & (thread // team.threads == who.slot + team.first)
+        if who.agent is not None:
+            known = np.broadcast_to(
+                who.agent.clock[GENERIC], (len(thread), who.agent.clock.shape[1])
+            )
+        else:
+            rows, cluster = clocks.warp_actor(who.slot, who.warp), who.slot // team.cluster
+            known = clocks.seen[GENERIC, cluster, rows]
+        in_warp = near & (stamp < np.take_along_axis(known, warp[:, None], 1)[:, 0])
+        in_block = mine & (stamp < known[:, 1 : 1 + clocks.all_warps].max(axis=1))
         fine = np.select([spread == 0, spread == 1, spread == 2], [alone, in_warp, in_block], False)
         bad = ~fine & (thread != NOBODY)
         if not bad.any():

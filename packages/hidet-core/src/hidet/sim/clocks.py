@@ -1,0 +1,325 @@
+"""What every thread has seen of every other: vector clocks, one row per warp while lanes agree.
+
+Time is one counter that moves on at every synchronisation. `Clocks.seen[space, cluster, me, other]`
+is the time before which everything that `other` did is ordered before what `me` does now. Those who
+act are numbered within a cluster of blocks (a block alone is a cluster of one): 0 is nobody, then
+come the warps, and then, as they are needed, single threads that synchronise without the rest of
+their warp, and *channels*: mbarriers and groups, by which asynchronous operations complete.
+
+There are three spaces. `GENERIC` orders ordinary accesses. The other two say which ordinary
+writes the asynchronous proxy can see: a proxy fence copies the first space into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hidet.sim.releases import Releases
+from hidet.sim.values import Array
+
+GENERIC, ASYNC_SHARED, ASYNC_GLOBAL = 0, 1, 2
+NOBODY = -1
+SEVERAL = -2
+AGENTS = -3
+"""Numbers from here down are asynchronous operations; `AGENTS - n` is the n-th."""
+
+
+@dataclass(frozen=True)
+class Team:
+    """How the numbers of threads are made: block · `threads` + thread in block."""
+
+    threads: int
+    warp: int
+    first: int
+    """The first block that is resident now."""
+    cluster: int = 1
+    """How many blocks are one cluster."""
+
+
+@dataclass
+class Who:
+    """The threads of an access, one entry for each granule touched."""
+
+    thread: Array
+    slot: Array
+    warp: Array
+    site: int
+    """The statement, as a number."""
+    agent: Agent | None = None
+    """The asynchronous operation that accesses on behalf of the threads."""
+
+
+@dataclass(eq=False)
+class Agent:
+    """An asynchronous operation: what it had seen when it began, and by what it completes."""
+
+    kind: str
+    """In words: "bulk copy", ..."""
+    number: int
+    """Its writes' number in the shadows; `number - 1` is that of its reads."""
+    thread: int
+    """Who issued it."""
+    site: int
+    """Where, as the number of a statement."""
+    clock: Array
+    """(spaces, actors): what is ordered before it."""
+    completes_in: Hashable
+    """Operations of one of these complete in the order in which they began."""
+    space: int = ASYNC_SHARED
+    """The writes of threads it can see in the memory it accesses now."""
+
+
+class Clocks:
+    """What the warps, single threads and channels of the resident clusters have seen."""
+
+    def __init__(self, blocks: int, warps: int, team: Team, releases: Releases) -> None:
+        self.now = 1
+        self.team = team
+        self.releases = releases
+        self.warps = warps
+        """Warps of one block."""
+        self.all_warps = warps * team.cluster
+        self.actors: dict[Hashable, int] = {}
+        """Single threads, by their number in the cluster, and channels, by what they belong to."""
+        self.lanes: dict[int, list[int]] = {}
+        """The single threads among the actors, by the warp they are of."""
+        self.lane_of = np.zeros(0, np.int64)
+        size = 1 + self.all_warps
+        self.seen = np.zeros((3, blocks // team.cluster, size, size), np.int64)
+        self.fenced = np.zeros((3, blocks // team.cluster, size), np.int64)
+        """The time of each actor's last proxy fence, for its own writes."""
+        self.agents: list[Agent] = []
+        self.done = np.zeros((3, 0), np.int64)
+        """Of each number of an agent: cluster, channel (0: not complete), time of completion."""
+
+    def tick(self) -> int:
+        """Move time on; what happened before has a smaller stamp."""
+        self.now += 1
+        return self.now
+
+    # ---- who acts --------------------------------------------------------------------------------
+
+    def warp_actor(self, slot: Array | int, warp: Array | int) -> Array:
+        """The number of a warp, given by its block and its number there."""
+        return np.asarray(1 + slot % self.team.cluster * self.warps + warp)
+
+    def channel(self, key: Hashable) -> int:
+        """The number of a channel; a new one at first."""
+        found = self.actors.get(key)
+        if found is None:
+            found = self.actors[key] = 1 + self.all_warps + len(self.actors)
+            self.grow(found + 1)
+        return found
+
+    def lane_actor(self, thread: int, slot: int) -> int:
+        """The number of a single thread, given by its number in the block."""
+        team = self.team
+        inside = slot % team.cluster * team.threads + thread
+        known = self.actors.get(inside)
+        if known is not None:
+            return known
+        found = self.channel(inside)
+        if not self.lane_of.size:
+            self.lane_of = np.zeros(team.threads * team.cluster, np.int64)
+        self.lane_of[inside] = found
+        self.lanes.setdefault(inside // team.warp, []).append(found)
+        return found
+
+    def grow(self, size: int) -> None:
+        """Make room for more actors."""
+        have = self.seen.shape[3]
+        if size > have:
+            more = max(size, have + 16) - have
+            self.seen = np.pad(self.seen, ((0, 0), (0, 0), (0, more), (0, more)))
+            self.fenced = np.pad(self.fenced, ((0, 0), (0, 0), (0, more)))
+
+    # ---- synchronisation -------------------------------------------------------------------------
+
+    def told(self, cluster: int, actor: int) -> Array:
+        """(spaces, actors): what `actor` passes on to those who synchronise with it now."""
+        known: Array = self.seen[:, cluster, actor].copy()
+        own = [actor]
+        if actor > self.all_warps:
+            own.append(self.warp_of(actor))
+            known[:, actor] = self.fenced[:, cluster, own].max(axis=1)
+        else:
+            own += self.lanes.get(actor - 1, [])
+            known[:, own] = np.maximum(known[:, own], self.fenced[:, cluster, own])
+        for each in own[1:]:
+            np.maximum(known, self.seen[:, cluster, each], out=known)
+        known[GENERIC, actor] = self.now
+        return known
+
+    def learn(self, cluster: int, actor: int, known: Array) -> None:
+        """`actor` has synchronised with those who know `known`."""
+        row = self.seen[:, cluster, actor, : known.shape[1]]
+        np.maximum(row, known, out=row)
+
+    def warp_of(self, lane: int) -> int:
+        """The warp of a single thread, both as actors."""
+        inside = int(np.flatnonzero(self.lane_of == lane)[0])
+        return 1 + inside // self.team.warp
+
+    def blocks_met(self, slots: Array) -> None:
+        """A block-wide barrier in the blocks `slots`."""
+        now = self.tick()
+        for part in range(self.team.cluster):
+            met = slots[slots % self.team.cluster == part] // self.team.cluster
+            if len(met):
+                first = part * self.warps
+                self.met(met, np.arange(first, first + self.warps), now)
+
+    def met(self, clusters: Array, warps: Array, now: int) -> None:
+        """All threads of the given warps of each cluster have met."""
+        actors = 1 + warps
+        lanes = [lane for warp in warps for lane in self.lanes.get(int(warp), ())]
+        own = np.concatenate([actors, np.array(lanes, np.int64)])
+        spaces = np.arange(len(self.seen))
+        known = self.seen[np.ix_(spaces, clusters, own)].max(axis=2)
+        there = np.ix_(spaces, np.arange(len(clusters)), own)
+        known[there] = np.maximum(known[there], self.fenced[np.ix_(spaces, clusters, own)])
+        known[np.ix_(np.array([GENERIC]), np.arange(len(clusters)), actors)] = now
+        self.seen[np.ix_(spaces, clusters, actors)] = known[:, :, None]
+
+    def block_row(self, slot: int, warp: int) -> Array:
+        """What a warp has seen of the warps of its block."""
+        first = 1 + slot % self.team.cluster * self.warps
+        cluster, actor = slot // self.team.cluster, first + warp
+        row: Array = self.seen[GENERIC, cluster, actor, first : first + self.warps]
+        return row
+
+    def warps_met(self, slots: Array, warps: Array) -> None:
+        """A barrier within each of the given warps."""
+        now, actors = self.tick(), self.warp_actor(slots, warps)
+        clusters = slots // self.team.cluster
+        if self.lanes:
+            for cluster, actor in zip(clusters, actors, strict=True):
+                self.learn(int(cluster), int(actor), self.told(int(cluster), int(actor)))
+        own = self.seen[:, clusters, actors, actors]
+        self.seen[:, clusters, actors, actors] = np.maximum(own, self.fenced[:, clusters, actors])
+        self.seen[GENERIC, clusters, actors, actors] = now
+
+    def fence_proxy(self, slots: Array, actors: Array, spaces: tuple[int, ...]) -> None:
+        """What `actors` have seen or written so far becomes visible to their asynchronous proxy."""
+        now, clusters = self.tick(), slots // self.team.cluster
+        warps = np.array([a if a <= self.all_warps else self.warp_of(int(a)) for a in actors])
+        known = np.maximum(
+            self.seen[GENERIC, clusters, actors], self.seen[GENERIC, clusters, warps]
+        )
+        for space in spaces:
+            old = self.seen[space, clusters, actors]
+            self.seen[space, clusters, actors] = np.maximum(old, known)
+            self.fenced[space, clusters, actors] = now
+
+    # ---- asynchronous operations -----------------------------------------------------------------
+
+    def begin(
+        self, kind: str, thread: int, cluster: int, site: int, clock: Array, completes_in: Hashable
+    ) -> Agent:
+        """A new asynchronous operation, not complete."""
+        number = AGENTS - 2 * len(self.agents)
+        agent = Agent(kind, number, thread, site, clock, completes_in)
+        self.agents.append(agent)
+        count = 2 * len(self.agents)
+        if count > self.done.shape[1]:
+            self.done = np.pad(self.done, ((0, 0), (0, max(64, count))))
+        self.done[0, count - 2 : count] = cluster
+        return agent
+
+    def agent(self, number: int) -> Agent:
+        """The asynchronous operation of a number in the shadows."""
+        return self.agents[(AGENTS - number) // 2]
+
+    def complete(self, number: int, channel: int, time: int) -> None:
+        """The reads or the writes of an agent are done by `channel`, at `time`."""
+        self.done[1:, AGENTS - number] = channel, time
+
+    # ---- the question ----------------------------------------------------------------------------
+
+    def ordered(self, other: Array, stamp: Array, who: Who, generic: bool = False) -> Array:
+        """Whether the access of `other` at time `stamp` is ordered before `who`'s now.
+
+        With `generic`, an agent is taken to see all that its issuer has seen.
+        """
+        space = GENERIC if who.agent is None or generic else who.agent.space
+        found: Array = other == NOBODY
+        if who.agent is None:
+            found |= other == who.thread
+        by_agent = other <= AGENTS
+        if by_agent.any():
+            there = np.flatnonzero(by_agent & ~found)
+            found[there] = self.after_agents(other[there], pick(who, there))
+        near, actor = self.near(other, who)
+        near &= ~by_agent
+        rows = self.warp_actor(who.slot, who.warp)
+        cluster = who.slot // self.team.cluster
+        if who.agent is not None:
+            known = entries(who.agent.clock[space], actor)
+        else:
+            known = self.seen[space, cluster, rows, actor]
+        found |= near & (stamp < known)
+        if self.lanes and not found.all():
+            rest = np.flatnonzero(~found & near)
+            found[rest] = stamp[rest] < self.by_lanes(
+                other[rest], actor[rest], pick(who, rest), space
+            )
+        if self.releases.known and not found.all():
+            rest = np.flatnonzero(~found & ~near & ~by_agent)
+            far, me = other[rest], who.slot[rest] + self.team.first
+            warps = far % self.team.threads // self.team.warp
+            found[rest] = self.releases.visible(me, far, warps, stamp[rest])
+        return found
+
+    def near(self, other: Array, who: Who) -> tuple[Array, Array]:
+        """Whether threads `other` are in `who`'s cluster, and the numbers of their warps there."""
+        team = self.team
+        each = team.threads * team.cluster
+        near = (other >= 0) & (other // each == (who.slot + team.first) // team.cluster)
+        return near, np.where(near, 1 + other % each // team.warp, 0)
+
+    def after_agents(self, other: Array, who: Who) -> Array:
+        """Whether agents `other` are complete, and `who` has seen it."""
+        cluster, channel, time = self.done[:, AGENTS - other]
+        if who.agent is not None:
+            known = entries(who.agent.clock[GENERIC], channel)
+        else:
+            known = self.known_of(who, channel)
+        found: Array = (cluster == who.slot // self.team.cluster) & (channel > 0) & (time < known)
+        return found
+
+    def known_of(self, who: Who, actor: Array, space: int = GENERIC) -> Array:
+        """What the threads know of `actor`, each by itself."""
+        cluster = who.slot // self.team.cluster
+        known: Array = self.seen[space, cluster, self.warp_actor(who.slot, who.warp), actor]
+        if self.lanes:
+            known = np.maximum(known, self.seen[space, cluster, self.lane_rows(who), actor])
+        return known
+
+    def lane_rows(self, who: Who) -> Array:
+        """The threads as actors; 0 where they never synchronised alone."""
+        each = self.team.threads * self.team.cluster
+        rows: Array = self.lane_of[(who.thread - self.team.first * self.team.threads) % each]
+        return rows
+
+    def by_lanes(self, other: Array, warp: Array, who: Who, space: int) -> Array:
+        """What `who` knows of threads `other`, with all that single threads know of each other."""
+        each = self.team.threads * self.team.cluster
+        lane = np.where(other >= 0, self.lane_of[other % each], 0)
+        if who.agent is not None:
+            clock = who.agent.clock[space]
+            return np.maximum(entries(clock, warp), entries(clock, lane))
+        return np.maximum(self.known_of(who, warp, space), self.known_of(who, lane, space))
+
+
+def pick(who: Who, rows: Array) -> Who:
+    """Some of the threads."""
+    return Who(who.thread[rows], who.slot[rows], who.warp[rows], who.site, who.agent)
+
+
+def entries(clock: Array, actors: Array) -> Array:
+    """The entries of a clock; 0 for actors that came after it was taken."""
+    found: Array = clock[np.where(actors < len(clock), actors, 0)]
+    return found

@@ -1,0 +1,70 @@
+"""Saying what is wrong when two accesses conflict and nothing orders them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hidet.errors import SimulationError
+from hidet.sim.clocks import AGENTS, Who, pick
+from hidet.sim.faults import MissingFence, MissingWait, Race
+from hidet.sim.gang import Gang, thread_name
+from hidet.sim.memory import Buffer
+from hidet.sim.races import Conflict
+from hidet.sim.values import Array
+
+ADVICE: dict[type[SimulationError], str] = {
+    Race: "put a barrier between the accesses, or use an atomic",
+    MissingWait: "wait for the mbarrier or group by which the operation completes, then "
+    "synchronise with those who did not wait",
+    MissingFence: "let the threads that wrote call fence_proxy_async() before they synchronise",
+}
+
+
+def report_race(
+    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict, verb: str
+) -> None:
+    """Raise the error for an access, with both threads and both places."""
+    where = int(touched[conflict.entry]) * buffer.granule % buffer.stride
+    kind = kind_of(gang, buffer, touched, who, conflict)
+    me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
+    if who.agent is not None:
+        me = f"a {who.agent.kind} of {me}"
+    by_agent = conflict.other <= AGENTS
+    site = gang.clocks.agent(conflict.other).site if by_agent else conflict.site
+    earlier = gang.run.place(site)
+    at = f" at {earlier}" if earlier else ""
+    gang.fault(
+        kind,
+        f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
+        f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
+        help=ADVICE[kind],
+    )
+
+
+REASONS: dict[type[SimulationError], str] = {
+    Race: "nothing orders the two",
+    MissingWait: "its completion was not waited for",
+    MissingFence: "no proxy fence makes this visible to asynchronous operations",
+}
+
+
+def kind_of(
+    gang: Gang, buffer: Buffer, touched: Array, who: Who, conflict: Conflict
+) -> type[SimulationError]:
+    """What is missing between the two accesses."""
+    if conflict.other <= AGENTS:
+        return MissingWait
+    if who.agent is None or conflict.verb != "wrote" or buffer.shadow is None:
+        return Race
+    entry = np.array([conflict.entry])
+    stamp, other = conflict.stamp, np.array([conflict.other])
+    seen = gang.clocks.ordered(other, np.array([stamp]), pick(who, entry), generic=True)
+    return MissingFence if seen[0] else Race
+
+
+def other_name(gang: Gang, number: int) -> str:
+    """A thread or an asynchronous operation, in words."""
+    if number <= AGENTS:
+        agent = gang.clocks.agent(number)
+        return f"a {agent.kind} of {thread_name(gang.run, gang.team, agent.thread)}"
+    return thread_name(gang.run, gang.team, number)

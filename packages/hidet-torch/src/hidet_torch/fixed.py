@@ -1,0 +1,141 @@
+"""Calls of graphs that take and give plain tensors of fixed sizes, with little work on the host.
+
+Most graphs are such. A small model's call lasts as long as the host needs for it, so nothing is
+looked up here that can be known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch._C._dynamo import guards
+from torch._prims_common import make_contiguous_strides_for
+
+from hidet.frontend.execute import Runner, View
+from hidet_torch.dtypes import TO_TORCH
+from hidet_torch.imported import Imported, LiveInput, Output, numbers
+from hidet_torch.strides import inverse
+from hidet_torch.weights import ALIGNMENT, Weights
+
+Boxed = Callable[[list[Any]], list[Any]]
+Empty = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
+Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
+"""Size, strides and element type of a tensor."""
+
+
+@dataclass(frozen=True)
+class FixedCall:
+    """What a call needs to know: where the inputs are, what the outputs look like."""
+
+    inputs: Sequence[tuple[int, tuple[int, ...]]]
+    views: Sequence[View]
+    """The inputs as the runtime knows them, without addresses."""
+    outputs: Sequence[Layout]
+    results: Sequence[tuple[int, tuple[int, ...] | None]]
+    """The number of the graph's output for each result, and how its axes are permuted."""
+
+    def on(
+        self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int], slow: Boxed
+    ) -> Boxed:
+        """The call of a runner; arguments that lie otherwise than usual take the `slow` one."""
+        inputs, outputs, results = self.inputs, self.outputs, self.results
+        empty, views = empty_on(device), self.views
+        program, epoch = runner.program(views), runner.epoch
+
+        def call(boxed: list[Any]) -> list[Any]:
+            nonlocal program, epoch
+            addresses = []
+            for position, shape in inputs:
+                tensor = boxed[position]
+                address = tensor.data_ptr()
+                if address % ALIGNMENT or tensor.shape != shape or not tensor.is_contiguous():
+                    return slow(boxed)
+                addresses.append(address)
+            weights.check()
+            if runner.epoch != epoch:
+                program, epoch = runner.program(views), runner.epoch
+            made = []
+            for size, strides, dtype in outputs:
+                tensor = empty(size, strides, dtype)
+                made.append(tensor)
+                addresses.append(tensor.data_ptr())
+            program(addresses, stream())
+            boxed.clear()
+            return [
+                made[index] if axes is None else made[index].permute(axes)
+                for index, axes in results
+            ]
+
+        return call
+
+
+def fixed_call(imported: Imported) -> FixedCall | None:
+    """The call of a graph whose inputs and outputs are plain tensors of fixed sizes, else None."""
+    if imported.symbols or imported.carriers or imported.calls or imported.mutations:
+        return None
+    if not all(is_plain_input(each, imported.device) for each in imported.inputs):
+        return None
+    outputs = layouts(imported)
+    if outputs is None:
+        return None
+    inputs = [(each.position, shape_of(each)) for each in imported.inputs]
+    views = [
+        View(0, shape_of(each), each.tensor.dtype.name, imported.device) for each in imported.inputs
+    ]
+    results = [
+        (each.index, None if in_rows(each.order) else inverse(each.order))
+        for each in imported.outputs
+        if each.index is not None
+    ]
+    return FixedCall(inputs, views, outputs, results)
+
+
+def layouts(imported: Imported) -> list[Layout] | None:
+    """What the graph's outputs look like as results, if each is one plain result."""
+    found: dict[int, Layout] = {}
+    for each in imported.outputs:
+        if each.index is None or not is_plain_output(each):
+            return None
+        of = TO_TORCH[imported.graph.outputs[each.index].dtype]
+        shape = tuple(map(int, numbers(each.shape, {})))
+        layout = (shape, tuple(make_contiguous_strides_for(shape)), of)
+        if found.setdefault(each.index, layout) != layout:
+            return None
+    count = len(imported.graph.outputs)
+    return [found[n] for n in range(count)] if len(found) == count else None
+
+
+def is_plain_input(live: LiveInput, device: str) -> bool:
+    """Whether an argument is used as it is, if it lies in rows."""
+    return in_rows(live.order) and live.device == device and not (live.complex or live.lazy)
+
+
+def is_plain_output(output: Output) -> bool:
+    """Whether a result is a fresh tensor without gaps."""
+    return output.alias is None and not output.complex
+
+
+def in_rows(order: Sequence[int]) -> bool:
+    """Whether the axes lie as they are counted."""
+    return list(order) == list(range(len(order)))
+
+
+def shape_of(live: LiveInput) -> tuple[int, ...]:
+    """The sizes of an input as numbers."""
+    shape = [size for size in live.tensor.shape if isinstance(size, int)]
+    assert len(shape) == len(live.tensor.shape), "a graph without symbols has fixed sizes"
+    return tuple(shape)
+
+
+def empty_on(device: str) -> Empty:
+    """What makes a tensor of given size, strides and type on a device, as quickly as can be."""
+    quick: Any = guards  # its types are not told
+    if device == "cpu":
+        return cast(Empty, quick._empty_strided_cpu)
+    if torch.cuda.device_count() == 1:
+        return cast(Empty, quick._empty_strided_cuda)  # on whatever device is current
+    place = torch.device(device)
+    return lambda size, strides, of: torch.empty_strided(size, strides, dtype=of, device=place)

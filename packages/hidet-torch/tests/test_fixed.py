@@ -1,0 +1,98 @@
+"""Calls of fixed sizes: taken where they may be, and right where something lies otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from hidet_torch.fixed import FixedCall, fixed_call
+from hidet_torch.run import CompiledCall
+
+CALLS: list[FixedCall | None] = []
+
+
+@pytest.fixture(autouse=True)
+def noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calls that were made ready in a test."""
+    CALLS.clear()
+    torch._dynamo.reset()
+
+    def noting(imported: Any) -> FixedCall | None:
+        CALLS.append(fixed_call(imported))
+        return CALLS[-1]
+
+    monkeypatch.setattr("hidet_torch.run.fixed_call", noting)
+
+
+def compiled(function: Any, **options: Any) -> Any:
+    """The function through the backend, without gradients."""
+    return torch.no_grad()(torch.compile(function, backend="hidet", **options))
+
+
+@pytest.mark.parametrize(
+    ("function", "is_fixed"),
+    [
+        (lambda x: x + 1, True),
+        (lambda x: (x + 1, x * 2), True),
+        (lambda x: (x, x + 1), True),  # Dynamo gives the input itself
+        (lambda x: (x[1:], x + 1), False),
+        (lambda x: (x + 1).t(), True),
+        (lambda x: x.add_(1), False),
+    ],
+)
+def test_plain_graphs_take_the_short_way(function: Any, is_fixed: bool) -> None:
+    run = compiled(function)
+    x = torch.randn(5, 7)
+    for _ in range(2):
+        torch.testing.assert_close(run(x.clone()), function(x.clone()))
+    assert [call is not None for call in CALLS] == [is_fixed]
+
+
+def test_symbolic_sizes_take_the_general_way() -> None:
+    run = compiled(lambda x: x + 1, dynamic=True)
+    for rows in (5, 6):
+        x = torch.randn(rows, 7)
+        torch.testing.assert_close(run(x), x + 1)
+    assert CALLS == [None]
+
+
+def test_an_input_that_lies_otherwise_than_the_first_is_right(monkeypatch: Any) -> None:
+    general = []
+    known = CompiledCall.general
+    monkeypatch.setattr(
+        CompiledCall, "general", lambda self, boxed: general.append(1) or known(self, boxed)
+    )
+    run = compiled(lambda x: x * 2)
+    run(torch.randn(8, 8))
+    memory = torch.randn(65)
+    misaligned = memory[1:].view(8, 8)  # guards do not look at addresses
+    torch.testing.assert_close(run(misaligned), misaligned * 2)
+    assert general == [1]
+
+
+def test_moved_weights_are_used_where_they_are_now() -> None:
+    linear = torch.nn.Linear(6, 6)
+    run = compiled(linear)
+    x = torch.randn(3, 6)
+    run(x)
+    with torch.no_grad():
+        for each in linear.parameters():
+            each.data = torch.randn_like(each)
+        torch.testing.assert_close(run(x), linear(x))
+    assert CALLS[0] is not None
+
+
+def test_results_are_fresh_each_time() -> None:
+    run = compiled(lambda x: x + 1)
+    x = torch.zeros(4)
+    first = run(x)
+    second = run(x + 1)
+    assert first.tolist() == [1] * 4
+    assert second.tolist() == [2] * 4
+
+
+def test_an_empty_result() -> None:
+    run = compiled(lambda x: x[:0] + 1)
+    assert run(torch.randn(4, 3)).shape == (0, 3)
