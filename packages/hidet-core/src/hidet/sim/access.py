@@ -9,7 +9,14 @@ import numpy as np
 
 from hidet.sim.clocks import Agent
 from hidet.sim.conflicts import report_race
-from hidet.sim.faults import MbarrierMisuse, Misaligned, OutOfBounds, Race, Uninitialised
+from hidet.sim.faults import (
+    MbarrierMisuse,
+    Misaligned,
+    MissingWait,
+    OutOfBounds,
+    Race,
+    Uninitialised,
+)
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask, Value, rows, varies
@@ -220,7 +227,7 @@ def check_agreement(
 
 
 def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """`Race` if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
+    """Fault if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
@@ -238,7 +245,7 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
         issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
         place = gang.run.place(int(buffer.shadow.site[granule]))
         gang.fault(
-            Race,
+            MissingWait,
             f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
             f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
             row_of(gang, entry // each, lanes),

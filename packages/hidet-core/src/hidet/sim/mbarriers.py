@@ -137,6 +137,7 @@ def arrive(
     gang.clocks.tick()
     for barrier, rows in grouped(gang, pointer, mask):
         tell(gang, barrier, rows)
+        note_use(gang, barrier, rows)
         before = barrier.phase
         for row in rows:
             if barrier.phase != before:
@@ -189,6 +190,7 @@ def complete_transaction(gang: Gang, row: int, pointer: Pointer, nbytes: int, ag
     mask[row] = True
     for _, barrier in found(gang, pointer, mask):
         check_fence(gang, barrier, agent, row)
+        note_use(gang, barrier, np.array([row]), agent)
         barrier.bytes -= nbytes
         if barrier.bytes < -MOST:
             misuse(gang, f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects", row)
@@ -258,6 +260,7 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
     """
     passed = np.zeros(gang.count, np.bool_)
     for barrier, rows in grouped(gang, pointer, mask):
+        note_use(gang, barrier, rows)
         wanted = parity[rows].astype(np.int64)
         if by_state:
             through = wanted < barrier.phase
@@ -365,6 +368,14 @@ def usable(gang: Gang, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
             "let the threads meet at a barrier after mbarrier_init",
         )
     return barrier
+
+
+def note_use(gang: Gang, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
+    """Using a barrier reads its memory: whoever takes it away has to come after that."""
+    buffer = barrier.buffer
+    if buffer.shadow is not None:
+        touched, each = granules(buffer, np.full(len(rows), barrier.position), NBYTES)
+        buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
 
 
 def misuse(gang: Gang, message: str, row: int, help: str | None = None) -> NoReturn:

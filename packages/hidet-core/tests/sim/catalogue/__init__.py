@@ -9,9 +9,11 @@ from catalogue import (
     collectives,
     copies,
     global_races,
+    mbarriers,
     meetings,
     outputs,
     shared_races,
+    stores,
     undefined,
 )
 from catalogue.case import CASES, Case
@@ -22,6 +24,8 @@ FAMILIES = (
     shared_races,
     global_races,
     copies,
+    mbarriers,
+    stores,
     collectives,
     meetings,
     outputs,

@@ -10,12 +10,12 @@ from hidet.lang.cuda import (
     syncthreads,
     threadIdx,
 )
-from hidet.sim import Race
+from hidet.sim import MissingWait, Race
 
 KIND = "missing wait on an async copy"
 
 
-@mistake(KIND, Race, ramp(64), expected=backwards, says="asynchronous copy")
+@mistake(KIND, MissingWait, ramp(64), expected=backwards, says="asynchronous copy")
 def a_barrier_waits_for_no_copy(right):
     @script
     def kernel(x: f32[64], y: f32[64]):
@@ -49,7 +49,7 @@ def a_wait_is_no_barrier(right):
     return kernel
 
 
-@mistake(KIND, Race, ramp(64), expected=backwards, says="asynchronous copy")
+@mistake(KIND, MissingWait, ramp(64), expected=backwards, says="asynchronous copy")
 def a_group_that_was_never_committed(right):
     @script
     def kernel(x: f32[64], y: f32[64]):
@@ -66,7 +66,7 @@ def a_group_that_was_never_committed(right):
     return kernel
 
 
-@mistake(KIND, Race, ramp(8, 64), expected=backwards, says="asynchronous copy")
+@mistake(KIND, MissingWait, ramp(8, 64), expected=backwards, says="asynchronous copy")
 def one_group_too_many_left_pending(right):
     """Three stages, two copies under way: the row of this turn is waited for with 1, not with 2."""
 
@@ -90,7 +90,7 @@ def one_group_too_many_left_pending(right):
     return kernel
 
 
-@mistake(KIND, Race, ramp(8, 64), expected=backwards, says="asynchronous copy")
+@mistake(KIND, MissingWait, ramp(8, 64), expected=backwards, says="asynchronous copy")
 def the_last_tiles_commit_nothing(right):
     """Without empty groups at the end, `wait_group(1)` no longer waits for the row of the turn."""
 
@@ -117,7 +117,7 @@ def the_last_tiles_commit_nothing(right):
     return kernel
 
 
-@mistake(KIND, Race, ramp(8, 64), expected=backwards)
+@mistake(KIND, MissingWait, ramp(8, 64), expected=backwards)
 def a_stage_refilled_while_it_is_read(right):
     """Two buffers and two copies ahead: the copy of row + 2 goes into the buffer of this row."""
     stages = 3 if right else 2
