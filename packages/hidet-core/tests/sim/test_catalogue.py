@@ -15,7 +15,7 @@ THREAD = r"block \(\d+, \d+, \d+\), thread \(\d+, \d+, \d+\), warp \d+, lane \d+
 
 @EACH
 def test_the_wrong_kernel_is_caught(case):
-    module = case.build(False).ir_module()
+    module = case.module(False)
     with pytest.raises(case.fault) as caught:
         sim.launch(module, *case.arrays(), step_limit=STEPS)
     error = caught.value
@@ -30,7 +30,7 @@ def test_the_wrong_kernel_is_caught(case):
 @EACH
 def test_the_corrected_twin_passes(case):
     arrays = case.arrays()
-    sim.launch(case.build(True).ir_module(), *arrays, step_limit=STEPS)
+    sim.launch(case.module(True), *arrays, step_limit=STEPS)
     case.check(arrays[-1])
 
 
@@ -42,7 +42,7 @@ def test_names_are_unlike():
 def test_a_deadlock_names_all_who_wait():
     (case,) = [case for case in CASES if case.name == "each_waits_for_the_other_first"]
     with pytest.raises(case.fault) as caught:
-        sim.launch(case.build(False).ir_module(), *case.arrays())
+        sim.launch(case.module(False), *case.arrays())
     for thread, warp in ((0, 0), (32, 1)):
         who = f"block (0, 0, 0), thread ({thread}, 0, 0), warp {warp}, lane 0 and 31 more"
         assert f"{who} waits at {case.file}:" in caught.value.message

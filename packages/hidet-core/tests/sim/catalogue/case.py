@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.ir.kernel import Module
 from hidet.lang import ScriptFunction, ScriptModule
 
 Array = np.ndarray[Any, Any]
@@ -66,6 +67,17 @@ class Case:
         lines, first = inspect.getsourcelines(self.build)
         comments = (line.partition("  # ")[2].split() for line in lines)
         return [first + n for n, words in enumerate(comments) if words[:1] == [word]]
+
+    def module(self, right: bool) -> Module:
+        """The kernels, named after the case so that reports of other tools tell it."""
+        module = self.build(right).ir_module()
+        alone = len(module.kernels) == 1
+        names = {k.name: self.name + ("" if alone else f"_{k.name}") for k in module.kernels}
+        return replace(
+            module,
+            kernels=tuple(replace(k, name=names[k.name]) for k in module.kernels),
+            calls=tuple(replace(call, kernel=names[call.kernel]) for call in module.calls),
+        )
 
     def arrays(self) -> tuple[Array, ...]:
         """Fresh arguments: the inputs, then the result."""

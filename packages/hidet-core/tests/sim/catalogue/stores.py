@@ -31,9 +31,8 @@ def a_buffer_overwritten_before_it_was_stored(right):
         out = shared_tensor("float32", [2, 64])
         for i in range(6):
             s = i % 2
-            if right:
-                if threadIdx.x == 0:
-                    cp_async_bulk_wait_group(1, read=True)
+            if right and threadIdx.x == 0:
+                cp_async_bulk_wait_group(1, read=True)
             syncthreads()
             out[s, threadIdx.x] = x[i, threadIdx.x] * 2  # wrong
             fence_proxy_async("shared::cta")
