@@ -7,7 +7,7 @@ from hidet.errors import BadKernel
 from hidet.ir.expr import Address, Builtin, Const, Load, Var, wrap
 from hidet.ir.kernel import ONE, Kernel, KernelKind, Launch
 from hidet.ir.stmt import Declare, If, Invoke, Store, While
-from hidet.sim import StepLimit, launch
+from hidet.sim import Race, StepLimit, launch
 from hidet.types import f32, i32
 
 TX, BX = Builtin("threadIdx.x"), Builtin("blockIdx.x")
@@ -78,3 +78,89 @@ def test_a_block_of_too_many_threads():
     sizes = (ONE, ONE, ONE), (c(64), c(32), ONE)
     with pytest.raises(BadKernel, match="2048 threads"):
         launch(Kernel("wide", (), (), KernelKind.CUDA, Launch(*sizes)))
+
+
+TURNS = """
+    @script
+    def kernel(x: f32[8, 64], y: f32[8, 64]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 96
+        ring = shared_tensor("float32", [2, 64])
+        full = shared_tensor("uint64", [2])
+        empty = shared_tensor("uint64", [2])
+        order = shared_tensor("uint64", [2])
+        if threadIdx.x == 0:
+            for s in range(2):
+                mbarrier_init(~order[s], 1)
+                mbarrier_init(~full[s], 1)
+                mbarrier_init(~empty[s], 1)
+            fence_mbarrier_init()
+        syncthreads()
+        warp = threadIdx.x // 32
+        if warp == 0:
+            if threadIdx.x == 0:
+                for i in range(8):
+                    mbarrier_wait(~empty[i % 2], (i // 2 + 1) % 2)
+                    mbarrier_arrive_expect_tx(~full[i % 2], 256)
+                    cp_async_bulk_load(~ring[i % 2, 0], ~x[i, 0], 256, ~full[i % 2])
+        else:
+            t = threadIdx.x % 32
+            w = warp - 1
+            for turn in range(2):
+                mbarrier_wait(~order[w], (turn + 1 - w) % 2)
+                for k in range(2):
+                    i = (turn * 2 + w) * 2 + k
+                    mbarrier_wait(~full[k], i // 2 % 2)
+                    y[i, t] = ring[k, t] + 1.0
+                    y[i, t + 32] = ring[k, t + 32] + 1.0
+                    syncwarp()
+                    if t == 0:
+                        mbarrier_arrive(~empty[k])
+                if t == 0:
+                    mbarrier_arrive(~order[1 - w])
+        syncthreads()
+        z = y[7, threadIdx.x % 64]
+"""
+"""Two consumer warps run the same code, and take turns: when one waits, the other must go on."""
+
+
+def test_warps_at_one_point_go_on_by_themselves(variant):
+    x = np.random.default_rng(0).random((8, 64), np.float32)
+    y = np.zeros_like(x)
+    report = launch(variant(TURNS), x, y)
+    np.testing.assert_array_equal(y, x + 1)
+    assert report.barriers == 2
+
+
+def test_a_barrier_of_warps_in_several_gangs_orders(variant):
+    x = np.random.default_rng(0).random((8, 64), np.float32)
+    with pytest.raises(Race):
+        launch(variant(TURNS, {"syncthreads()\n    z": "z"}), x, np.zeros_like(x))
+
+
+CHAIN = """
+    @script
+    def kernel(y: i32[4]):
+        attr.cuda_grid_dim = 4
+        attr.cuda_block_dim = 64
+        bars = shared_tensor("uint64", [2])
+        seen = shared_tensor("int32", [1])
+        if threadIdx.x == 0:
+            mbarrier_init(~bars[0], 1)
+            mbarrier_init(~bars[1], 1)
+        syncthreads()
+        for i in range(6):
+            if (i + blockIdx.x) % 2 == threadIdx.x // 32:
+                if threadIdx.x % 32 == 0:
+                    mbarrier_arrive(~bars[threadIdx.x // 32])
+            else:
+                mbarrier_wait(~bars[1 - threadIdx.x // 32], i // 2 % 2)
+        if threadIdx.x == 0:
+            y[blockIdx.x] = blockIdx.x + 1
+"""
+
+
+def test_blocks_of_one_gang_at_different_paces(variant):
+    y = np.zeros(4, np.int32)
+    launch(variant(CHAIN), y)
+    np.testing.assert_array_equal(y, [1, 2, 3, 4])

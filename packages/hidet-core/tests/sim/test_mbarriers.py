@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from hidet.sim import Deadlock, MbarrierMisuse, MissingFence, MissingWait, Race, launch
+from hidet.sim import (
+    Deadlock,
+    MbarrierMisuse,
+    MissingFence,
+    MissingWait,
+    Race,
+    Uninitialised,
+    launch,
+)
 
 PIPELINE = """
     @script
@@ -55,7 +63,10 @@ WRONG = {
         MissingWait,
         {"mbarrier_wait(~full[s], i // 3 % 2)": "pass", "+ 1.0": "+ 1.0  # here"},
     ),
-    "the consumers' parity is flipped": (Deadlock, {"i // 3 % 2": "(i // 3 + 1) % 2"}),
+    "the consumers' parity is flipped": (
+        Uninitialised,
+        {"i // 3 % 2": "(i // 3 + 1) % 2", "+ 1.0": "+ 1.0  # here"},
+    ),
     "the parity does not flip": (MbarrierMisuse, {"i // 3 % 2": "0"}),
     "the producer does not wait": (
         MissingWait,

@@ -101,7 +101,7 @@ class Context(Protocol):
     def whole_warps(self) -> None:
         """Fault unless each warp takes part with all lanes or with none."""
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
 
     def warp_barrier(self) -> None:

@@ -22,6 +22,7 @@ from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
+WARP = 32
 WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
@@ -284,7 +285,7 @@ def update(
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)
     rows_there = np.arange(gang.count)[lanes]
-    if buffer.scope is Scope.GLOBAL:
+    if buffer.scope is not Scope.REGISTER:
         tell_blocks(gang, buffer, rows_there, at)
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
         old = view[element]
@@ -295,10 +296,20 @@ def update(
 
 
 def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
-    """Through the elements they update, blocks learn what others made visible by fences."""
-    releases, clocks = gang.clocks.releases, gang.clocks
-    if not releases.fence_of_block.any():
+    """Through the elements they update, threads learn what others made visible by fences."""
+    clocks = gang.clocks
+    if not clocks.releases.times:
         return
-    for row, place in zip(updating, at, strict=True):
-        seen = clocks.block_row(int(gang.slot[row]), int(gang.warp[row]))
-        releases.update((id(buffer), int(place)), int(gang.number[row]), seen)
+    mask = np.zeros(gang.count, np.bool_)
+    mask[updating] = True
+    torn = (gang.everyone & ~mask).reshape(-1, WARP).any(axis=1)
+    done = set()
+    for row, place in zip(updating.tolist(), at.tolist(), strict=True):
+        whole = not torn[row // WARP]
+        first = row // WARP * WARP if whole else row
+        if (first, place) in done:
+            continue
+        done.add((first, place))
+        rows = np.arange(first, first + (WARP if whole else 1))
+        rows = rows[gang.everyone[rows]]
+        clocks.exchange((id(buffer), place), int(gang.slot[row]), gang.number[rows], whole)

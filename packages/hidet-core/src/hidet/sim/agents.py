@@ -133,7 +133,7 @@ class Groups:
 
 def commit_group(gang: Gang, mask: Mask, group: str) -> None:
     """What each thread (of wgmma: each warp) began since its last commit is one group."""
-    groups: Groups = gang.state.setdefault("groups", Groups())
+    groups: Groups = gang.residents.state.setdefault("groups", Groups())
     time = gang.clocks.tick()
     for row in waiters(gang, mask, group):
         groups.closed.setdefault(group_key(gang, row, group), []).append(time)
@@ -141,7 +141,7 @@ def commit_group(gang: Gang, mask: Mask, group: str) -> None:
 
 def wait_group(gang: Gang, mask: Mask, group: str, pending: int, only_read: bool) -> None:
     """Wait until at most `pending` groups of each are left (their sources read, if that is all)."""
-    groups: Groups = gang.state.setdefault("groups", Groups())
+    groups: Groups = gang.residents.state.setdefault("groups", Groups())
     clocks = gang.clocks
     clocks.tick()
     for row in waiters(gang, mask, group):

@@ -13,7 +13,17 @@ from hidet.sim.gang import Gang
 from hidet.sim.values import Array, Mask
 
 
-def block(gang: Gang, mask: Mask) -> None:
+@dataclass(eq=False)
+class Meeting:
+    """The block-wide barrier of one block, when its threads are in several gangs."""
+
+    gangs: list[Gang] = field(default_factory=list)
+    """Those whose threads have come."""
+    site: int = 0
+    generation: int = 0
+
+
+def block(gang: Gang, mask: Mask) -> Iterator[None] | None:
     """All threads of each block in the mask meet; those that left the kernel are not missed."""
     slots = np.unique(gang.slot[mask])
     expected = gang.everyone & ~gang.exited & np.isin(gang.slot, slots)
@@ -26,8 +36,50 @@ def block(gang: Gang, mask: Mask) -> None:
             row,
             "move the barrier out of the branch or loop that only some threads take",
         )
+    if gang.count < gang.team.threads * len(np.unique(gang.slot)):
+        return block_in_parts(gang, mask, slots)
     gang.run.report.barriers += len(slots)
     gang.clocks.blocks_met(slots)
+    return None
+
+
+def block_in_parts(gang: Gang, mask: Mask, slots: Array) -> Iterator[None]:
+    """The same, when the threads of a block are in several gangs."""
+    table: dict[int, Meeting] = gang.residents.state.setdefault("block barriers", {})
+    tickets: list[tuple[int, Meeting, int]] = []
+    for slot in slots.tolist():
+        meeting = table.setdefault(slot, Meeting())
+        if meeting.gangs and meeting.site != gang.site:
+            gang.fault(
+                DivergentBarrier,
+                "threads of the block wait at another syncthreads, at "
+                f"{gang.run.place(meeting.site)}",
+                int(np.argmax(mask)),
+            )
+        meeting.gangs.append(gang)
+        meeting.site = gang.site
+        tickets.append((slot, meeting, meeting.generation))
+    gang.run.progress += 1
+    with gang.waiting(mask, lambda: "all threads of the block"):
+        while True:
+            tickets = [t for t in tickets if t[1].generation == t[2]]
+            tickets = [t for t in tickets if not complete(gang, t[0], t[1])]
+            if not tickets:
+                return
+            yield
+
+
+def complete(gang: Gang, slot: int, meeting: Meeting) -> bool:
+    """Whether all threads of a block have come; they then go on."""
+    for other in gang.residents.gangs:
+        if other not in meeting.gangs:
+            left = other.everyone & ~other.exited & (other.slot == slot)
+            if left.any():
+                return False
+    gang.run.report.barriers += 1
+    gang.clocks.blocks_met(np.array([slot]))
+    meeting.gangs, meeting.generation = [], meeting.generation + 1
+    return True
 
 
 def warp(gang: Gang, mask: Mask) -> None:
@@ -60,7 +112,7 @@ class Named:
 
 def named(gang: Gang, mask: Mask, number: int, threads: int, wait: bool) -> Iterator[None]:
     """Arrive at barrier `number` of each block in the mask, and wait for `threads` in all."""
-    table: dict[tuple[int, int], Named] = gang.state.setdefault("named barriers", {})
+    table: dict[tuple[int, int], Named] = gang.residents.state.setdefault("named barriers", {})
     tickets: list[tuple[Named, int]] = []
     for slot in np.unique(gang.slot[mask]):
         barrier = table.setdefault((int(slot), number), Named())

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,17 +14,18 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
 from hidet.sim.clocks import Clocks, Team
 from hidet.sim.faults import Deadlock
-from hidet.sim.gang import Gang, Run, coordinates
+from hidet.sim.gang import Gang, Residents, Run, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import LastReader, Shadow
-from hidet.sim.releases import Releases
+from hidet.sim.values import Array
 from hidet.types import Scope
 
 LANES = 1 << 16
 """Threads that run as one gang at most (more only if one block has more)."""
 
 WARP = 32
+WARPGROUP = 128
 MOST_WAITS = 8
 """Waits that the message about a deadlock names."""
 
@@ -29,20 +33,72 @@ TURNS = 1 << 30
 """On the CPU all turns of parallel loops count as one warp of one block."""
 
 
+@dataclass(frozen=True)
+class Parting:
+    """How the threads of resident blocks are parted into gangs."""
+
+    by_block: bool
+    """Whether each block has gangs of its own."""
+    threads: int
+    """How many threads of one block are in one gang."""
+
+
 def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
-    """Run every block of the grid."""
+    """Run every block of the grid.
+
+    The threads of a gang wait for each other where their ways join, so large gangs, which are
+    quick, may end in a deadlock that is none for smaller ones: the launch is then begun again.
+    """
     buffers = {value.buffer for value in env.values() if isinstance(value, Pointer)}
     watched = {env[var].buffer for var in program.written if isinstance(env[var], Pointer)}
-    clocks = Clocks(1, 1, Team(1, 1, 0), Releases(0, 1))
+    before = [(b, b.data.copy(), None if b.written is None else b.written.copy()) for b in watched]
+    report = deepcopy(run.report)
+    *coarse, finest = partings(program, run)
+    for parting in coarse:
+        try:
+            attempt(program, run, env, buffers, watched, parting)
+        except Deadlock:
+            for buffer, data, written in before:
+                buffer.data[:], buffer.written = data, written
+            vars(run.report).update(vars(deepcopy(report)))
+            run.steps = run.ticks = run.progress = 0
+            run.waits.clear()
+        else:
+            return
+    attempt(program, run, env, buffers, watched, finest)
+
+
+def partings(program: Program, run: Run) -> list[Parting]:
+    """Ways to part threads into gangs, from few gangs to many."""
+    if program.kernel.kind is KernelKind.CPU:
+        return [Parting(False, 1)]
+    threads, several = padded_team(run, 0).threads, prod(run.grid) > 1
+    alone = program.spins and several
+    found = [Parting(alone, threads)]
+    for size in (WARPGROUP, WARP):
+        if program.together <= size < threads:
+            found += [Parting(alone, size)] * (size == WARPGROUP) + [Parting(several, size)]
+    if several:
+        found.append(Parting(True, found[-1].threads))
+    return list(dict.fromkeys(found))
+
+
+def attempt(
+    program: Program,
+    run: Run,
+    env: dict[Var, Any],
+    buffers: set[Buffer],
+    watched: set[Buffer],
+    parting: Parting,
+) -> None:
+    """Run every block, the threads parted into gangs in one way."""
+    clocks = Clocks(padded_team(run, 0))
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
-    for gangs in batches(program, run):
-        for buffer in watched:
-            assert buffer.shadow is not None
-            buffer.shadow.clocks = gangs[0].clocks
-        for gang in gangs:
+    for residents in batches(program, run, parting, clocks):
+        for gang in residents.gangs:
             gang.env.update(env)
-        finish(program, gangs)
+        finish(program, residents.gangs)
 
 
 def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
@@ -54,58 +110,54 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
         buffer.written = np.zeros(count, np.bool_)
 
 
-def batches(program: Program, run: Run) -> Iterator[list[Gang]]:
-    """Gangs that are resident together, batch after batch."""
+def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Iterator[Residents]:
+    """Blocks that are resident together, batch after batch, parted into gangs."""
     if program.kernel.kind is KernelKind.CPU:
-        yield [single_thread(run)]
+        yield single_thread(run, clocks)
         return
-    total = run.grid[0] * run.grid[1] * run.grid[2]
-    if program.spins:
-        shared: dict[Var, Buffer] = {}
-        team = padded_team(run, 0)
-        clocks = Clocks(total, team.threads // WARP, team, Releases(total, team.threads))
-        yield [gang_of_blocks(run, clocks, b, b + 1, total, shared) for b in range(total)]
-        return
-    threads = padded_team(run, 0).threads
-    releases = Releases(total, threads)
-    each = max(1, LANES // threads)
-    now = 1
+    total = prod(run.grid)
+    each = total if program.spins else max(1, LANES // clocks.team.threads)
     for first in range(0, total, each):
         count = min(each, total - first)
-        team = padded_team(run, first)
-        clocks = Clocks(count, threads // WARP, team, releases)
-        clocks.now = now  # time goes on, so that stamps of earlier batches stay comparable
-        yield [gang_of_blocks(run, clocks, 0, count, count, {})]
-        now = clocks.tick()
+        clocks.renew(padded_team(run, first), count)
+        yield parted(run, clocks, count, parting)
+
+
+def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents:
+    """The threads of resident blocks, in gangs."""
+    residents = Residents(blocks)
+    each = 1 if parting.by_block else blocks
+    for start in range(0, blocks, each):
+        for first in range(0, clocks.team.threads, parting.threads):
+            last = min(first + parting.threads, clocks.team.threads)
+            slots, threads = np.arange(start, start + each), np.arange(first, last)
+            residents.gangs.append(gang_of(run, clocks, residents, slots, threads))
+    return residents
 
 
 def padded_team(run: Run, first: int) -> Team:
     """Blocks rounded up to whole warps."""
-    threads = run.block[0] * run.block[1] * run.block[2]
+    if run.kernel.kind is KernelKind.CPU:
+        return Team(TURNS, TURNS, 0)
+    threads = prod(run.block)
     return Team(-(-threads // WARP) * WARP, WARP, first)
 
 
-def gang_of_blocks(
-    run: Run, clocks: Clocks, start: int, stop: int, blocks: int, shared: dict[Var, Buffer]
-) -> Gang:
-    """The threads of resident blocks `start` to `stop`."""
-    team, count = clocks.team, stop - start
-    slot = np.repeat(np.arange(start, stop), team.threads)
-    thread = np.tile(np.arange(team.threads), count)
-    real = thread < run.block[0] * run.block[1] * run.block[2]
+def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, threads: Array) -> Gang:
+    """Threads of the same numbers in several resident blocks."""
+    slot, thread = np.repeat(slots, len(threads)), np.tile(threads, len(slots))
     gang = Gang(
         run=run,
         clocks=clocks,
-        team=team,
-        blocks=blocks,
+        team=clocks.team,
+        residents=residents,
         slot=slot,
         thread=thread,
         warp=thread // WARP,
-        everyone=real,
+        everyone=thread < prod(run.block),
         origin=(np.arange(len(slot)),),
-        shared=shared,
     )
-    gang.builtins = builtins(gang, count == 1)
+    gang.builtins = builtins(gang, len(slots) == 1)
     return gang
 
 
@@ -126,21 +178,22 @@ def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
     return found
 
 
-def single_thread(run: Run) -> Gang:
+def single_thread(run: Run, clocks: Clocks) -> Residents:
     """The one thread that starts a CPU kernel."""
-    team = Team(TURNS, TURNS, 0)
     zero = np.zeros(1, np.int64)
-    return Gang(
+    gang = Gang(
         run=run,
-        clocks=Clocks(1, 1, team, Releases(0, 1)),
-        team=team,
-        blocks=1,
+        clocks=clocks,
+        team=clocks.team,
+        residents=Residents(),
         slot=zero,
         thread=zero,
         warp=zero,
         everyone=np.ones(1, np.bool_),
         origin=(zero,),
     )
+    gang.residents.gangs.append(gang)
+    return gang.residents
 
 
 def finish(program: Program, gangs: list[Gang]) -> None:

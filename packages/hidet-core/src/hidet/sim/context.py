@@ -108,9 +108,9 @@ class Call:
                 DivergentBarrier, "a warp-wide operation is not reached by all lanes", row
             )
 
-    def block_barrier(self) -> None:
+    def block_barrier(self) -> Iterator[None] | None:
         """All threads of a block meet; fault if some do not take part."""
-        barriers.block(self.gang, self.mask)
+        return barriers.block(self.gang, self.mask)
 
     def warp_barrier(self) -> None:
         """The lanes of a warp that take part meet."""
@@ -122,9 +122,9 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
-        if scope == "gpu":
-            clocks = self.gang.clocks
-            clocks.releases.fence(self.gang.number[self.mask], clocks.tick())
+        slots, actors, _ = self.gang.actors(self.mask)
+        numbers = self.gang.number[self.mask]
+        self.gang.clocks.fence(slots, actors, numbers, far=scope != "block")
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""

@@ -47,7 +47,7 @@ def widened(gang: Gang, turns: int) -> Gang:
         run=gang.run,
         clocks=gang.clocks,
         team=gang.team,
-        blocks=gang.blocks,
+        residents=gang.residents,
         slot=np.repeat(gang.slot, turns),
         thread=np.repeat(gang.thread, turns),
         warp=np.repeat(gang.warp, turns),

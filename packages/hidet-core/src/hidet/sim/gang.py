@@ -60,13 +60,29 @@ class Wait:
 
 
 @dataclass(eq=False)
+class Residents:
+    """The blocks that are alive at one time: what all gangs with threads of theirs share."""
+
+    blocks: int = 1
+    shared: dict[Var, Buffer] = field(default_factory=dict)
+    mbarriers: dict[tuple[int, int], Any] = field(default_factory=dict)
+    """By buffer and position."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What barriers and groups of blocks keep between calls, by family."""
+    gangs: list[Gang] = field(default_factory=list)
+
+
+@dataclass(eq=False)
 class Gang:
-    """`count` threads in `blocks` resident blocks; each block padded to whole warps."""
+    """`count` threads of resident blocks: of each block all, padded to whole warps, or some warps.
+
+    The threads of a gang wait for each other where their ways join again.
+    """
 
     run: Run
     clocks: Clocks
     team: Team
-    blocks: int
+    residents: Residents
     slot: Array
     thread: Array
     """Of each row, the number of the thread in its block."""
@@ -76,21 +92,33 @@ class Gang:
     """For each fork (0: the launch), the row that each row of this gang comes from."""
     env: dict[Var, Value] = field(default_factory=dict)
     builtins: dict[str, Value] = field(default_factory=dict)
-    shared: dict[Var, Buffer] = field(default_factory=dict)
     unset: dict[Var, Mask] = field(default_factory=dict)
     """For variables declared without a value: where they still have none."""
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
     site: int = 0
     state: dict[str, Any] = field(default_factory=dict)
-    """What intrinsics keep between calls, by family."""
-    mbarriers: dict[tuple[int, int], Any] = field(default_factory=dict)
-    """Those of all resident blocks, by buffer and position."""
+    """What intrinsics keep for this gang's own rows between calls, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exited = np.zeros(self.count, np.bool_)
         self.number = (self.team.first + self.slot) * self.team.threads + self.thread
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are resident."""
+        return self.residents.blocks
+
+    @property
+    def shared(self) -> dict[Var, Buffer]:
+        """The shared arrays of all resident blocks."""
+        return self.residents.shared
+
+    @property
+    def mbarriers(self) -> dict[tuple[int, int], Any]:
+        """Those of all resident blocks, by buffer and position."""
+        return self.residents.mbarriers
 
     @property
     def count(self) -> int:
@@ -138,6 +166,7 @@ class Gang:
         self.run.waits.append(wait)
         yield
         self.run.waits.remove(wait)
+        self.run.progress += 1
 
     def step(self, mask: Mask, site: int) -> None:
         """Count a turn of the loop at `site`; `StepLimit` when there were too many."""

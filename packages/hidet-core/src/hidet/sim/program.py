@@ -30,6 +30,8 @@ class Program:
     """Parameters the kernel may write."""
     spins: bool
     """Whether threads may wait for other blocks: all blocks must then be alive at once."""
+    together: int
+    """How many neighbouring threads of a block must be in one gang at least."""
 
 
 def compiled(kernel: Kernel) -> Program:
@@ -43,7 +45,15 @@ def compiled(kernel: Kernel) -> Program:
         granules(kernel),
         set(kernel.params) - only_read(kernel),
         any(waits_for_memory(loop) for loop in find(kernel.body, While)),
+        max((together(call.name) for call in find(kernel.body, Invoke)), default=32),
     )
+
+
+def together(intrinsic: str) -> int:
+    """How many neighbouring threads must execute an intrinsic as rows of one gang."""
+    if intrinsic.startswith("syncthreads_"):
+        return 1024
+    return 128 if intrinsic.startswith(("wgmma", "setmaxnreg")) else 32
 
 
 def waits_for_memory(loop: While) -> bool:
