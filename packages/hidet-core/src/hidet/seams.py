@@ -13,7 +13,7 @@ from typing import Any
 SEAMS: dict[str, str] = {
     "load_operators": "hidet.ops.load:load_operators",
     "run_graph": "hidet.build.eager:run_graph",
-    "compile_graph": "hidet.build.compile:compile_graph",
+    "build_graph": "hidet.build.compiled:build_graph",
     "optimize_graph": "hidet.optimize.pipeline:optimize",
     "build_module": "hidet.build.module:build_module",
 }

@@ -3,8 +3,8 @@ import pytest
 from hidet import ops, seams
 from hidet.errors import BadArgument, Place, ShapeMismatch
 from hidet.graph import apply, asarray, placed, symbol, tracing
+from hidet.graph.creation import from_numpy
 from hidet.graph.evaluate import evaluate
-from hidet.graph.tensor import from_numpy
 from hidet.ops.norm import LayerNorm
 from hidet.types import f16, f32, i64
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidet.build.dlpack import has_gaps, view_of_dlpack
 from hidet.errors import BadArgument
 from hidet.graph.tensor import Tensor
+from hidet.runtime.dlpack import has_gaps, view_of_dlpack
 from hidet.runtime.memory import View
 from hidet.types import dtype
 

@@ -10,6 +10,7 @@ from hidet.__about__ import __version__
 from hidet.cli.cache import clear, status
 from hidet.cli.doctor import doctor
 from hidet.cli.explain import explain
+from hidet.cli.run import run
 from hidet.errors import HidetError
 
 
@@ -21,6 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return doctor()
         if given.command == "explain":
             return explain(given.code)
+        if given.command == "run":
+            return run(
+                given.path, given.device, given.input, given.size, given.output, given.repeat
+            )
         return clear() if given.action == "clear" else status()
     except HidetError as error:
         print(error, file=sys.stderr)
@@ -37,4 +42,11 @@ def parser() -> argparse.ArgumentParser:
     cache.add_argument("action", choices=["status", "clear"])
     explaining = commands.add_parser("explain", help="say what an error code means")
     explaining.add_argument("code", nargs="?", help="such as shape-mismatch; none lists all")
+    running = commands.add_parser("run", help="run a graph that was saved to a file")
+    running.add_argument("path", help="what CompiledGraph.save wrote")
+    running.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")
+    running.add_argument("--input", action="append", default=[], help="a .npy file for each input")
+    running.add_argument("--size", action="append", default=[], help="a size, such as n=8")
+    running.add_argument("--output", help="the .npz file to write the results to")
+    running.add_argument("--repeat", type=int, default=0, help="measure this many calls")
     return top

@@ -2,21 +2,26 @@
 
 from hidet.graph import show as show
 from hidet.graph.apply import apply, apply_all, make_node, placed, tracing
+from hidet.graph.creation import (
+    asarray,
+    empty,
+    empty_like,
+    filled,
+    from_dlpack,
+    from_numpy,
+    from_torch,
+    manual_seed,
+    rand,
+    randint,
+    randn,
+    randn_like,
+)
 from hidet.graph.evaluate import evaluate, refer
-from hidet.graph.flow import FlowGraph, trace_from
+from hidet.graph.flow import FlowGraph, optimize, trace_from
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import OPERATORS, Op, family, operator
 from hidet.graph.rewrite import replace, rewrite
-from hidet.graph.tensor import (
-    Node,
-    Tensor,
-    asarray,
-    filled,
-    from_numpy,
-    randn,
-    symbol,
-    symbol_like,
-)
+from hidet.graph.tensor import Node, Tensor, symbol, symbol_like
 
 __all__ = [
     "OPERATORS",
@@ -28,14 +33,23 @@ __all__ = [
     "apply",
     "apply_all",
     "asarray",
+    "empty",
+    "empty_like",
     "evaluate",
     "family",
     "filled",
+    "from_dlpack",
     "from_numpy",
+    "from_torch",
     "make_node",
+    "manual_seed",
     "operator",
+    "optimize",
     "placed",
+    "rand",
+    "randint",
     "randn",
+    "randn_like",
     "refer",
     "replace",
     "rewrite",

@@ -67,6 +67,17 @@ class FlowGraph:
         results = seams.call("run_graph", self, tensors)
         return results[0] if len(results) == 1 else results
 
+    def build(self, *targets: str) -> Any:
+        """The graph compiled, for its device or for `targets`: a `hidet.build.CompiledGraph`."""
+        return seams.call("build_graph", self, targets)
+
+    def cuda_graph(self) -> Any:
+        """The graph compiled for a GPU; its `run([...])` replays one CUDA graph."""
+        device = next((each.device for each in (*self.inputs, *self.outputs)), "cpu")
+        if device == "cpu":
+            raise BadArgument("a graph on the CPU has no CUDA graph", help="use graph.build()")
+        return self.build()
+
     def __str__(self) -> str:
         return str(FlowGraph.printer(self))
 
@@ -88,6 +99,11 @@ def trace_from(
     leaves = [t for node in sorted_nodes(results, ()) for t in node.inputs] + list(results)
     found = dict.fromkeys(t for t in leaves if t.trace is None and t.storage is None)
     return FlowGraph(found, results)
+
+
+def optimize(graph: FlowGraph) -> FlowGraph:
+    """The graph after all passes: what is compiled, before operators are grouped into kernels."""
+    return seams.call("optimize_graph", graph)  # type: ignore[no-any-return]
 
 
 def sorted_nodes(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Node]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ from hidet import seams
 from hidet.compute.sizes import Shape, product, tidy
 from hidet.errors import BadArgument, Place
 from hidet.graph.operator import Op
-from hidet.types import DType, Size, TensorType, dtype, f32, i64
+from hidet.ir.expr import Var
+from hidet.runtime.dlpack import device_type, exported
+from hidet.runtime.memory import array_of, to_device, view_of
+from hidet.runtime.view import View
+from hidet.types import DType, Size, TensorType, f32, i32
+from hidet.types import dtype as dtype_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,29 +111,115 @@ class Tensor:
         """Whether the values are not there yet."""
         return self.storage is None
 
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """The values as a numpy array, sharing memory; the tensor must be on the CPU."""
+    @property
+    def is_contiguous(self) -> bool:
+        """True: tensors have no gaps."""
+        return True
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its dimensions in reverse order."""
+        reverse = tuple(range(self.ndim))[::-1]
+        return seams.call("load_operators")["permute"](self, reverse)  # type: ignore[no-any-return]
+
+    def values(self) -> Any:
+        """The storage: a numpy array, or memory of a device; BadArgument if there is none."""
         if self.storage is None:
             raise BadArgument("a symbolic tensor has no values", help="run the graph that gives it")
-        if not isinstance(self.storage, np.ndarray):
-            raise BadArgument(f"the tensor is on {self.device}", help="copy it to the CPU first")
         return self.storage
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The values as a numpy array, sharing memory; the tensor must be on the CPU."""
+        values = self.values()
+        if not isinstance(values, np.ndarray):
+            raise BadArgument(f"the tensor is on {self.device}", help="use tensor.cpu().numpy()")
+        return values
+
+    def torch(self) -> Any:
+        """The values as a PyTorch tensor, sharing memory; PyTorch has to be installed."""
+        return import_module("torch").from_dlpack(self)
+
+    def item(self) -> Any:
+        """The one element as a number of Python."""
+        return self.cpu().numpy().item()
+
+    def tolist(self) -> Any:
+        """The values as nested lists of Python's numbers."""
+        return self.cpu().numpy().tolist()
+
+    def to(self, *where: Any, device: str | None = None, dtype: Any = None) -> Tensor:
+        """The tensor on another device, or of another element type, or both; itself if it is so.
+
+        Without names, devices and element types may come in any order.
+        """
+        for each in where:
+            if isinstance(each, str) and each.partition(":")[0] in DEVICES:
+                device = each
+            else:
+                dtype = each
+        made = self
+        if dtype is not None and dtype_of(dtype) is not self.dtype:
+            made = seams.call("load_operators")["cast"](made, dtype)
+        return made if device is None else moved(made, spelled_device(device))
+
+    def cpu(self) -> Tensor:
+        """The tensor on the CPU."""
+        return moved(self, "cpu")
+
+    def cuda(self, index: int = 0) -> Tensor:
+        """The tensor on a GPU."""
+        return moved(self, f"cuda:{index}")
+
+    def copy(self) -> Tensor:
+        """A tensor with memory of its own."""
+        values = self.values()
+        if isinstance(values, np.ndarray):
+            return Tensor(self.type, self.device, values.copy())
+        return moved(self.cpu(), self.device)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        if dtype is None or np.dtype(dtype) == array.dtype:
+            return array.copy() if copy else array
+        if copy is False:
+            raise ValueError(f"an array of {dtype} needs a copy of one of {array.dtype}")
+        return array.astype(dtype)
+
+    def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
+        return exported(self.view(), stream, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return device_type(self.device)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self.device == "cpu" or self.storage is None:
+            raise AttributeError("only tensors in the memory of a GPU have a CUDA array interface")
+        view = self.view()
+        name = self.dtype.numpy.str if self.dtype.numpy.kind != "V" else f"<V{self.dtype.nbytes}"
+        facts = {"data": (view.pointer, False), "shape": view.shape, "typestr": name}
+        return {**facts, "version": 3, "stream": 1}
+
+    def view(self) -> View:
+        """The memory that holds the values."""
+        values = self.values()
+        return view_of(values) if isinstance(values, np.ndarray) else values
 
     def __repr__(self) -> str:
         sizes = ", ".join(map(str, self.shape)) + ("," if self.ndim == 1 else "")
         head = f"Tensor(shape=({sizes}), dtype={self.dtype.name!r}, device={self.device!r})"
-        if isinstance(self.storage, np.ndarray):
-            wide = self.storage.astype(np.float32) if self.dtype.is_float else self.storage
-            values = np.array2string(wide, precision=2, suppress_small=True)
-            return f"{head}\n{values}"
-        return head if self.trace is None else f"{head}\nfrom {self.trace}"
+        if self.storage is None:
+            return head if self.trace is None else f"{head}\nfrom {self.trace}"
+        array = self.cpu().numpy()
+        wide = array.astype(np.float32) if self.dtype.is_float else array
+        return f"{head}\n{np.array2string(wide, precision=2, suppress_small=True)}"
 
     def __bool__(self) -> bool:
         if self.storage is None:
             raise BadArgument(
                 "the truth of a symbolic tensor is not known yet", help="use where() instead of if"
             )
-        return bool(self.numpy())
+        return bool(self.cpu().numpy())
 
     def __len__(self) -> int:
         if not self.ndim or not isinstance(self.shape[0], int):
@@ -162,52 +254,44 @@ class Tensor:
     )
     reshape, permute, transpose, expand = map(method, ("reshape", "permute", "transpose", "expand"))
     squeeze, unsqueeze, flatten, split = map(method, ("squeeze", "unsqueeze", "flatten", "split"))
-    cast, clamp = method("cast"), method("clamp")
+    cast, astype, clamp = method("cast"), method("cast"), method("clamp")
+
+
+DEVICES = ("cpu", "cuda")
+
+
+def moved(tensor: Tensor, device: str) -> Tensor:
+    """The tensor's values on a device; what is under way on another one is waited for."""
+    if tensor.device == device:
+        return tensor
+    if tensor.storage is None:
+        raise BadArgument(f"a symbolic tensor on {tensor.device} has no values to copy to {device}")
+    if isinstance(tensor.storage, np.ndarray):
+        return Tensor(tensor.type, device, to_device(tensor.storage, device))
+    here = Tensor(tensor.type, "cpu", array_of(tensor.storage))
+    return here if device == "cpu" else moved(here, device)
 
 
 def spelled_device(device: str) -> str:
     """A device's full name: "cuda" is "cuda:0"."""
     kind, _, index = device.partition(":")
-    if kind not in ("cpu", "cuda") or (index and not index.isdecimal()):
+    if kind not in DEVICES or (index and not index.isdecimal()):
         raise BadArgument(f"there is no device {device!r}", help='use "cpu", "cuda" or "cuda:1"')
     return "cpu" if kind == "cpu" else f"cuda:{index or 0}"
 
 
 def symbol(
-    shape: tuple[Size, ...], dtype_: Any = f32, device: str = "cpu", name: str = ""
+    shape: Sequence[Size | str], dtype: Any = f32, device: str = "cpu", name: str = ""
 ) -> Tensor:
-    """A tensor whose values come later: an input of a graph."""
-    return Tensor(TensorType(dtype(dtype_), tuple(shape)), device, name=name)
+    """A tensor whose values come later: an input of a graph.
+
+    A size given by a name is known when the graph runs; one name is one size within the tensor.
+    """
+    named = {each: Var(each, i32) for each in shape if isinstance(each, str)}
+    sizes = tuple(named[each] if isinstance(each, str) else each for each in shape)
+    return Tensor(TensorType(dtype_of(dtype), sizes), device, name=name)
 
 
 def symbol_like(x: Tensor) -> Tensor:
     """A symbolic tensor of the same type and device."""
     return Tensor(x.type, x.device, name=x.name)
-
-
-def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor on the CPU that shares the array's memory; a gap or a stride makes a copy."""
-    packed = array if array.flags.c_contiguous else array.copy()
-    return Tensor(TensorType(dtype(packed.dtype), tuple(map(int, packed.shape))), "cpu", packed)
-
-
-def asarray(values: Any, dtype_: Any = None) -> Tensor:
-    """A tensor on the CPU of a number, nested lists or an array; Python floats become float32."""
-    array = np.asarray(values)
-    if dtype_ is not None:
-        return from_numpy(array.astype(dtype(dtype_).numpy))
-    if not isinstance(values, np.ndarray | np.generic):
-        kinds = {"f": f32.numpy, "i": i64.numpy}
-        array = array.astype(kinds.get(array.dtype.kind, array.dtype))
-    return from_numpy(array)
-
-
-def filled(shape: tuple[int, ...], value: float | int | bool, dtype_: Any = f32) -> Tensor:
-    """A tensor on the CPU with `value` everywhere."""
-    return from_numpy(np.full(tuple(shape), value, dtype(dtype_).numpy))
-
-
-def randn(shape: tuple[int, ...], dtype_: Any = f32, seed: int | None = None) -> Tensor:
-    """A tensor on the CPU of standard normal values."""
-    values = np.random.default_rng(seed).standard_normal(tuple(shape))
-    return from_numpy(values.astype(dtype(dtype_).numpy))

@@ -25,7 +25,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from hidet.errors import BadArchive
+from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.plan import Launch, Plan
 from hidet.types import dtype
 
@@ -40,7 +40,10 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class Archive:
-    """Plans ("main", and "prepare" if constants are derived), binaries and weights by name."""
+    """Plans ("main", and "prepare" if constants are derived), binaries and weights by name.
+
+    The plans of further targets are named after them: "main@sm_90a". All share the weights.
+    """
 
     plans: Mapping[str, Plan]
     binaries: Mapping[str, bytes]
@@ -51,6 +54,32 @@ class Archive:
     def main(self) -> Plan:
         """What a call does."""
         return self.plans["main"]
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """What the archive was compiled for."""
+        mains = [plan for name, plan in self.plans.items() if name.partition("@")[0] == "main"]
+        return tuple(plan.target for plan in mains)
+
+    def only(self, target: str) -> Archive:
+        """The plans of one of the targets, with the binaries that they use."""
+        plans = {
+            name.partition("@")[0]: plan
+            for name, plan in self.plans.items()
+            if plan.target == target
+        }
+        used = {s.binary for p in plans.values() for s in p.steps if isinstance(s, Launch)}
+        binaries = {name: body for name, body in self.binaries.items() if name in used}
+        return Archive(plans, binaries, self.weights, self.meta)
+
+    def joined(self, other: Archive) -> Archive:
+        """This archive with another one's target beside it: of the same graph and weights."""
+        plans = dict(self.plans)
+        for name, plan in other.plans.items():
+            if plan.target in self.targets:
+                raise BadArgument(f"two plans for {plan.target}")
+            plans[f"{name.partition('@')[0]}@{plan.target}"] = plan
+        return Archive(plans, {**self.binaries, **other.binaries}, self.weights, self.meta)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive; the file appears whole or not at all."""

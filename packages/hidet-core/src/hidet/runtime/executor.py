@@ -69,6 +69,15 @@ class Executor:
                 if name not in self.constants:
                     self.constants[name] = to_device(array, self.device)
         self.refresh()
+        if not weights:
+            self.release()
+
+    def release(self) -> None:
+        """Let go of weights that were only needed to derive others; they never change."""
+        main = self.archive.main
+        used = {main.buffers[n].name for n in (*main.of_role("weight"), *main.of_role("derived"))}
+        self.constants = {name: view for name, view in self.constants.items() if name in used}
+        self.prepared = None
 
     def __call__(self, inputs: Sequence[View], *, stream: int = 0) -> list[View]:
         """Run the graph on `inputs`, on a CUDA stream by its handle (0: the default stream).

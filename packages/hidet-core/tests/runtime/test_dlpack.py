@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hidet.build.dlpack import has_gaps, view_of_dlpack
+from hidet.runtime.dlpack import has_gaps, view_of_dlpack
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,105 @@
+"""`hidet run`: a saved graph on given or random inputs, its results and how long it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hidet.build.compiled import CompiledGraph, load
+from hidet.errors import BadArgument
+from hidet.graph import Tensor, asarray, randint, randn
+from hidet.runtime.bound import typed
+from hidet.runtime.plan import Buffer
+from hidet.runtime.sizes import evaluate
+from hidet.runtime.timing import median_seconds
+from hidet.types import dtype
+
+
+def run(
+    path: str,
+    device: str | None,
+    inputs: Sequence[str],
+    sizes: Sequence[str],
+    output: str | None,
+    repeat: int,
+) -> int:
+    """Run the graph in a file; inputs that no file gives are random."""
+    compiled = load(path, device)
+    given = arguments(compiled, inputs, dict(map(assigned, sizes)))
+    results = compiled.run(given)
+    plan = compiled.plan
+    print(compiled)
+    for number, result in zip(plan.outputs, results, strict=True):
+        print(summary(plan.buffers[number], result))
+    if output is not None:
+        arrays = {f"output{i}": each.cpu().numpy() for i, each in enumerate(results)}
+        np.savez(output, **arrays)  # type: ignore[arg-type]
+    if repeat:
+        seconds = median_seconds(
+            lambda: compiled.run(given), device=compiled.device, repeats=repeat
+        )
+        print(f"{seconds * 1e3:.3f} ms, median of {repeat}")
+    return 0
+
+
+def arguments(
+    compiled: CompiledGraph, files: Sequence[str], sizes: Mapping[str, int]
+) -> list[Tensor]:
+    """The inputs: from .npy files in order, then random ones."""
+    plan = compiled.plan
+    if len(files) > len(plan.inputs):
+        raise BadArgument(f"{len(files)} inputs for a graph of {len(plan.inputs)}")
+    made = []
+    for position, number in enumerate(plan.inputs):
+        buffer = plan.buffers[number]
+        if position < len(files):
+            made.append(read(files[position]).to(device=compiled.device))
+        else:
+            made.append(random(buffer, sizes, position, compiled.device))
+    return made
+
+
+def read(path: str) -> Tensor:
+    """An array from a file of numpy's."""
+    try:
+        return asarray(np.load(Path(path), allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise BadArgument(f"{path} is no .npy file that can be read: {error}") from error
+
+
+def random(buffer: Buffer, sizes: Mapping[str, int], seed: int, device: str) -> Tensor:
+    """Random values for an input."""
+    try:
+        shape = [evaluate(size, sizes) for size in buffer.shape]
+    except KeyError as error:
+        raise BadArgument(
+            f"the size {error.args[0]} of {typed(buffer)} is not known",
+            help=f"pass --size {error.args[0]}=8",
+        ) from error
+    if dtype(buffer.dtype).is_float:
+        return randn(shape, buffer.dtype, device, seed=seed)
+    return randint(0, 2, shape, buffer.dtype, device, seed=seed)
+
+
+def assigned(text: str) -> tuple[str, int]:
+    """A size such as "n=8"."""
+    name, _, value = text.partition("=")
+    if not value.isdecimal():
+        raise BadArgument(f"--size {text!r} gives no number", help="write it like --size n=8")
+    return name, int(value)
+
+
+def summary(buffer: Buffer, result: Tensor) -> str:
+    """A result in a line."""
+    values: Any = result.cpu().numpy()
+    wide = values.astype(np.float64)
+    shape = ", ".join(map(str, result.shape))
+    if not wide.size:
+        return f"{buffer.name}: {result.dtype.name}[{shape}], empty"
+    return (
+        f"{buffer.name}: {result.dtype.name}[{shape}], "
+        f"min {wide.min():.4g}, mean {wide.mean():.4g}, max {wide.max():.4g}"
+    )
