@@ -18,6 +18,7 @@ from hidet.sim.faults import (
     Uninitialised,
 )
 from hidet.sim.gang import Gang, thread_name
+from hidet.sim.handing import exchange
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
@@ -302,7 +303,7 @@ def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
         return
     mask = np.zeros(gang.count, np.bool_)
     mask[updating] = True
-    torn = (gang.everyone & ~mask).reshape(-1, WARP).any(axis=1)
+    torn = np.any((gang.everyone & ~mask).reshape(-1, WARP), axis=1)
     done = set()
     for row, place in zip(updating.tolist(), at.tolist(), strict=True):
         whole = not torn[row // WARP]
@@ -312,4 +313,5 @@ def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
         done.add((first, place))
         rows = np.arange(first, first + (WARP if whole else 1))
         rows = rows[gang.everyone[rows]]
-        clocks.exchange((id(buffer), place), int(gang.slot[row]), gang.number[rows], whole)
+        element = (id(buffer), place)
+        exchange(clocks, element, int(gang.slot[row]), gang.number[rows], bool(whole))

@@ -2,9 +2,10 @@
 
 Time is one counter that moves on at every synchronisation. `Clocks.seen[space, cluster, me, other]`
 is the time before which everything that `other` did is ordered before what `me` does now. Those who
-act are numbered within a cluster of blocks (a block alone is a cluster of one): 0 stands for all
-other clusters (the entry is no time, but says how much is known: `Releases`), then come the warps, and then, as they are needed, single threads that synchronise without the rest of
-their warp, and *channels*: mbarriers and groups, by which asynchronous operations complete.
+act are numbered within a cluster of blocks (a block alone is a cluster of one). First come the
+warps, from 1 on, and then, as they are needed, single threads that synchronise without the rest of
+their warp, and *channels*: mbarriers and groups, by which asynchronous operations complete. 0
+stands for all other clusters: its entry is no time, but says how much is known (`Releases`).
 
 There are three spaces. `GENERIC` orders ordinary accesses. The other two say which ordinary
 writes the asynchronous proxy can see: a proxy fence copies the first space into them.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.sim.releases import Releases, joined
+from hidet.sim.releases import Releases
 from hidet.sim.values import Array
 
 GENERIC, ASYNC_SHARED, ASYNC_GLOBAL = 0, 1, 2
@@ -214,52 +215,6 @@ class Clocks:
             old = self.seen[space, clusters, actors]
             self.seen[space, clusters, actors] = np.maximum(old, known)
             self.fenced[space, clusters, actors] = now
-
-    def fence(self, slots: Array, actors: Array, numbers: Array, far: bool) -> None:
-        """What `actors` know, and threads `numbers` did, may be released within reach."""
-        now = self.tick()
-        for reach in (False, True) if far else (False,):
-            times = self.releases.times.get(reach, np.zeros(0, np.int64))
-            missing = int(numbers.max()) + 1 - len(times)
-            if missing > 0:
-                times = self.releases.times[reach] = np.pad(times, (0, len(times) + missing))
-            times[numbers] = now
-        for cluster, actor in zip(
-            (slots // self.team.cluster).tolist(), actors.tolist(), strict=True
-        ):
-            known = self.seen[:, cluster, actor].copy()
-            known[:, actor] = np.maximum(known[:, actor], self.fenced[:, cluster, actor])
-            if actor > self.all_warps:
-                np.maximum(known, self.seen[:, cluster, self.warp_of(actor)], out=known)
-            for reach in (False, True) if far else (False,):
-                self.releases.fences[self.place(cluster), actor, reach] = known
-
-    def exchange(self, element: Hashable, slot: int, threads: Array, whole: bool) -> None:
-        """Threads (a warp, or one) update an element atomically: they learn, and release.
-
-        `threads` are numbers in the launch.
-        """
-        cluster = slot // self.team.cluster
-        me, releases = self.place(cluster), self.releases
-        inside = threads % self.team.threads
-        warp = int(self.warp_actor(slot, int(inside[0]) // self.team.warp))
-        actor = warp if whole else self.lane_actor(int(inside[0]), slot)
-        known = releases.within.get((element, me))
-        if known is not None:
-            self.learn(cluster, actor, known)
-        self.seen[GENERIC, cluster, actor, 0] = max(
-            int(self.seen[GENERIC, cluster, actor, 0]), releases.learn(element, me)
-        )
-        for far, times in releases.times.items():
-            last = int(threads.max())
-            time = int(times[threads].min()) if last < len(times) else 0
-            if time:
-                clock = np.zeros((3, actor + 1), np.int64)
-                clock[GENERIC, actor] = time
-                for each in (warp, actor)[: 1 if whole else 2]:
-                    snapshot = releases.fences.get((me, each, far))
-                    clock = clock if snapshot is None else joined(clock, snapshot)
-                releases.offer(element, me, clock, far)
 
     def place(self, cluster: int) -> int:
         """The number in the grid of a resident cluster."""

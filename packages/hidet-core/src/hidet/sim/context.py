@@ -16,6 +16,7 @@ from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
 from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned
 from hidet.sim.gang import Gang
+from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 
@@ -124,7 +125,7 @@ class Call:
         """Earlier accesses are visible to the block or the device before later ones."""
         slots, actors, _ = self.gang.actors(self.mask)
         numbers = self.gang.number[self.mask]
-        self.gang.clocks.fence(slots, actors, numbers, far=scope != "block")
+        fence(self.gang.clocks, slots, actors, numbers, far=scope != "block")
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
