@@ -122,6 +122,9 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
+    def deliver_copies(self, pointer: Expr, counted: bool) -> None:
+        """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
 

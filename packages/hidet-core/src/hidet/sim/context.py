@@ -10,7 +10,7 @@ import numpy as np
 
 from hidet.errors import SimulationError
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, mbarriers
+from hidet.sim import agents, barriers, copies, deliveries, mbarriers
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -140,6 +140,10 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def deliver_copies(self, pointer: Expr, counted: bool) -> None:
+        """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
+        deliveries.arrive(self.gang, self.pointer(pointer, self.mask), counted, self.mask)
 
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""

@@ -145,7 +145,8 @@ def a_stencil_in_place(right):
     says=r"reads what .* wrote",
 )
 def the_last_block_sums_without_a_fence(right):
-    """The counter says that all blocks have written, not that what they wrote is visible."""
+    """The counter says that all blocks have written, not that what they wrote is visible: that
+    takes fences of the same thread, one before the atomic and one after it."""
     with script_module() as module:
 
         @script
@@ -154,11 +155,13 @@ def the_last_block_sums_without_a_fence(right):
             attr.cuda_block_dim = 32
             turn = shared_tensor("int32", [1])
             rows[blockIdx.x, threadIdx.x] = x[blockIdx.x, threadIdx.x]  # other
-            if right:
-                threadfence()
             syncthreads()
             if threadIdx.x == 0:
+                if right:
+                    threadfence()
                 turn[0] = atomic_add(~count[0], 1)
+                if right:
+                    threadfence()
             syncthreads()
             if turn[0] == 3:
                 total = x[0, 0]

@@ -3,6 +3,7 @@
 from hidet.lang.cuda.async_copy import (
     cp_async,
     cp_async_commit_group,
+    cp_async_mbarrier_arrive,
     cp_async_wait_all,
     cp_async_wait_group,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "cp_async_bulk_store",
     "cp_async_bulk_wait_group",
     "cp_async_commit_group",
+    "cp_async_mbarrier_arrive",
     "cp_async_wait_all",
     "cp_async_wait_group",
     "fence_mbarrier_init",
