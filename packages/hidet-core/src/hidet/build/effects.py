@@ -26,4 +26,6 @@ def written(kernel: Kernel) -> dict[Var, bool]:
                 found = INTRINSICS[node.name].effects(node)
                 writes |= set(variables(found.writes))
                 reads |= set(variables(found.reads))
+    tensors = {each.var: each.tensor for each in kernel.maps}
+    writes, reads = ({tensors.get(var, var) for var in each} for each in (writes, reads))
     return {param: param in reads for param in kernel.params if param in writes}

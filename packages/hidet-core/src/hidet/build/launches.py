@@ -13,10 +13,11 @@ import numpy as np
 
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Call, Kernel, Module
+from hidet.ir.kernel import Call, Kernel, Module, TensorMap
 from hidet.runtime.arena import rounded
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule, HostModule
+from hidet.runtime.maps import Map, fixed, map_of
 from hidet.runtime.memory import Allocator
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.runtime.stream import Work
@@ -26,13 +27,16 @@ from hidet.types import DType, PointerType, TensorType
 
 @dataclass(frozen=True)
 class Sized:
-    """One launch with all numbers known; `args` are positions of pointers, or bits of numbers."""
+    """One launch with all numbers known.
+
+    `args` are positions of pointers, bits of numbers, or tensor maps of what is at a position.
+    """
 
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
-    args: tuple[int | np.generic, ...]
+    args: tuple[int | np.generic | Map, ...]
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def launch(
 ) -> Sized:
     """One launch of a kernel, lowered from `source`: its symbols are read off what it is passed."""
     inner = Bound(scalars=dict(outer.scalars))
-    args: list[int | np.generic] = []
+    args: list[int | np.generic | Map] = []
     for var, arg in zip(source.params, call.args, strict=True):
         if is_number(var):
             inner.scalars[var] = outer.number(arg)
@@ -93,8 +97,26 @@ def launch(
             match_shape(var, var.of, shapes[arg], inner)
     args += [as_number(var, inner.number(var)) for var in kernel.params[len(source.params) :]]
     x, y, z = (size_of(size, inner) for size in kernel.launch.grid)
+    if 0 not in (x, y, z):
+        args += [tensor_map(each, kernel, call, places, shapes, inner) for each in kernel.maps]
     a, b, c = (size_of(size, inner) for size in kernel.launch.block)
     return Sized(kernel.name, (x, y, z), (a, b, c), kernel.launch.shared_bytes, tuple(args))
+
+
+def tensor_map(
+    map: TensorMap,
+    kernel: Kernel,
+    call: Call,
+    places: Mapping[Var, int],
+    shapes: Mapping[Var, tuple[int, ...]],
+    bound: Bound,
+) -> Map:
+    """A tensor map of a kernel's launch, its sizes numbers."""
+    arg = call.args[kernel.params.index(map.tensor)]
+    assert isinstance(arg, Var)
+    shape, strides = ([int(bound.number(e)) for e in sizes] for sizes in (map.shape, map.strides))
+    nbytes = prod(shapes[arg]) * arg.dtype.nbytes if arg in shapes else None
+    return fixed(map_of(map.of, places[arg], shape, strides), {}, arg.name, nbytes)
 
 
 def size_of(size: Expr, bound: Bound) -> int:
@@ -139,8 +161,13 @@ class HostLaunches:
     def prepared(self, sized: Sized, module: HostModule) -> Callable[[], Any]:
         """The call of one function."""
         function = module.function(sized.kernel)
-        args = [self.pointers[arg] if isinstance(arg, int) else c_number(arg) for arg in sized.args]
+        args = [self.argument(arg) for arg in sized.args]
         return lambda: function(*args)
+
+    def argument(self, arg: int | np.generic | Map) -> Any:
+        """An argument as C takes it; kernels of the CPU have no tensor maps."""
+        assert not isinstance(arg, Map)
+        return self.pointers[arg] if isinstance(arg, int) else c_number(arg)
 
     def run(self, pointers: Sequence[int], stream: int) -> None:
         """Run all launches."""
@@ -180,12 +207,17 @@ class CudaLaunches:
 
 def step(sized: Sized) -> Launch:
     """A launch as the runtime knows it."""
-    args: list[Argument] = [
-        Pointer(arg) if isinstance(arg, int) else Scalar("int64", bits(arg)) for arg in sized.args
-    ]
+    args = [argument(arg) for arg in sized.args]
     return Launch(
         "", sized.kernel, tuple(args), (), (), sized.grid, sized.block, sized.shared_bytes
     )
+
+
+def argument(arg: int | np.generic | Map) -> Argument:
+    """An argument as the runtime knows it."""
+    if isinstance(arg, Map):
+        return arg
+    return Pointer(arg) if isinstance(arg, int) else Scalar("int64", bits(arg))
 
 
 def bits(number: np.generic) -> int:

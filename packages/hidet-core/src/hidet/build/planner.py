@@ -16,9 +16,10 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.ir.walk import variables
 from hidet.optimize.separate_outputs import is_view, memory
+from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Pointer, Role, Scalar
 from hidet.target import Target
 from hidet.types import TensorType
@@ -86,6 +87,7 @@ class Planner:
         kernel = step.kernel
         args: list[Argument] = [Pointer(buffers[var]) for var in step.tensors]
         args += [Scalar(var.dtype.name, plan_size(var)) for var in step.sizes]
+        args += [self.map(each, step, buffers) for each in kernel.maps]
         reads, writes = touched(kernel, len(step.tensors))
         numbers = [buffers[var] for var in step.tensors]
         configuration = kernel.launch
@@ -100,6 +102,12 @@ class Planner:
             three(configuration.block, fixed) if cuda else (1, 1, 1),
             configuration.shared_bytes,
         )
+
+    def map(self, map: TensorMap, step: Step, buffers: Mapping[Var, int]) -> Map:
+        """A tensor map of one of a launch's tensors as data."""
+        buffer = buffers[step.tensors[step.kernel.params.index(map.tensor)]]
+        sizes = ([plan_size(each) for each in e] for e in (map.shape, map.strides))
+        return map_of(map.of, buffer, *sizes)
 
     def host(self, group: Group) -> None:
         """Write down a region that the framework runs."""

@@ -44,6 +44,12 @@ class DtypeMismatch(BadArgument):
     code = "dtype-mismatch"
 
 
+class BadTensorMap(BadArgument):
+    """A tensor map that the copy engine does not have, or that does not fit its tensor."""
+
+    code = "bad-tensor-map"
+
+
 class BadScript(HidetError):
     """A script function uses something the language does not have."""
 

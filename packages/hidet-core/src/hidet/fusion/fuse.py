@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from hidet.compute import Computed, Grid, Input
@@ -81,10 +82,10 @@ class Surgery:
     def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
         body = rebuild_body(kernel.body, change)
-        touched = set(variables(body))
+        touched = {*variables(body), *(each.tensor for each in kernel.maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
-        return Kernel(kernel.name, params, body, kernel.kind, kernel.launch, kernel.place)
+        return replace(kernel, params=params, body=body)
 
     def prologues(self) -> dict[Var, Prologue]:
         """For each of the anchor's operands that the group computes: how its reads are replaced.

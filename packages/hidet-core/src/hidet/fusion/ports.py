@@ -20,4 +20,5 @@ def ports(module: Module) -> set[Var]:
         elif isinstance(node, Put):
             written.add(node.tensor)
         bare |= {each for each in node.children() if isinstance(each, Var) and each is not hook}
+    bare |= {each.tensor for kernel in module.kernels for each in kernel.maps}
     return {each for each in module.params if each in read ^ written and each not in bare}

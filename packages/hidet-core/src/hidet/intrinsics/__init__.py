@@ -10,6 +10,7 @@ from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
 from hidet.intrinsics.shuffle import SHUFFLES
+from hidet.intrinsics.tma import TMA
 
 INTRINSICS: dict[str, Intrinsic] = {
     each.name: each
@@ -22,6 +23,7 @@ INTRINSICS: dict[str, Intrinsic] = {
         CONTROL,
         MBARRIERS,
         BULK,
+        TMA,
     )
     for each in family
 }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidet.errors import BadKernel, DtypeMismatch
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, PointerType
@@ -49,6 +50,11 @@ class Agent(Protocol):
 
     def write(self, place: Place, offsets: Array, data: Array) -> None:
         """Write (n, width) bytes at n byte offsets; nobody may touch them before completion."""
+
+    def update(
+        self, place: Place, offsets: Array, data: Array, change: Callable[[Array, Array], Array]
+    ) -> None:
+        """Atomically replace the bytes at offsets by `change(old, data)`."""
 
     def finish_at_barrier(self, barrier: Place, nbytes: int) -> None:
         """It completes as `nbytes` bytes of the current phase of an mbarrier."""
@@ -125,15 +131,31 @@ class Context(Protocol):
     def deliver_copies(self, pointer: Expr, counted: bool) -> None:
         """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
 
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+
+    def address(self, place: Any, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
 
-    def launch_agent(self, threads: Sequence[int], kind: str, group: str | None = None) -> Agent:
+    def launch_agent(
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
+    ) -> Agent:
         """An asynchronous operation that one thread, or whole warps together, begin.
 
         `threads` are rows, `kind` names it in messages ("bulk copy"); `group` is "bulk" or
-        "wgmma" if it completes with a group, None if at an mbarrier.
+        "wgmma" if it completes with a group, None if at an mbarrier. It touches shared memory of
+        the threads' own block, or of block `block` of their cluster.
         """
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""

@@ -18,7 +18,7 @@ from hidet.ir.expr import (
     Select,
     Var,
 )
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, TensorMap
 from hidet.ir.node import Node, nodes_in
 from hidet.ir.stmt import (
     Assert,
@@ -64,13 +64,27 @@ class Checker:
         """Check everything."""
         launch = (*self.kernel.launch.grid, *self.kernel.launch.block)
         shapes = [p.of.shape for p in self.kernel.params if isinstance(p.of, TensorType)]
-        self.visible.update(find(list(nodes_in((tuple(shapes), launch))), Var))
+        maps = [(each.shape, each.strides) for each in self.kernel.maps]
+        self.visible.update(find(list(nodes_in((tuple(shapes), launch, tuple(maps)))), Var))
+        self.visible.update(each.var for each in self.kernel.maps)
         if any(isinstance(p.of, PointerType) for p in self.kernel.params):
             self.visible.update(self.symbols())
         for size in launch:
             self.expression(size)
             self.want(is_integer(size), f"a launch size is {size.type}, not an integer: {size}")
+        for each in self.kernel.maps:
+            self.map(each)
         self.body(self.kernel.body)
+
+    def map(self, map: TensorMap) -> None:
+        """A tensor map: of a parameter, its sizes and strides integers, as many as it has axes."""
+        self.want(map.tensor in self.kernel.params, f"`{map.var}` is of no parameter: {map}")
+        fits = len(map.shape) == map.of.rank == len(map.strides) + 1
+        self.want(fits, f"`{map.var}` has not the sizes and strides of {map.of.rank} axes: {map}")
+        self.want(map.tensor.dtype is map.of.dtype, f"`{map.var}` is of other elements: {map}")
+        for size in (*map.shape, *map.strides):
+            self.expression(size)
+            self.want(is_integer(size), f"a size of a tensor map is {size.type}: {size}")
 
     def symbols(self) -> Iterable[Var]:
         """The free integers of a kernel whose parameters have lost their shapes: sizes."""

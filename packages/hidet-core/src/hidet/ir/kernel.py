@@ -8,7 +8,7 @@ from hidet.errors import Place
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.node import Node, node
 from hidet.ir.stmt import Body
-from hidet.types import i32
+from hidet.types import TensorMapType, i32
 
 
 class KernelKind(StrEnum):
@@ -35,11 +35,32 @@ class Launch(Node):
 
 
 @node
+class TensorMap(Node):
+    """What a kernel knows a tensor by that the copy engine moves boxes of; the host makes it.
+
+    `tensor` is a parameter of the kernel; `shape` are its sizes, `strides` the elements between
+    neighbours along each axis but the last: expressions over what the launch knows.
+    """
+
+    var: Var
+    tensor: Var
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+    @property
+    def of(self) -> TensorMapType:
+        """Which boxes are moved, in what form."""
+        assert isinstance(self.var.of, TensorMapType)
+        return self.var.of
+
+
+@node
 class Kernel(Node):
     """A function that many threads run (CUDA) or one thread starts (CPU).
 
     `params` are tensors, pointers and scalars; sizes that appear in their shapes as symbols are
-    parameters too, after them, once passes/launch_configuration has run.
+    parameters too, after them, once passes/launch_configuration has run. `maps` are handed over
+    after all of these, by the host, which makes them of the tensors that it passes.
     """
 
     name: str
@@ -48,6 +69,7 @@ class Kernel(Node):
     kind: KernelKind = KernelKind.CUDA
     launch: Launch = Launch()
     place: Place | None = None
+    maps: tuple[TensorMap, ...] = ()
 
 
 @node

@@ -24,7 +24,7 @@ from hidet.ir.expr import (
     Unary,
     Var,
 )
-from hidet.ir.kernel import Call, Kernel, Launch, Module
+from hidet.ir.kernel import Call, Kernel, Launch, Module, TensorMap
 from hidet.ir.node import Node
 from hidet.ir.stmt import (
     Assert,
@@ -83,6 +83,8 @@ class Printer:
                 return f"launch {kernel}({self.exprs(args)})"
             case Launch():
                 return self.launch(node)
+            case TensorMap():
+                return self.map(node)
         own = type(node).__dict__.get("show")
         return own(node) if own else object.__repr__(node)
 
@@ -208,7 +210,14 @@ class Printer:
         """A kernel with its launch configuration."""
         head = f"{kernel.kind} kernel {kernel.name}({self.parameters(kernel.params)}):"
         launch = [] if kernel.kind == "cpu" else [f"  # {self.launch(kernel.launch)}"]
-        return "\n".join([head, *launch, *self.body(kernel.body, "")])
+        maps = [f"  {self.map(each)}" for each in kernel.maps]
+        return "\n".join([head, *launch, *maps, *self.body(kernel.body, "")])
+
+    def map(self, map: TensorMap) -> str:
+        """A tensor map, beside what it is made of."""
+        sizes, strides = self.exprs(map.shape), self.exprs(map.strides)
+        apart = f" strides ({strides})" if strides else ""
+        return f"{self.declared(map.var)} = {self.expr(map.tensor)} shape ({sizes}){apart}"
 
 
 def number(value: float | int | bool, short: str, plain: bool) -> str:

@@ -25,7 +25,17 @@ from hidet.lang.values import (
     is_scalar,
     spoken,
 )
-from hidet.types import DType, PointerType, TensorType, VectorType, boolean, f32, i32, promote
+from hidet.types import (
+    DType,
+    PointerType,
+    TensorMapType,
+    TensorType,
+    VectorType,
+    boolean,
+    f32,
+    i32,
+    promote,
+)
 
 PYTHON_TYPES: dict[Any, DType] = {int: i32, float: f32, bool: boolean}
 
@@ -275,8 +285,8 @@ class Assignments(Expressions):
 
 
 def is_array_type(value: Expr) -> bool:
-    """Whether it is a tensor: a thing, not a value."""
-    return isinstance(value.type, TensorType)
+    """Whether it is a tensor or a tensor map: a thing, not a value."""
+    return isinstance(value.type, TensorType | TensorMapType)
 
 
 def fits(var: Var, value: Any) -> bool:

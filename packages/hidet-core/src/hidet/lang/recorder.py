@@ -10,6 +10,7 @@ from typing import Any
 
 from hidet.errors import BadScript, Place
 from hidet.ir.expr import Expr, Get, Load, Var
+from hidet.ir.kernel import TensorMap
 from hidet.ir.node import Node, nodes_in
 from hidet.ir.stmt import Assign, Declare, Stmt
 from hidet.ir.walk import find, substitute
@@ -35,6 +36,8 @@ class Recorder:
         self.name = ""
         """What the value under way will be called, if it is to be assigned."""
         self.attributes: dict[str, Any] = {}
+        self.maps: list[TensorMap] = []
+        """Tensor maps that the host makes for the kernel."""
         self.tasks: list[TaskLoop] = []
         self.spread: list[Any] = []
         """Mappings that have a distributed register tensor."""

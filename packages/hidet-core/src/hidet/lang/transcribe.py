@@ -43,6 +43,7 @@ def transcribe(source: Source) -> Kernel:
             kind=kernel_kind(recorder.attributes),
             launch=launch(recorder.attributes),
             place=source.place(source.tree),
+            maps=tuple(recorder.maps),
         )
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 from hidet.errors import BadScript, DtypeMismatch
 from hidet.ir.expr import Const, Expr, Splat, Var, constant, convert, is_vector, wrap
-from hidet.types import DType, PointerType, TensorType, Type, VectorType, boolean, i32
+from hidet.types import (
+    DType,
+    PointerType,
+    TensorMapType,
+    TensorType,
+    Type,
+    VectorType,
+    boolean,
+    i32,
+)
 
 
 def is_number(value: Any) -> bool:
@@ -96,6 +105,8 @@ def converted(value: Any, to: Type, what: str) -> Expr:
         return found
     if isinstance(to, TensorType):
         raise BadScript(f"{what} is a tensor and cannot be assigned", help="assign its elements")
+    if isinstance(to, TensorMapType):
+        raise BadScript(f"{what} is a tensor map and cannot be assigned")
     element = to.element if isinstance(to, VectorType) else to
     found = number(wrapped(value, element), "the value")
     source = found.dtype

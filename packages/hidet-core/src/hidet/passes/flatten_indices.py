@@ -12,7 +12,7 @@ from hidet.ir.expr import Address, Expr, Less, Load, Var, constant, convert, wra
 from hidet.ir.kernel import Kernel
 from hidet.ir.node import Node
 from hidet.ir.stmt import Stmt, Store
-from hidet.ir.walk import rebuild, variables
+from hidet.ir.walk import rebuild, substitute, variables
 from hidet.mapping import TaskMapping
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.ownership import local_offset
@@ -36,7 +36,8 @@ def flatten_indices(kernel: Kernel) -> Kernel:
     flattened = Flattening(kernel).run()
     body = with_renamed(flattened, renamed)
     params = tuple(renamed.get(p, p) for p in kernel.params)
-    return replace(body, params=params)
+    maps = tuple(substitute(each, renamed) for each in kernel.maps)
+    return replace(body, params=params, maps=maps)
 
 
 def flat(var: Var) -> Var:

@@ -130,7 +130,8 @@ def assigned(kernel: Kernel) -> frozenset[Var]:
 
 def symbols(kernel: Kernel) -> list[Var]:
     """The variables that neither a parameter nor a statement introduces: the kernel's sizes."""
-    bound = {*kernel.params, *introduced(kernel.body)}
+    maps = (each.var for each in kernel.maps)
+    bound = {*kernel.params, *maps, *introduced(kernel.body)}
     return [var for var in variables([*kernel.body, kernel.launch]) if var not in bound]
 
 

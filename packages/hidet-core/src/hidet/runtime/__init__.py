@@ -2,6 +2,7 @@
 
 from hidet.runtime.archive import Archive
 from hidet.runtime.executor import Executor
+from hidet.runtime.maps import Map
 from hidet.runtime.memory import Allocator, View
 from hidet.runtime.plan import Buffer, Host, Launch, Plan, Pointer, Scalar
 
@@ -12,6 +13,7 @@ __all__ = [
     "Executor",
     "Host",
     "Launch",
+    "Map",
     "Plan",
     "Pointer",
     "Scalar",

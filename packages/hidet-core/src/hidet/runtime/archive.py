@@ -29,7 +29,9 @@ from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.plan import Launch, Plan
 from hidet.types import dtype
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, FORMAT)
+"""The formats that are read; the first had no tensor maps."""
 MANIFEST = "manifest.json"
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
@@ -141,8 +143,8 @@ def read(content: bytes, where: str) -> Archive:
 
 def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:
     """The archive that a manifest describes, if everything fits together."""
-    if facts["format"] != FORMAT:
-        raise BadArchive(f"{where} has format {facts['format']}; this hidet reads {FORMAT}")
+    if facts["format"] not in READABLE:
+        raise BadArchive(f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}")
     for name, digest in facts["sha256"].items():
         if hashlib.sha256(members.get(name, b"")).hexdigest() != digest:
             raise BadArchive(f"{where}: {name} is missing or was altered")

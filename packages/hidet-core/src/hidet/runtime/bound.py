@@ -7,8 +7,19 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from hidet.errors import DtypeMismatch, ShapeMismatch
+from hidet.runtime import maps
 from hidet.runtime.arena import Arena, place
-from hidet.runtime.plan import Buffer, Host, Launch, Plan, Scalar, Step, dependencies
+from hidet.runtime.maps import Map
+from hidet.runtime.plan import (
+    Argument,
+    Buffer,
+    Host,
+    Launch,
+    Plan,
+    Scalar,
+    Step,
+    dependencies,
+)
 from hidet.runtime.sizes import Size, evaluate
 from hidet.runtime.view import View
 
@@ -38,7 +49,7 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     symbols = {name: inputs[given].shape[axis] for name, (given, axis) in plan.symbols.items()}
     shapes = tuple(shape_of(buffer, symbols) for buffer in plan.buffers)
     check_shapes(plan, inputs, shapes)
-    steps = [fixed(step, symbols) for step in plan.steps]
+    steps = [fixed(step, symbols, plan, shapes) for step in plan.steps]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
     waits = dependencies(tuple(kept))
     users: dict[int, list[int]] = {}
@@ -54,16 +65,25 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     return BoundPlan(plan, shapes, tuple(kept), tuple(map(frozenset, waits)), arena)
 
 
-def fixed(step: Step, symbols: Mapping[str, int]) -> Step:
+def fixed(
+    step: Step, symbols: Mapping[str, int], plan: Plan, shapes: Sequence[tuple[int, ...]]
+) -> Step:
     """A step with every size a number."""
     if isinstance(step, Host):
         return step
-    args = tuple(
-        Scalar(arg.dtype, evaluate(arg.value, symbols)) if isinstance(arg, Scalar) else arg
-        for arg in step.args
-    )
     x, y, z = (evaluate(each, symbols) for each in step.grid)
-    return replace(step, args=args, grid=(x, y, z))
+    if 0 in (x, y, z):  # not launched; tensor maps of nothing are none
+        return replace(step, args=(), grid=(x, y, z))
+    args: list[Argument] = []
+    for arg in step.args:
+        if isinstance(arg, Scalar):
+            arg = Scalar(arg.dtype, evaluate(arg.value, symbols))
+        elif isinstance(arg, Map):
+            buffer = plan.buffers[arg.buffer]
+            nbytes = prod(shapes[arg.buffer]) * buffer.item_bytes
+            arg = maps.fixed(arg, symbols, buffer.name, nbytes)
+        args.append(arg)
+    return replace(step, args=tuple(args), grid=(x, y, z))
 
 
 def shape_of(buffer: Buffer, symbols: Mapping[str, int]) -> tuple[int, ...]:

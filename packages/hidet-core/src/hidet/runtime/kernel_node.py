@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from hidet.runtime.driver import call, cu
+from hidet.runtime.encode import Maps
 from hidet.runtime.launchable import CudaModule
+from hidet.runtime.maps import Map
 from hidet.runtime.plan import Launch, Scalar
 
 
 class KernelNode:
-    """A launch whose arguments lie in `values`, one 8-byte slot each; the driver copies them."""
+    """A launch whose arguments lie in `values`, one 8-byte slot each, or in `maps`.
+
+    The driver copies them.
+    """
 
     def __init__(self, step: Launch, module: CudaModule) -> None:
         self.step = step
@@ -22,11 +27,16 @@ class KernelNode:
         base = self.values.__array_interface__["data"][0]
         self.addresses = np.array([base + 8 * i for i in range(len(self.values))], np.uint64)
         self.arguments: int = self.addresses.__array_interface__["data"][0]
+        self.maps = Maps(arg for arg in step.args if isinstance(arg, Map))
         self.slots: list[tuple[int, int]] = []
+        self.mapped = list(enumerate(arg.buffer for arg in self.maps.maps))
+        places = iter(self.maps.addresses)
         for slot, arg in enumerate(step.args):
             if isinstance(arg, Scalar):
                 assert isinstance(arg.value, int), "a bound plan has numbers only"
                 self.values[slot] = np.int64(arg.value).astype(np.uint64)
+            elif isinstance(arg, Map):
+                self.addresses[slot] = next(places)
             else:
                 self.slots.append((slot, arg.buffer))
         self.params = self.node_params()
@@ -45,6 +55,13 @@ class KernelNode:
         """Fill in the addresses of the buffers."""
         for slot, buffer in self.slots:
             self.values[slot] = pointers[buffer]
+        for number, buffer in self.mapped:
+            self.maps.point(number, pointers[buffer])
+
+    @property
+    def buffers(self) -> set[int]:
+        """The buffers that the launch is told of."""
+        return {buffer for _, buffer in (*self.slots, *self.mapped)}
 
     def launch(self, stream: int) -> None:
         """Launch alone."""

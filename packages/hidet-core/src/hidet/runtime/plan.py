@@ -5,13 +5,14 @@ Buffers are numbered; steps run in order, or in parallel where no buffer connect
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 
 from hidet.errors import BadArchive
+from hidet.runtime.maps import Map, read_map
 from hidet.runtime.sizes import Size, checked_size
 from hidet.types import dtype
 
@@ -48,7 +49,7 @@ class Scalar:
     value: Size
 
 
-Argument: TypeAlias = Pointer | Scalar
+Argument: TypeAlias = Pointer | Scalar | Map
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,11 @@ def dependencies(steps: tuple[Step, ...]) -> list[set[int]]:
     return found
 
 
+def arguments(steps: Iterable[Step]) -> Iterator[Argument]:
+    """The arguments of all launches."""
+    return (arg for step in steps if isinstance(step, Launch) for arg in step.args)
+
+
 class Reader:
     """Checks a plan's data field by field."""
 
@@ -149,6 +155,8 @@ class Reader:
         self.ends(made, inputs, "input")
         self.ends(made, outputs, "output")
         target = self.text(self.data.get("target"), "target")
+        if target.startswith("cpu") and any(isinstance(arg, Map) for arg in arguments(steps)):
+            raise BadArchive(f"a plan for {target} has tensor maps, which only GPUs have")
         return Plan(target, made, steps, inputs, outputs, self.symbols)
 
     def ends(self, buffers: tuple[Buffer, ...], numbers: tuple[int, ...], role: Role) -> None:
@@ -191,7 +199,7 @@ class Reader:
         if not all(1 <= each <= 1024 for each in block) or not 0 <= shared <= 1 << 20:
             raise BadArchive(f"{where} launches blocks of {block} with {shared} bytes")
         args = tuple(self.argument(each, where) for each in self.sequence(fields, "args", where))
-        unnamed = {a.buffer for a in args if isinstance(a, Pointer)} - {*reads, *writes}
+        unnamed = {a.buffer for a in args if not isinstance(a, Scalar)} - {*reads, *writes}
         if unnamed:
             raise BadArchive(
                 f"{where} has buffers {sorted(unnamed)} that it neither reads nor writes"
@@ -203,7 +211,10 @@ class Reader:
         """One argument of a launch."""
         fields = self.mapping(data, where)
         if "buffer" in fields:
-            return Pointer(self.numbers([fields["buffer"]], where)[0])
+            (buffer,) = self.numbers([fields["buffer"]], where)
+            if "box" in fields:
+                return read_map(fields, buffer, self.symbols, where)
+            return Pointer(buffer)
         kind = self.text(fields.get("dtype"), where)
         if kind not in ("int32", "int64"):
             raise BadArchive(f"{where} takes a size as {kind!r}")

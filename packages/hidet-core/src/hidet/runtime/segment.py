@@ -16,7 +16,7 @@ class Segment:
         self.kernels, self.waits = kernels, waits
         self.users: dict[int, list[int]] = {}
         for number, kernel in enumerate(kernels):
-            for buffer in {buffer for _, buffer in kernel.slots}:
+            for buffer in kernel.buffers:
                 self.users.setdefault(buffer, []).append(number)
         self.graph: Any = None
         self.executable: Any = None

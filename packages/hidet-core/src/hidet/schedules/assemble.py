@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Call, Kernel, Module
-from hidet.ir.walk import substitute_body, variables
+from hidet.ir.walk import substitute, substitute_body, variables
 from hidet.lang import ScriptFunction
 from hidet.types import TensorType
 
@@ -30,9 +30,10 @@ def assemble(
         kernel = function.kernel
         same: dict[Var, Expr] = {p: tensors.setdefault(p.name, p) for p in kernel.params}
         body = substitute_body(kernel.body, same)
-        touched = set(variables(body))
+        maps = tuple(substitute(each, same) for each in kernel.maps)
+        touched = {*variables(body), *(each.tensor for each in maps)}
         params = tuple(tensors[p.name] for p in kernel.params if tensors[p.name] in touched)
-        kernels.append(replace(kernel, body=body, params=params))
+        kernels.append(replace(kernel, body=body, params=params, maps=maps))
     used = {param for kernel in kernels for param in kernel.params}
     return Module(
         name,

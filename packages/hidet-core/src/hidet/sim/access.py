@@ -154,21 +154,29 @@ def check_read(
     touched, each = granules(buffer, np.atleast_1d(at), width)
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[touched]
-        if missing.any():
-            entry = int(np.argmax(missing))
-            where = int(touched[entry]) * buffer.granule % buffer.stride
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.at(where)} is read before it is written",
-                row_of(gang, entry // each, lanes),
-            )
+    check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         who = gang.who(lanes, each, agent)
         conflict = buffer.shadow.read(touched, who)
         if conflict is not None:
             report_race(gang, buffer, touched, who, conflict, "reads")
+
+
+def check_written(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`Uninitialised` if nothing was written to the granules yet."""
+    if buffer.written is None:
+        return
+    missing = ~buffer.written[touched]
+    if missing.any():
+        entry = int(np.argmax(missing))
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        gang.fault(
+            Uninitialised,
+            f"{buffer.scope} {buffer.at(where)} is {verb} before it is written",
+            row_of(gang, entry // each, lanes),
+        )
 
 
 def note_write(
@@ -274,14 +282,7 @@ def update(
     buffer = target.buffer
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes, lanes)
-    if buffer.written is not None:
-        missing = ~buffer.written[granules(buffer, at, of.nbytes)[0]]
-        if missing.any():
-            gang.fault(
-                Uninitialised,
-                f"{buffer.scope} {buffer.name} is updated before it is written",
-                row_of(gang, 0, lanes),
-            )
+    check_written(gang, buffer, *granules(buffer, at, of.nbytes), lanes, "updated")
     note_write(gang, buffer, at, of.nbytes, lanes, atomic=True)
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count, of.numpy)

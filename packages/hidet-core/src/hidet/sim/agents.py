@@ -8,12 +8,12 @@ sources held.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hidet.sim.access import check_read, instance, note_write
+from hidet.sim.access import check_read, check_written, granules, note_write
 from hidet.sim.clocks import ASYNC_GLOBAL, ASYNC_SHARED, Agent
 from hidet.sim.faults import OutOfBounds
 from hidet.sim.gang import Gang
@@ -34,6 +34,8 @@ class Operation:
     """The rows of the gang that issue it: one thread, or whole warps."""
     agent: Agent
     group: str | None
+    slot: int
+    """The block whose shared memory it touches."""
 
     def read(self, place: Pointer, offsets: Array, width: int) -> Array:
         """(n, width) bytes at n byte offsets from a place."""
@@ -50,8 +52,21 @@ class Operation:
         note_write(self.gang, memory, at, width, self.issuers(len(at)), agent=self.agent)
         memory.view(np.dtype(np.uint8))[at[:, None] + np.arange(width)] = data
 
+    def update(
+        self, place: Pointer, offsets: Array, data: Array, change: Callable[[Array, Array], Array]
+    ) -> None:
+        """Atomically replace (n, width) bytes at n byte offsets by `change(old, data)`."""
+        width = data.shape[1]
+        memory, at = place.buffer, self.positions(place, offsets, width)
+        self.agent.space = space_of(memory)
+        issuers = self.issuers(len(at))
+        check_written(self.gang, memory, *granules(memory, at, width), issuers, "updated")
+        note_write(self.gang, memory, at, width, issuers, atomic=True, agent=self.agent)
+        view, each = memory.view(np.dtype(np.uint8)), at[:, None] + np.arange(width)
+        view[each] = change(view[each], data)
+
     def positions(self, place: Pointer, offsets: Array, width: int) -> Array:
-        """Where offsets in the instance that the issuer sees lie in the buffer's data."""
+        """Where offsets in the block's instance lie in the buffer's data."""
         memory, offsets = place.buffer, np.asarray(offsets, np.int64) + place.offset
         outside = (offsets < 0) | (offsets + width > memory.size)
         if outside.any():
@@ -62,7 +77,7 @@ class Operation:
                 f"touches {width} at byte {worst}, {memory.at(worst)}",
                 int(self.rows[0]),
             )
-        base = instance(self.gang, memory, self.rows[:1])
+        base = self.slot * memory.stride if memory.scope is Scope.SHARED else 0
         return np.asarray(offsets + base, np.int64)
 
     def issuers(self, count: int) -> Array:
@@ -71,7 +86,7 @@ class Operation:
 
     def finish_at_barrier(self, barrier: Pointer, nbytes: int) -> None:
         """It completes with `nbytes` bytes of the current phase of an mbarrier."""
-        complete_transaction(self.gang, int(self.rows[0]), barrier, nbytes, self.agent)
+        complete_transaction(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
 
     def finish_in_group(self) -> None:
         """It completes with the group that its issuers commit next."""
@@ -87,8 +102,13 @@ def space_of(memory: Buffer) -> int:
     return ASYNC_GLOBAL if memory.scope is Scope.GLOBAL else ASYNC_SHARED
 
 
-def launched(gang: Gang, rows: Array, kind: str, group: str | None) -> Operation:
-    """A new operation that the thread of one row, or the whole warps of many, issue."""
+def launched(
+    gang: Gang, rows: Array, kind: str, group: str | None, block: int | None = None
+) -> Operation:
+    """A new operation that the thread of one row, or the whole warps of many, issue.
+
+    It touches the shared memory of their block, or that of block `block` of their cluster.
+    """
     clocks = gang.clocks
     clocks.tick()
     actors = issuing_actors(gang, rows)
@@ -100,7 +120,8 @@ def launched(gang: Gang, rows: Array, kind: str, group: str | None) -> Operation
     owner = owner_of(gang, rows, group)
     thread = int(gang.number[rows[0]])
     agent = clocks.begin(kind, thread, cluster, gang.site, clock, owner)
-    return Operation(gang, rows, agent, group)
+    there = slot if block is None else cluster * gang.team.cluster + block
+    return Operation(gang, rows, agent, group, there)
 
 
 def issuing_actors(gang: Gang, rows: Array) -> list[int]:

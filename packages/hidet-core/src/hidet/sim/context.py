@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
 from hidet.sim import agents, barriers, copies, deliveries, mbarriers
 from hidet.sim.access import load, store, update
@@ -19,6 +20,7 @@ from hidet.sim.gang import Gang
 from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
+from hidet.types import shared_alignment
 
 WARP = 32
 
@@ -145,6 +147,26 @@ class Call:
         """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
         deliveries.arrive(self.gang, self.pointer(pointer, self.mask), counted, self.mask)
 
+    def tensor_map(self, e: Expr) -> Boxes:
+        """A tensor map operand."""
+        found = self.codes[e](self.gang, self.mask)
+        assert isinstance(found, Boxes)
+        return found
+
+    def address(self, place: Pointer, period: int, thread: int) -> int:
+        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
+        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
+        if aligned < period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {aligned} only",
+                thread,
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return int(place.offset)
+
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
@@ -155,10 +177,18 @@ class Call:
         return Pointer(found.buffer, offset)
 
     def launch_agent(
-        self, threads: Sequence[int], kind: str, group: str | None = None
+        self,
+        threads: Sequence[int],
+        kind: str,
+        group: str | None = None,
+        block: int | None = None,
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
-        return agents.launched(self.gang, np.array(threads), kind, group)
+        return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def cluster_size(self) -> int:
+        """How many blocks a cluster has."""
+        return self.gang.team.cluster
 
     def commit_group(self, group: str) -> None:
         """What each thread (of "wgmma": each warp) began since its last commit is one group."""

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadArgument, BadKernel
+from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Kernel, Module, single
+from hidet.ir.kernel import Kernel, Module, TensorMap, single
 from hidet.ir.stmt import Declare, For, ForTasks
 from hidet.ir.walk import postorder, variables
 from hidet.sim.arguments import Bound, bind, match_shape, workspace
@@ -18,6 +19,7 @@ from hidet.sim.memory import Pointer
 from hidet.sim.program import Program, compiled
 from hidet.sim.report import Report
 from hidet.types import PointerType, Scope, TensorType
+from hidet.types.tensor_map import check_tensor
 
 MOST_THREADS = 1024
 """Threads that a block of any CUDA device has at most."""
@@ -64,6 +66,8 @@ def run_kernel(
     widths = program.granule | {str(Scope.GLOBAL): granule}
     run = Run(kernel, grid, block, report, program.sites, widths, step_limit)
     env: dict[Var, Any] = {var: Pointer(b, np.int64(0)) for var, b in bound.arrays.items()}
+    for each in kernel.maps:
+        env[each.var] = tensor_map(each, bound)
     for var in free_scalars(kernel):
         if var not in bound.scalars:
             bound.number(var)
@@ -71,9 +75,18 @@ def run_kernel(
     run_blocks(program, run, env)
 
 
+def tensor_map(map: TensorMap, bound: Bound) -> Boxes:
+    """A tensor map as the host makes it of what it passes; BadTensorMap if there is none."""
+    memory, width = bound.arrays[map.tensor], map.of.dtype.nbytes
+    shape = tuple(int(bound.number(size)) for size in map.shape)
+    strides = tuple(int(bound.number(stride)) * width for stride in map.strides)
+    check_tensor(map.of, map.tensor.name, shape, strides, memory.size)
+    return Boxes(map.of, Pointer(memory, np.int64(0)), shape, strides)
+
+
 def free_scalars(kernel: Kernel) -> list[Var]:
     """Symbols that the kernel uses but nothing in it introduces."""
-    own = set(kernel.params)
+    own = {*kernel.params, *(each.var for each in kernel.maps)}
     for s in postorder(kernel.body):
         match s:
             case Declare(var) | For(var):

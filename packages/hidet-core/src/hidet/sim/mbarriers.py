@@ -184,22 +184,25 @@ def expect(gang: Gang, barrier: Mbarrier, nbytes: int, row: int) -> None:
     barrier.bytes += nbytes
 
 
-def complete_transaction(gang: Gang, row: int, pointer: Pointer, nbytes: int, agent: Agent) -> None:
-    """An asynchronous operation has delivered bytes to the barrier's current phase."""
-    mask = np.zeros(gang.count, np.bool_)
-    mask[row] = True
-    for _, barrier in found(gang, pointer, mask):
-        check_fence(gang, barrier, agent, row)
-        note_use(gang, barrier, np.array([row]), agent)
-        barrier.bytes -= nbytes
-        if barrier.bytes < -MOST:
-            misuse(gang, f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects", row)
-        seen = agent.clock[[ASYNC_SHARED, ASYNC_SHARED, ASYNC_GLOBAL]].copy()
-        seen[GENERIC] = np.minimum(agent.clock[ASYNC_SHARED], agent.clock[ASYNC_GLOBAL])
-        join(barrier, seen)
-        barrier.completed.append(agent)
-        advance(gang, barrier)
-        gang.run.progress += 1
+def complete_transaction(
+    gang: Gang, row: int, slot: int, pointer: Pointer, nbytes: int, agent: Agent
+) -> None:
+    """An asynchronous operation has delivered bytes to the current phase of a block's barrier."""
+    rows, buffer = np.array([row]), pointer.buffer
+    (mine,) = addresses(gang, pointer, NBYTES, rows)
+    position = int(mine) + (slot - int(gang.slot[row])) * buffer.stride
+    barrier = usable(gang, buffer, position, rows)
+    check_fence(gang, barrier, agent, row)
+    note_use(gang, barrier, rows, agent)
+    barrier.bytes -= nbytes
+    if barrier.bytes < -MOST:
+        misuse(gang, f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects", row)
+    seen = agent.clock[[ASYNC_SHARED, ASYNC_SHARED, ASYNC_GLOBAL]].copy()
+    seen[GENERIC] = np.minimum(agent.clock[ASYNC_SHARED], agent.clock[ASYNC_GLOBAL])
+    join(barrier, seen)
+    barrier.completed.append(agent)
+    advance(gang, barrier)
+    gang.run.progress += 1
 
 
 def check_fence(gang: Gang, barrier: Mbarrier, agent: Agent, row: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Expr, Get, Load, Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.node import Node
@@ -71,6 +72,8 @@ def granules(kernel: Kernel) -> dict[str, int]:
             for arg in access.args:
                 if isinstance(arg.type, PointerType):
                     note(found, arg)
+    for each in kernel.maps:
+        note(found, each.tensor)
     return found
 
 
@@ -82,6 +85,13 @@ def note(found: dict[str, int], tensor: Expr) -> None:
         found[scope] = min(found[scope], tensor.dtype.nbytes)
 
 
+def stored_by_map(kernel: Kernel) -> set[Var]:
+    """The parameters that the copy engine writes."""
+    stores = (s for s in find(kernel.body, Invoke) if s.name in INTRINSICS)
+    written = {arg for s in stores for arg in INTRINSICS[s.name].effects(s).writes}
+    return {each.tensor for each in kernel.maps if each.var in written}
+
+
 def only_read(kernel: Kernel) -> set[Var]:
     """Parameters of which the kernel only loads elements."""
     used: set[Node] = set()
@@ -90,4 +100,5 @@ def only_read(kernel: Kernel) -> set[Var]:
             reads = isinstance(node, Load | Get) and child is node.tensor
             if isinstance(child, Var) and not reads:
                 used.add(child)
+    used |= stored_by_map(kernel)
     return {var for var in kernel.params if var not in used}

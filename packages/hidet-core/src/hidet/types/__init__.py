@@ -22,15 +22,27 @@ from hidet.types.dtypes import (
     u64,
 )
 from hidet.types.promotion import promote
-from hidet.types.tensor import PointerType, Scope, Size, TensorType, Type, VectorType
+from hidet.types.tensor import (
+    PointerType,
+    Scope,
+    Size,
+    TensorType,
+    Type,
+    VectorType,
+    shared_alignment,
+)
+from hidet.types.tensor_map import Im2col, TensorMapType, Tile
 
 __all__ = [
     "DTYPES",
     "DType",
+    "Im2col",
     "PointerType",
     "Scope",
     "Size",
+    "TensorMapType",
     "TensorType",
+    "Tile",
     "Type",
     "VectorType",
     "bf16",
@@ -46,6 +58,7 @@ __all__ = [
     "i32",
     "i64",
     "promote",
+    "shared_alignment",
     "tf32",
     "u8",
     "u16",

@@ -131,6 +131,6 @@ def dtype(spelling: str | DType | type | np.dtype[Any]) -> DType:
         return _BY_NAME[spelling]
     try:
         return _BY_NUMPY[np.dtype(spelling)]
-    except (TypeError, KeyError):
+    except (TypeError, KeyError, ValueError, SyntaxError):  # of np.dtype, by spelling
         known = ", ".join(each.name for each in DTYPES)
         raise BadArgument(f"there is no element type {spelling!r}", help=f"use {known}") from None

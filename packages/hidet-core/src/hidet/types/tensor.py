@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hidet.types.dtypes import DType, _hooks
+from hidet.types.tensor_map import TensorMapType
 
 if TYPE_CHECKING:
     from hidet.ir.expr import Expr
@@ -79,7 +80,17 @@ class TensorType:
         return f"{self.dtype}[{sizes}]{scope}{layout}"
 
 
-Type: TypeAlias = DType | VectorType | PointerType | TensorType
+Type: TypeAlias = DType | VectorType | PointerType | TensorType | TensorMapType
+
+
+def shared_alignment(nbytes: int) -> int:
+    """Where a shared array of so many bytes begins: at a multiple of this many bytes.
+
+    It is the largest power of two that divides the size, from 128 to 1024: arrays of whole
+    swizzled tiles are aligned as these need it, and nothing is lost between them.
+    """
+    return min(max(nbytes & -nbytes, 128), 1024)
+
 
 _hooks["tensor"] = TensorType
 _hooks["pointer"] = PointerType

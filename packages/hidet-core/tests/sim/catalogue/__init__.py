@@ -16,6 +16,7 @@ from catalogue import (
     rings,
     shared_races,
     stores,
+    tensors,
     undefined,
 )
 from catalogue.case import CASES, Case
@@ -30,6 +31,7 @@ FAMILIES = (
     rings,
     mbarriers,
     stores,
+    tensors,
     collectives,
     meetings,
     outputs,

@@ -40,7 +40,7 @@ def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: S
     """One kernel; adds the prelude's names it relies on to `used`."""
     names = Names((*RESERVED, *(k.name for k in kernels)))
     expressions = CudaExpressions(names, signs)
-    params = parameters(kernel, expressions)
+    params = ", ".join(filter(None, (parameters(kernel, expressions), *maps(kernel, expressions))))
     writer = CudaStatements(kernel, expressions)
     for s in kernel.body:
         writer.stmt(s)
@@ -51,6 +51,14 @@ def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: S
     used |= expressions.used
     head = f'extern "C" __global__ void {attributes(kernel.launch)}{kernel.name}({params}) {{'
     return "\n".join([head, *writer.lines, "}", ""])
+
+
+def maps(kernel: Kernel, expressions: CudaExpressions) -> list[str]:
+    """The tensor maps of a kernel, which come after its other parameters."""
+    if kernel.maps:
+        expressions.used.add("TensorMap")
+    names = expressions.names
+    return [f"const __grid_constant__ TensorMap {names[each.var]}" for each in kernel.maps]
 
 
 def attributes(launch: Launch) -> str:

@@ -144,6 +144,11 @@ READERS = {
     for name in REGISTERS.values()
 }
 
+MAPS = {
+    # NVRTC has no <cuda.h>; only the size and the alignment of its CUtensorMap matter.
+    "TensorMap": Part("struct alignas(64) TensorMap { unsigned long long opaque[16]; };"),
+}
+
 PARTS: dict[str, Part] = {
     **TYPES,
     **ALIASES,
@@ -155,6 +160,7 @@ PARTS: dict[str, Part] = {
     **TESTS,
     **VECTORS,
     **READERS,
+    **MAPS,
 }
 
 

@@ -10,7 +10,7 @@ from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Address, Expr, Var
 from hidet.ir.stmt import For, Invoke, LoopKind, Store
-from hidet.types import Scope, TensorType
+from hidet.types import Scope, TensorType, shared_alignment
 
 STATIC_LIMIT = 48 * 1024
 """Static shared memory of a block, in bytes; more has to be dynamic."""
@@ -47,7 +47,8 @@ class CudaStatements(StatementWriter):
                 help="run passes.place_shared before code generation",
             )
         else:
-            self.line(f"__shared__ __align__(128) {kind} {name}[{count}];")
+            at = shared_alignment(size)
+            self.line(f"__shared__ __align__({at}) {kind} {name}[{count}];")
 
     def loop_hint(self, loop: For) -> None:
         if loop.kind is LoopKind.PARALLEL:

@@ -15,6 +15,7 @@ from hidet.ir.node import Node, node
 from hidet.types import (
     DType,
     PointerType,
+    TensorMapType,
     TensorType,
     Type,
     VectorType,
@@ -57,6 +58,8 @@ class Expr(Node):
             case TensorType(dtype=element):
                 return element
             case PointerType(to=element):
+                return element
+            case TensorMapType(dtype=element):
                 return element
         raise BadKernel(f"{self} has no element type")
 

@@ -57,7 +57,15 @@ from hidet.lang.cuda.shuffle import (
     shfl_up_sync,
     shfl_xor_sync,
 )
+from hidet.lang.cuda.tensor_map import im2col_map, tensor_map
 from hidet.lang.cuda.threads import blockDim, blockIdx, gridDim, laneid, threadIdx
+from hidet.lang.cuda.tma import (
+    tma_load,
+    tma_prefetch,
+    tma_prefetch_map,
+    tma_reduce,
+    tma_store,
+)
 from hidet.lang.memory import register_tensor, shared_tensor
 
 __all__ = [
@@ -89,6 +97,7 @@ __all__ = [
     "gridDim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
+    "im2col_map",
     "laneid",
     "ldmatrix",
     "mbarrier_arrive",
@@ -111,6 +120,12 @@ __all__ = [
     "stmatrix",
     "syncthreads",
     "syncwarp",
+    "tensor_map",
     "threadIdx",
     "threadfence",
+    "tma_load",
+    "tma_prefetch",
+    "tma_prefetch_map",
+    "tma_reduce",
+    "tma_store",
 ]
