@@ -2,8 +2,7 @@
 
 Operands of `cp_async` are (target in shared memory, source[, bytes to take: i32]); the option is
 the size, 4, 8 or 16 bytes. Bytes of the size beyond those taken become zero. The copies become
-visible to the thread by a wait, and to the others by a barrier after it; or they arrive at an
-mbarrier, and are visible to those who wait for its phase.
+visible to the thread by a wait, and to the others by a barrier after it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from hidet.intrinsics.base import (
     fixed,
 )
 from hidet.ir.stmt import Invoke
-from hidet.types import i32, i64, u64
+from hidet.types import i32
 
 SIZES = (4, 8, 16)
 
@@ -83,28 +82,6 @@ def check_wait(invoke: Invoke) -> None:
         raise BadKernel(f"{invoke.name} waits for all but {pending!r} groups", place=invoke.place)
 
 
-def check_arrival(invoke: Invoke) -> None:
-    """The address of an mbarrier; the option says whether it was told of the arrivals."""
-    expect(invoke, 1, 0, 1)
-    expect_pointer(invoke, 0, u64, i64)
-    expect_option(invoke, 0, True, False)
-
-
-def arrival_text(invoke: Invoke, spell: Spell) -> str:
-    """Without `noinc` the barrier expects one more arrival for each thread."""
-    counted = ".noinc" if invoke.options[0] else ""
-    pointer = f'"r"(static_cast<unsigned>(__cvta_generic_to_shared({spell(invoke.args[0])})))'
-    return (
-        f'asm volatile("cp.async.mbarrier.arrive{counted}.shared.b64 [%0];" :: {pointer} : '
-        '"memory");'
-    )
-
-
-def arrival_effects(invoke: Invoke) -> Effects:
-    """Changes an mbarrier, and orders accesses of several threads."""
-    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=True, lasting=True)
-
-
 ORDERS = fixed(Effects(lasting=True))
 
 ASYNC_COPIES = (
@@ -141,14 +118,5 @@ ASYNC_COPIES = (
         ORDERS,
         lambda invoke, spell: 'asm volatile("cp.async.wait_all;" ::: "memory");',
         lambda context, invoke: context.wait_copies(None),
-    ),
-    Intrinsic(
-        "cp_async_mbarrier_arrive",
-        "Arrive at an mbarrier when the thread's copies are done. "
-        "PTX ISA: cp.async.mbarrier.arrive.",
-        check_arrival,
-        arrival_effects,
-        arrival_text,
-        lambda context, invoke: context.deliver_copies(invoke.args[0], bool(invoke.options[0])),
     ),
 )

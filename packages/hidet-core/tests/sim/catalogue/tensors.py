@@ -1,7 +1,6 @@
 """TMA: boxes used before they have come, counted wrongly, or stored from memory still in use."""
 
 from catalogue.case import mistake, ramp
-
 from hidet.lang import attr, f32, script, shared_tensor
 from hidet.lang.cuda import (
     blockIdx,

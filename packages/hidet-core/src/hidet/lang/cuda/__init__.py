@@ -3,7 +3,6 @@
 from hidet.lang.cuda.async_copy import (
     cp_async,
     cp_async_commit_group,
-    cp_async_mbarrier_arrive,
     cp_async_wait_all,
     cp_async_wait_group,
 )
@@ -89,7 +88,6 @@ __all__ = [
     "cp_async_bulk_store",
     "cp_async_bulk_wait_group",
     "cp_async_commit_group",
-    "cp_async_mbarrier_arrive",
     "cp_async_wait_all",
     "cp_async_wait_group",
     "fence_mbarrier_init",

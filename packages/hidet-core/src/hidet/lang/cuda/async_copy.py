@@ -31,12 +31,3 @@ def cp_async_wait_group(pending: int) -> None:
 def cp_async_wait_all() -> None:
     """Wait for all of the thread's copies."""
     invoke("cp_async_wait_all")
-
-
-def cp_async_mbarrier_arrive(barrier: Expr, counted: bool = True) -> None:
-    """Arrive at an mbarrier as soon as all of the thread's copies so far are done.
-
-    The barrier counts these arrivals among those that `mbarrier_init` was told of; if not
-    `counted`, it expects one more for each thread. PTX ISA: cp.async.mbarrier.arrive[.noinc].
-    """
-    invoke("cp_async_mbarrier_arrive", barrier, options=(counted,))
