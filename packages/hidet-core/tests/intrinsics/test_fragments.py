@@ -40,3 +40,28 @@ def test_every_element_is_held_once(table):
     assert sorted(table.order.tolist()) == list(range(32 * table.values))
     tile = np.random.default_rng(0).standard_normal((3, *table.shape))
     np.testing.assert_array_equal(table.tile(table.held(tile)), tile)
+
+
+def shapes():
+    """(rows, depth, bits) of every mma.sync and wgmma."""
+    halves = [(16, 16, 16), (16, 8, 16), (16, 8, 32), (16, 4, 32)]
+    doubles = [(8, 4, 64), (16, 4, 64), (16, 8, 64), (16, 16, 64)]
+    return [*halves, *doubles, (8, 16, 8), (16, 16, 8), (16, 32, 8)]
+
+
+@pytest.mark.parametrize(("rows", "depth", "bits"), shapes())
+def test_every_operand_is_held_once(rows, depth, bits):
+    for table in (operand_a(depth, bits, rows), operand_b(depth, bits), accumulator(rows)):
+        assert sorted(table.order.tolist()) == list(range(32 * table.values))
+
+
+def test_a_warp_has_sixteen_rows_of_a_warpgroup():
+    for columns in (8, 24, 256):
+        order = accumulator(16, columns).order.reshape(16, columns)
+        fragment = fragments.wgmma_c(columns)
+        for thread in range(0, 128, 5):
+            for value in range(0, columns // 2, 3):
+                row, column = fragment(thread, value)
+                lane_value = order[row % 16, column]
+                assert row // 16 == thread // 32
+                assert divmod(lane_value, columns // 2) == (thread % 32, value)

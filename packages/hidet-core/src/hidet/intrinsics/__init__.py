@@ -7,26 +7,34 @@ from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.control import CONTROL
+from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
+from hidet.intrinsics.mma import MMA
+from hidet.intrinsics.registers import REGISTER_COUNTS
 from hidet.intrinsics.shuffle import SHUFFLES
 from hidet.intrinsics.tma import TMA
+from hidet.intrinsics.wgmma import WGMMA
+from hidet.intrinsics.wgmma_groups import WGMMA_GROUPS
 
-INTRINSICS: dict[str, Intrinsic] = {
-    each.name: each
-    for family in (
-        BARRIERS,
-        SHUFFLES,
-        ATOMICS,
-        ASYNC_COPIES,
-        MATRIX,
-        CONTROL,
-        MBARRIERS,
-        BULK,
-        TMA,
-    )
-    for each in family
-}
+FAMILIES = (
+    BARRIERS,
+    SHUFFLES,
+    ATOMICS,
+    ASYNC_COPIES,
+    MATRIX,
+    MMA,
+    DESCRIPTORS,
+    WGMMA,
+    WGMMA_GROUPS,
+    REGISTER_COUNTS,
+    CONTROL,
+    MBARRIERS,
+    BULK,
+    TMA,
+)
+
+INTRINSICS: dict[str, Intrinsic] = {each.name: each for family in FAMILIES for each in family}
 """Every intrinsic by name."""
 
 __all__ = ["BUILTINS", "INTRINSICS", "Agent", "Context", "Effects", "Intrinsic", "builtin"]

@@ -38,6 +38,44 @@ class Effects:
     """Whether it must be kept and not moved even if nothing uses its results."""
 
 
+class MatrixUnit(Protocol):
+    """A call by whole warpgroups as the simulator shows it: asynchronous products and their groups.
+
+    What a product reads and writes is its own until the group it is committed to is waited for.
+    """
+
+    @property
+    def groups(self) -> Array:
+        """The rows of the gang that take part, as (warpgroups, 128)."""
+
+    def fragment(self, pointer: Expr, count: int) -> Array:
+        """The product reads `count` elements of each thread's registers: (groups, 128, count)."""
+
+    def matrix(self, addresses: Array, chosen: Array) -> Array:
+        """The product reads 16 bytes at each address of shared memory: (chosen, addresses, 16).
+
+        `chosen` are the warpgroups that do.
+        """
+
+    def sums(self, pointer: Expr, count: int, added: Array, form: str) -> Array:
+        """The product's accumulators, `added` to or not in each group; as `fragment`.
+
+        Products of one `form` may follow each other on the same registers without a fence.
+        """
+
+    def result(self, pointer: Expr, values: Array) -> None:
+        """The product's accumulators after it; nobody else sees them before they are waited for."""
+
+    def fence(self) -> None:
+        """Products that follow come after earlier accesses of registers."""
+
+    def commit(self) -> None:
+        """The products that each warpgroup started since the last commit are one group."""
+
+    def wait(self, pending: int) -> None:
+        """Wait until at most `pending` groups of each warpgroup are left."""
+
+
 Place: TypeAlias = Any
 """Memory and a byte offset in it, as the simulator knows it; intrinsics only hand it on."""
 
@@ -128,14 +166,20 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
-    def deliver_copies(self, pointer: Expr, counted: bool) -> None:
-        """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
-
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
 
     def address(self, place: Any, period: int, thread: int) -> int:
         """The address of a place in shared memory; it must be known modulo `period` bytes."""
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+
+    def matrix_unit(self) -> MatrixUnit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
 
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Place:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""

@@ -1,7 +1,8 @@
 """Which lane holds which element of a tile, in which of its registers, as tables of numbers.
 
 Every table has the row and the column of value `i` of lane `t`. PTX ISA, "Matrix Fragments for
-mma.m16n8k16 / m16n8k8".
+mma.m8n8k4 ... m16n8k32" and "Register Fragments for wgmma.mma_async"; the formulas here are those
+of all of its shapes.
 """
 
 from __future__ import annotations
@@ -45,30 +46,43 @@ def table(shape: tuple[int, int], row: Array, column: Array) -> Table:
     return Table(shape, rows.shape[1], order)
 
 
-def operand_a(depth: int, bits: int) -> Table:
-    """The 16 × depth operand A."""
-    if bits == 32:
-        value = np.arange(4)
-        return table((16, 8), GROUP + 8 * (value % 2), PLACE + 4 * (value // 2))
-    value = np.arange(depth // 2)
-    row = GROUP + 8 * (value // 2 % 2)
-    return table((16, depth), row, 2 * PLACE + value % 2 + 8 * (value // 4))
+def operand_a(depth: int, bits: int, rows: int = 16) -> Table:
+    """The `rows` × depth operand A. A register holds neighbours in k, 32 bits of them at most.
+
+    Registers go first through the two halves of the rows, then through k.
+    """
+    packed, halves = per_register(bits), rows // 8
+    value = np.arange(rows * depth // WARP)
+    register = value // packed
+    column = packed * PLACE + value % packed + 4 * packed * (register // halves)
+    return table((rows, depth), GROUP + 8 * (register % halves), column)
 
 
 def operand_b(depth: int, bits: int) -> Table:
-    """The depth × 8 operand B."""
-    if bits == 32:
-        return table((8, 8), PLACE + 4 * np.arange(2), GROUP)
-    value = np.arange(depth // 4)
-    return table((depth, 8), 2 * PLACE + value % 2 + 8 * (value // 2), GROUP)
+    """The depth × 8 operand B. A register holds neighbours in k, 32 bits of them at most."""
+    packed = per_register(bits)
+    value = np.arange(depth * 8 // WARP)
+    row = packed * PLACE + value % packed + 4 * packed * (value // packed)
+    return table((depth, 8), row, GROUP)
 
 
-def accumulator() -> Table:
-    """The 16 × 8 accumulator."""
-    value = np.arange(4)
-    return table((16, 8), GROUP + 8 * (value // 2), 2 * PLACE + value % 2)
+def accumulator(rows: int = 16, columns: int = 8) -> Table:
+    """The accumulator: pairs of neighbours, first through the halves of 16 rows, then columns.
+
+    With 8 columns that of `mma.sync`; with more, the 16 rows that one warp has of `wgmma`'s.
+    """
+    value = np.arange(rows * columns // WARP)
+    pair, halves = value // 2, rows // 8
+    column = 2 * PLACE + value % 2 + 8 * (pair // halves)
+    return table((rows, columns), GROUP + 8 * (pair % halves), column)
 
 
-def eight_by_eight() -> Table:
-    """One 8 × 8 matrix of ldmatrix and stmatrix; lane t holds two neighbours of row t / 4."""
-    return table((8, 8), GROUP, 2 * PLACE + np.arange(2))
+def eight_by_eight(bits: int = 16) -> Table:
+    """One matrix of ldmatrix and stmatrix, 8 rows of 16 bytes; lane t holds a word of row t / 4."""
+    packed = per_register(bits)
+    return table((8, 4 * packed), GROUP, packed * PLACE + np.arange(packed))
+
+
+def per_register(bits: int) -> int:
+    """How many elements share a 32-bit register; a 64-bit one has a pair of registers."""
+    return max(1, 32 // bits)

@@ -1,13 +1,12 @@
-"""Tensor-core products and the loads and stores of their operands, by whole warps.
+"""ldmatrix and stmatrix: matrices of 8 rows of 16 bytes between shared memory and registers.
 
-Fragments are pointers into register arrays, rows pointers into shared memory.
-PTX ISA: "Warp Level Matrix Multiply-Accumulate Instructions".
+Operands are (target, source): a pointer into a register array, and in each lane a pointer to a row
+in shared memory. Options: how many matrices, and whether transposed. Rows hold 16 bytes of any
+element type; only 16-bit elements can be transposed. (Forms with other matrices are of later
+devices than sm_90.) PTX ISA: "Warp-level matrix load instruction: ldmatrix", "... stmatrix".
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,143 +22,28 @@ from hidet.intrinsics.base import (
     expect_option,
     expect_pointer,
 )
-from hidet.intrinsics.fragments import Table, accumulator, eight_by_eight, operand_a, operand_b
+from hidet.intrinsics.fragments import Table, eight_by_eight
+from hidet.intrinsics.mma import expect_room, places
 from hidet.ir.stmt import Invoke
-from hidet.types import DType, bf16, f16, f32, i16, tf32, u16
+from hidet.types import DTYPES
 
-HALVES = (f16, bf16, i16, u16)
-PTX_NAMES = {f16: "f16", bf16: "bf16", f32: "f32", tf32: "tf32"}
-
-
-@dataclass(frozen=True)
-class Product:
-    """One shape of `mma.sync`: 16 × 8 × `depth`, of elements `of`, summed in `into`."""
-
-    depth: int
-    of: DType
-    into: DType
-
-    @cached_property
-    def a(self) -> Table:
-        """Who holds the left operand."""
-        return operand_a(self.depth, self.of.bits)
-
-    @cached_property
-    def b(self) -> Table:
-        """Who holds the right operand."""
-        return operand_b(self.depth, self.of.bits)
-
-    @cached_property
-    def c(self) -> Table:
-        """Who holds the sum."""
-        return accumulator()
-
-
-PRODUCTS = {
-    (f"m16n8k{depth}", of, into): Product(depth, of, into)
-    for depth, of, into in (
-        (16, f16, f32),
-        (16, bf16, f32),
-        (16, f16, f16),
-        (8, f16, f32),
-        (8, bf16, f32),
-        (8, f16, f16),
-        (8, tf32, f32),
-    )
-}
-
-
-def product_of(invoke: Invoke) -> Product:
-    """The product that a call asks for; `BadKernel` if the hardware has none such."""
-    a, b, c = (expect_pointer(invoke, n) for n in range(3))
-    found = PRODUCTS.get((invoke.options[0], a, c))
-    if found is None or a is not b:
-        known = ", ".join(f"{shape} {of} -> {into}" for shape, of, into in PRODUCTS)
-        raise BadKernel(
-            f"there is no mma_sync {invoke.options[0]} of {a} and {b} into {c}",
-            place=invoke.place,
-            help=f"there are {known}",
-        )
-    return found
-
-
-def check_product(invoke: Invoke) -> None:
-    """Operands (a, b, c), the shape as option."""
-    expect(invoke, 3, 0, 1)
-    product_of(invoke)
-
-
-def product_effects(invoke: Invoke) -> Effects:
-    """Reads all three fragments, writes the third."""
-    return Effects(reads=invoke.args, writes=invoke.args[2:], convergent=True)
-
-
-def product_text(invoke: Invoke, spell: Spell) -> str:
-    """Fragments as 32-bit registers; c is read and written."""
-    product = product_of(invoke)
-    a, b, c = map(spell, invoke.args)
-    sums = 4 if product.into is f32 else 2
-    kind = "float" if product.into is f32 else "unsigned"
-    code = "f" if product.into is f32 else "r"
-    counts = [product.a.values * product.of.bits // 32, product.b.values * product.of.bits // 32]
-    names = [PTX_NAMES[t] for t in (product.into, product.of, product.of, product.into)]
-    outputs = registers(c, kind, f"+{code}", sums)
-    inputs = registers(a, "unsigned", "r", counts[0]) + registers(b, "unsigned", "r", counts[1])
-    d, left, right = places(0, sums), places(sums, counts[0]), places(sums + counts[0], counts[1])
-    return (
-        f'asm volatile("mma.sync.aligned.{invoke.options[0]}.row.col.{".".join(names)} '
-        f'{d}, {left}, {right}, {d};" : {", ".join(outputs)} : {", ".join(inputs)});'
-    )
-
-
-def registers(pointer: str, kind: str, constraint: str, count: int) -> list[str]:
-    """Operands of an asm statement: consecutive registers behind a pointer."""
-    cast = f"reinterpret_cast<{kind}*>({pointer})"
-    return [f'"{constraint}"({cast}[{n}])' for n in range(count)]
-
-
-def places(first: int, count: int) -> str:
-    """The numbers of consecutive operands in braces."""
-    return "{" + ", ".join(f"%{first + n}" for n in range(count)) + "}"
-
-
-def multiplied(context: Context, invoke: Invoke) -> None:
-    """c += a · b; products are exact, the sum is in float32 and then rounded to c's type."""
-    context.whole_warps()
-    found = product_of(invoke)
-    active = context.mask.reshape(-1, WARP)[:, 0]
-    a = found.a.tile(fragment(context, invoke, 0, found.a.values)[active])
-    b = found.b.tile(fragment(context, invoke, 1, found.b.values)[active])
-    c = fragment(context, invoke, 2, found.c.values)
-    sums = found.c.tile(c[active]).astype(np.float32) + wide(a, found.of) @ wide(b, found.of)
-    out = np.zeros(c.shape, c.dtype)
-    out[active] = found.c.held(sums).astype(c.dtype)
-    context.write(invoke.args[2], out.reshape(-1, found.c.values), align=4)
-
-
-def fragment(context: Context, invoke: Invoke, n: int, values: int) -> Array:
-    """Operand `n` as (warps, 32, values)."""
-    return context.read(invoke.args[n], values, align=4).reshape(-1, WARP, values)
-
-
-def wide(tile: Array, of: DType) -> Array:
-    """Elements as float32; tfloat32 operands lose their last 13 bits."""
-    found = tile.astype(np.float32)
-    if of is tf32:
-        found = (found.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
-    return found
-
-
-# ---- ldmatrix, stmatrix --------------------------------------------------------------------------
+MOVED = tuple(of for of in DTYPES if of.bits in (8, 16, 32) and not of.is_bool)
+ROW = 16
+"""Bytes of a row."""
 
 
 def check_move(invoke: Invoke) -> None:
-    """Two pointers to 16-bit elements; options: how many matrices, and whether transposed."""
+    """Two pointers to one type; options: how many matrices, and whether transposed."""
     expect(invoke, 2, 0, 2)
-    if expect_pointer(invoke, 0, *HALVES) is not expect_pointer(invoke, 1, *HALVES):
+    of = expect_pointer(invoke, 0, *MOVED)
+    if of is not expect_pointer(invoke, 1, *MOVED):
         raise BadKernel(f"{invoke.name} moves elements of one type", place=invoke.place)
-    expect_option(invoke, 0, 1, 2, 4)
-    expect_option(invoke, 1, False, True)
+    count = expect_option(invoke, 0, 1, 2, 4)
+    expect_room(invoke, 0 if invoke.name == "ldmatrix" else 1, count * sizes(invoke)[1].values)
+    if expect_option(invoke, 1, False, True) and of.bits != 16:
+        raise BadKernel(
+            f"{invoke.name} transposes 16-bit elements only, not {of}", place=invoke.place
+        )
 
 
 def move_effects(invoke: Invoke) -> Effects:
@@ -177,7 +61,7 @@ def load_text(invoke: Invoke, spell: Spell) -> str:
     """Registers from rows of shared memory."""
     count = invoke.options[0]
     target, source = map(spell, invoke.args)
-    outputs = ", ".join(registers(target, "unsigned", "=r", count))
+    outputs = ", ".join(words(target, "=r", count))
     return (
         f'asm volatile("ldmatrix.sync.aligned.{matrices(invoke)} '
         f'{places(0, count)}, [%{count}];" : {outputs} '
@@ -189,7 +73,7 @@ def store_text(invoke: Invoke, spell: Spell) -> str:
     """Rows of shared memory from registers."""
     count = invoke.options[0]
     target, source = map(spell, invoke.args)
-    inputs = ", ".join(registers(source, "unsigned", "r", count))
+    inputs = ", ".join(words(source, "r", count))
     return (
         f'asm volatile("stmatrix.sync.aligned.{matrices(invoke)} [%0], {places(1, count)};" '
         f':: "r"(static_cast<unsigned>(__cvta_generic_to_shared({target}))), {inputs} '
@@ -197,7 +81,9 @@ def store_text(invoke: Invoke, spell: Spell) -> str:
     )
 
 
-EIGHT = eight_by_eight()
+def words(pointer: str, constraint: str, count: int) -> list[str]:
+    """Operands of an asm statement: consecutive 32-bit registers behind a pointer."""
+    return [f'"{constraint}"(reinterpret_cast<unsigned*>({pointer})[{n}])' for n in range(count)]
 
 
 def row_lanes(context: Context, count: int) -> Array:
@@ -206,39 +92,43 @@ def row_lanes(context: Context, count: int) -> Array:
 
 
 def loaded(context: Context, invoke: Invoke) -> None:
-    """Lane 8·i + r gives the address of row r of matrix i; each lane gets two of its elements."""
+    """Lane 8·i + r gives the address of row r of matrix i; each lane gets a word of each matrix."""
     context.whole_warps()
     count, transposed = invoke.options
-    rows = context.read(invoke.args[1], 8, where=row_lanes(context, count))
-    tiles = rows.reshape(-1, 4, 8, 8)[:, :count]
+    width, table = sizes(invoke)
+    where = row_lanes(context, count)
+    rows = context.read(invoke.args[1], width, where=where, align=ROW)
+    tiles = rows.reshape(-1, 4, 8, width)[:, :count]
     tiles = tiles.swapaxes(2, 3) if transposed else tiles
-    warps = len(tiles)
-    held = EIGHT.held(tiles.reshape(-1, 8, 8)).reshape(warps, count, WARP, 2)
-    context.write(invoke.args[0], held.transpose(0, 2, 1, 3).reshape(-1, 2 * count), align=4)
+    held = table.held(tiles.reshape(-1, 8, width)).reshape(len(tiles), count, WARP, table.values)
+    given = held.transpose(0, 2, 1, 3).reshape(-1, count * table.values)
+    context.write(invoke.args[0], given, align=4)
 
 
 def stored(context: Context, invoke: Invoke) -> None:
     """The reverse of ldmatrix."""
     context.whole_warps()
     count, transposed = invoke.options
-    held = context.read(invoke.args[1], 2 * count, align=4).reshape(-1, WARP, count, 2)
-    warps = len(held)
-    tiles = EIGHT.tile(held.transpose(0, 2, 1, 3).reshape(-1, WARP, 2))
+    width, table = sizes(invoke)
+    held = context.read(invoke.args[1], count * table.values, align=4)
+    held = held.reshape(-1, WARP, count, table.values).transpose(0, 2, 1, 3)
+    tiles = table.tile(held.reshape(-1, WARP, table.values))
     tiles = tiles.swapaxes(1, 2) if transposed else tiles
-    rows = np.zeros((warps, 4, 8, 8), tiles.dtype)
-    rows[:, :count] = tiles.reshape(warps, count, 8, 8)
-    context.write(invoke.args[0], rows.reshape(-1, 8), where=row_lanes(context, count))
+    rows = np.zeros((len(held), 4, 8, width), tiles.dtype)
+    rows[:, :count] = tiles.reshape(-1, count, 8, width)
+    where = row_lanes(context, count)
+    context.write(invoke.args[0], rows.reshape(-1, width), where=where, align=ROW)
 
+
+def sizes(invoke: Invoke) -> tuple[int, Table]:
+    """The elements of a row, and who holds those of a matrix."""
+    bits = invoke.args[0].dtype.bits
+    return ROW * 8 // bits, EIGHT[bits]
+
+
+EIGHT = {bits: eight_by_eight(bits) for bits in (8, 16, 32)}
 
 MATRIX = (
-    Intrinsic(
-        "mma_sync",
-        'c += a · b for one tile by one warp; option: "m16n8k16" or "m16n8k8". PTX ISA: mma.',
-        check_product,
-        product_effects,
-        product_text,
-        multiplied,
-    ),
     Intrinsic(
         "ldmatrix",
         "Operands (registers, row); options (1, 2 or 4 matrices, transposed). PTX ISA: ldmatrix.",

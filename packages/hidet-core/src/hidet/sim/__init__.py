@@ -11,6 +11,7 @@ from hidet.sim.faults import (
     MissingWait,
     OutOfBounds,
     Race,
+    RegisterBudget,
     StepLimit,
     Uninitialised,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "MissingWait",
     "OutOfBounds",
     "Race",
+    "RegisterBudget",
     "Report",
     "StepLimit",
     "Uninitialised",

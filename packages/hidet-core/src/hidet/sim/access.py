@@ -152,6 +152,8 @@ def check_read(
     if buffer.shadow is None and buffer.written is None:
         return
     touched, each = granules(buffer, np.atleast_1d(at), width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         refuse_flying(gang, buffer, touched, each, lanes)
     check_written(gang, buffer, touched, each, lanes, "read")
@@ -192,6 +194,8 @@ def note_write(
     if buffer.shadow is None and buffer.written is None:
         return None
     touched, each = granules(buffer, at, width)
+    if buffer.holds is not None:
+        refuse_held(gang, buffer, touched, each, lanes, "written")
     if buffer.written is not None:
         buffer.written[touched] = True
     if buffer.shadow is None:
@@ -260,6 +264,24 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
             f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
+        )
+
+
+def refuse_held(
+    gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any, verb: str
+) -> None:
+    """`MissingWait` if a wgmma that is under way holds these registers."""
+    assert buffer.holds is not None
+    entry = buffer.holds.touch(touched)
+    if entry is not None:
+        where = int(touched[entry]) * buffer.granule % buffer.stride
+        started = gang.run.place(int(buffer.holds.site[touched[entry]]))
+        at = f", started at {started}" if started else ""
+        gang.fault(
+            MissingWait,
+            f"register {buffer.at(where)} is {verb} while a wgmma that uses it is under way{at}",
+            row_of(gang, entry // each, lanes),
+            "commit the wgmma to a group, and wait for the group",
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, deliveries, mbarriers
+from hidet.sim import agents, barriers, copies, mbarriers, registers
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -20,7 +20,8 @@ from hidet.sim.gang import Gang
 from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
-from hidet.types import shared_alignment
+from hidet.sim.wgmma import Unit
+from hidet.types import Scope, shared_alignment
 
 WARP = 32
 
@@ -143,10 +144,6 @@ class Call:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
 
-    def deliver_copies(self, pointer: Expr, counted: bool) -> None:
-        """Each thread's copies arrive at an mbarrier, which was told of them if `counted`."""
-        deliveries.arrive(self.gang, self.pointer(pointer, self.mask), counted, self.mask)
-
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
         found = self.codes[e](self.gang, self.mask)
@@ -232,6 +229,21 @@ class Call:
         """Wait until the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
         return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+
+    def shared_address(self, pointer: Expr) -> Array:
+        """The address in the block's shared memory, as a number, of each thread."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        return spread(found.buffer.address + found.offset, self.gang.count)
+
+    def matrix_unit(self) -> Unit:
+        """The call as one of whole warpgroups; fault if some threads of one do not take part."""
+        return Unit(self.gang, self.mask, self.pointer)
+
+    def set_registers(self, count: int, more: bool) -> Iterator[None]:
+        """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
+        return registers.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -16,7 +16,8 @@ from hidet.sim.memory import Buffer, Pointer, fresh
 from hidet.sim.races import Shadow, WarpReaders
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, rows
-from hidet.types import Scope, TensorType
+from hidet.sim.wgmma import holds_of
+from hidet.types import Scope, TensorType, shared_alignment
 
 REGISTER_ALIGNMENT = 16
 
@@ -62,6 +63,9 @@ def shared_array(gang: Gang, var: Var, of: TensorType, shape: tuple[int, ...]) -
     size = elements(of, shape) * of.dtype.nbytes
     buffer = fresh(var.name, of.scope, of.dtype.nbytes, named(of, shape), size, gang.blocks)
     buffer.granule = gang.run.granule[of.scope]
+    ends = [each.address + each.size for each in gang.residents.shared.values()]
+    aligned = shared_alignment(size)
+    buffer.address = -(-max(ends, default=0) // aligned) * aligned
     count = buffer.data.size // buffer.granule
     warps = gang.clocks.all_warps
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, warps))
@@ -80,7 +84,7 @@ def register_array(
     known: Any = gang.env.get(var)
     size = elements(of, shape) * of.dtype.nbytes
     level = len(gang.origin) - 1
-    if isinstance(known, Pointer) and known.buffer.size == size and known.buffer.level == level:
+    if isinstance(known, Pointer) and reusable(known.buffer, size, level):
         buffer = known.buffer
         assert buffer.written is not None
         buffer.written.reshape(gang.count, -1)[gang.lanes(mask)] = False
@@ -91,8 +95,15 @@ def register_array(
     buffer.level = level
     buffer.granule = gang.run.granule[of.scope]
     buffer.written = np.zeros(data.size // buffer.granule, np.bool_)
+    buffer.holds = holds_of(gang, data.size // buffer.granule)
     gang.env[var] = Pointer(buffer, np.int64(0))
     return buffer
+
+
+def reusable(buffer: Buffer, size: int, level: int) -> bool:
+    """Whether the registers of the last turn can be those of this one: no product holds them."""
+    held = buffer.holds is not None and buffer.holds.busy
+    return buffer.size == size and buffer.level == level and not held
 
 
 def named(of: TensorType, shape: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -109,3 +120,5 @@ def fill(gang: Gang, buffer: Buffer, of: TensorType, value: Any, mask: Mask) -> 
     view[rank] = given[:, None] if np.ndim(given) else given
     if buffer.written is not None:
         buffer.written.reshape(len(view), -1)[rank] = True
+    if buffer.holds is not None:
+        buffer.holds.touched.reshape(len(view), -1)[rank] = buffer.holds.turns.now

@@ -41,6 +41,12 @@ class MissingFence(SimulationError):
     code = "missing-fence"
 
 
+class RegisterBudget(SimulationError):
+    """More registers than the block has, or than the threads of a warpgroup were given."""
+
+    code = "register-budget"
+
+
 class MbarrierMisuse(SimulationError):
     """An mbarrier that is used otherwise than its instructions allow."""
 

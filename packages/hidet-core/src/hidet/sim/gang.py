@@ -98,7 +98,7 @@ class Gang:
     exited: Mask = field(init=False)
     site: int = 0
     state: dict[str, Any] = field(default_factory=dict)
-    """What intrinsics keep for this gang's own rows between calls, by family."""
+    """What intrinsics keep between calls about the gang's own threads, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

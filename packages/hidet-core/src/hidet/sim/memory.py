@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hidet.sim.holds import Holds
 from hidet.sim.races import Shadow
 from hidet.sim.values import Array, Value
 from hidet.types import Scope
@@ -34,6 +35,10 @@ class Buffer:
     written: Array | None = None
     """For memory that starts undefined: whether each granule was written."""
     granule: int = 1
+    address: int = 0
+    """Of shared memory: where it begins in that of a block, as a number."""
+    holds: Holds | None = None
+    """Of registers that a wgmma may hold: which it does."""
     starts_undefined: bool = False
     """Whether global memory holds nothing until it is written: a workspace."""
     views: dict[np.dtype[Any], Array] = field(default_factory=dict)

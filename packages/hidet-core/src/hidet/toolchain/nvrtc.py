@@ -19,7 +19,8 @@ except ImportError:  # a platform without NVIDIA's bindings: everything but CUDA
 
 FATAL = {
     "C7508": "setmaxnreg was ignored",
-    "C7510": "wgmma was serialised",
+    "C7510": "wgmma was serialised for lack of registers",
+    "C7514": "wgmma was serialised",
     "C7517": "waits were put between wgmma",
 }
 """Advice of ptxas after which a kernel is not what was meant."""

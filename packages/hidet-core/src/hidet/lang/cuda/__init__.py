@@ -47,6 +47,7 @@ from hidet.lang.cuda.mbarrier import (
     mbarrier_wait,
     mbarrier_wait_state,
 )
+from hidet.lang.cuda.registers import setmaxnreg_dec, setmaxnreg_inc
 from hidet.lang.cuda.shuffle import (
     all_sync,
     any_sync,
@@ -64,6 +65,14 @@ from hidet.lang.cuda.tma import (
     tma_prefetch_map,
     tma_reduce,
     tma_store,
+)
+from hidet.lang.cuda.wgmma import (
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_layout,
+    wgmma_wait_group,
 )
 from hidet.lang.memory import register_tensor, shared_tensor
 
@@ -110,6 +119,8 @@ __all__ = [
     "mma_sync",
     "prefetch",
     "register_tensor",
+    "setmaxnreg_dec",
+    "setmaxnreg_inc",
     "shared_tensor",
     "shfl_down_sync",
     "shfl_sync",
@@ -126,4 +137,10 @@ __all__ = [
     "tma_prefetch_map",
     "tma_reduce",
     "tma_store",
+    "wgmma",
+    "wgmma_commit_group",
+    "wgmma_descriptor",
+    "wgmma_fence",
+    "wgmma_layout",
+    "wgmma_wait_group",
 ]
