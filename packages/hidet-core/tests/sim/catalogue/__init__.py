@@ -12,6 +12,7 @@ from catalogue import (
     mbarriers,
     meetings,
     outputs,
+    products,
     rings,
     shared_races,
     stores,
@@ -33,6 +34,7 @@ FAMILIES = (
     collectives,
     meetings,
     outputs,
+    products,
 )
 
 __all__ = ["CASES", "FAMILIES", "Case"]
