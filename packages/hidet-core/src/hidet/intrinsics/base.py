@@ -166,6 +166,9 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
+    def copies_arrive(self, barrier: Expr, counts: bool) -> None:
+        """The copies each thread has begun complete at an mbarrier, perhaps as its arrival."""
+
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
 

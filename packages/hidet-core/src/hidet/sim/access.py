@@ -65,6 +65,7 @@ def store(
     gang.run.report.executed[f"store {buffer.scope}"] += int(np.count_nonzero(mask))
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes * count, lanes, align)
+    gang.run.progress += 1
     given = rows(value, lanes, count > 1)
     elements = at // of.nbytes
     if count > 1:
@@ -311,11 +312,12 @@ def update(
     rows_there = np.arange(gang.count)[lanes]
     if buffer.scope is not Scope.REGISTER:
         tell_blocks(gang, buffer, rows_there, at)
+    before = view[at // of.nbytes]
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
         old = view[element]
         out[row] = old
         view[element] = change(old, int(row))
-    gang.run.progress += 1
+    gang.run.progress += bool((view[at // of.nbytes] != before).any())
     return out
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
+from hidet.sim import agents, copies
 from hidet.sim.clocks import Clocks, Team
 from hidet.sim.faults import Deadlock
 from hidet.sim.gang import Gang, Residents, Run, coordinates
@@ -26,6 +27,8 @@ LANES = 1 << 16
 
 WARP = 32
 WARPGROUP = 128
+QUIET = 3
+"""Rounds without any change after which there will be none; one turn of a loop may take two."""
 MOST_WAITS = 8
 """Waits that the message about a deadlock names."""
 
@@ -61,7 +64,7 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
             for buffer, data, written in before:
                 buffer.data[:], buffer.written = data, written
             vars(run.report).update(vars(deepcopy(report)))
-            run.steps = run.ticks = run.progress = 0
+            run.steps = run.ticks = run.progress = run.turns = 0
             run.waits.clear()
         else:
             return
@@ -99,6 +102,9 @@ def attempt(
         for gang in residents.gangs:
             gang.env.update(env)
         finish(program, residents.gangs)
+        for gang in residents.gangs:
+            copies.check_end(gang)
+        agents.check_end(residents)
 
 
 def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
@@ -198,16 +204,18 @@ def single_thread(run: Run, clocks: Clocks) -> Residents:
 
 def finish(program: Program, gangs: list[Gang]) -> None:
     """Run gangs in turns until all have ended; `Deadlock` when none can go on."""
-    alive = [(gang, program.run(gang, gang.everyone)) for gang in gangs]
+    alive, quiet = [(gang, program.run(gang, gang.everyone)) for gang in gangs], 0
     while alive:
-        before, left = alive[0][0].run.progress, []
+        run, left = alive[0][0].run, []
+        before = (run.progress, run.turns)
         for gang, part in alive:
             try:
                 next(part)
                 left.append((gang, part))
             except StopIteration:
                 gang.run.progress += 1
-        if left and left[0][0].run.progress == before:
+        quiet = quiet + 1 if (run.progress, run.turns) == before else 0
+        if left and quiet == QUIET:
             deadlock(left[0][0])
         alive = left
 

@@ -67,7 +67,7 @@ class Agent:
     """Where, as the number of a statement."""
     clock: Array
     """(spaces, actors): what is ordered before it."""
-    completes_in: Hashable
+    completes_in: tuple[str, int]
     """Operations of one of these complete in the order in which they began."""
     space: int = ASYNC_SHARED
     """The writes of threads it can see in the memory it accesses now."""
@@ -91,14 +91,17 @@ class Clocks:
         self.seen = np.zeros((3, 1, 1, 1), np.int64)
         self.fenced = np.zeros((3, 1, 1), np.int64)
         """The time of each actor's last proxy fence, for its own writes."""
-        self.renew(team, team.cluster)
         self.agents: list[Agent] = []
+        self.first_agent = 0
+        """The first one of the blocks that are resident now."""
+        self.renew(team, team.cluster)
         self.done = np.zeros((3, 0), np.int64)
         """Of each number of an agent: cluster, channel (0: not complete), time of completion."""
 
     def renew(self, team: Team, blocks: int) -> None:
         """Other blocks are resident now; stamps and numbers of earlier ones stay comparable."""
         self.team = team
+        self.first_agent = len(self.agents)
         size = 1 + self.all_warps + len(self.actors)
         self.seen = np.zeros((3, blocks // team.cluster, size, size), np.int64)
         self.fenced = np.zeros((3, blocks // team.cluster, size), np.int64)
@@ -223,7 +226,13 @@ class Clocks:
     # ---- asynchronous operations -----------------------------------------------------------------
 
     def begin(
-        self, kind: str, thread: int, cluster: int, site: int, clock: Array, completes_in: Hashable
+        self,
+        kind: str,
+        thread: int,
+        cluster: int,
+        site: int,
+        clock: Array,
+        completes_in: tuple[str, int],
     ) -> Agent:
         """A new asynchronous operation, not complete."""
         number = AGENTS - 2 * len(self.agents)

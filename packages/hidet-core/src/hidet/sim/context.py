@@ -144,6 +144,11 @@ class Call:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
 
+    def copies_arrive(self, barrier: Expr, counts: bool) -> None:
+        """The copies each thread has begun complete at an mbarrier, perhaps as its arrival."""
+        at = self.pointer(barrier, self.mask)
+        copies.finish_at_barrier(self.gang, at, counts, self.mask)
+
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
         found = self.codes[e](self.gang, self.mask)

@@ -40,6 +40,8 @@ class Run:
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
+    turns: int = 0
+    """Counts turns of loops that changed something."""
     waits: list[Wait] = field(default_factory=list)
     """Who waits now."""
 
@@ -97,6 +99,8 @@ class Gang:
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
     site: int = 0
+    looked: Callable[[], str] | None = None
+    """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
     """What intrinsics keep between calls about the gang's own threads, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)

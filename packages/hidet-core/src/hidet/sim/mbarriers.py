@@ -205,6 +205,14 @@ def complete_transaction(
     gang.run.progress += 1
 
 
+def complete_copies(gang: Gang, barrier: Mbarrier, agent: Agent, arriving: Array) -> None:
+    """Copies of threads complete with the current phase; for `arriving` that is an arrival."""
+    barrier.completed.append(agent)
+    for row in arriving.tolist():
+        arrive_once(gang, barrier, 1, row)
+    gang.run.progress += 1
+
+
 def check_fence(gang: Gang, barrier: Mbarrier, agent: Agent, row: int) -> None:
     """`MissingFence` if the asynchronous proxy does not see the initialisation."""
     who = gang.who(np.array([row]))
@@ -274,6 +282,8 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
                 )
             through = wanted != barrier.phase % 2
         passed[rows] = through
+        if not through.all():
+            gang.looked = barrier.state
         note_lapped(gang, barrier, rows, through)
         if through.any():
             learn(gang, barrier, rows[through])

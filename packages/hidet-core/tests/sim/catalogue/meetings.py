@@ -20,6 +20,7 @@ from hidet.lang.cuda import (
 from hidet.sim import Deadlock, DivergentBarrier, StepLimit
 
 SOME, DEADLOCK = "barrier reached by some threads only", "deadlock"
+ENDLESS = "kernel that never ends"
 
 
 @mistake(SOME, DivergentBarrier, ramp(50), expected=backwards)
@@ -161,7 +162,7 @@ def the_consumer_frees_one_buffer_less(right):
 
 @mistake(
     DEADLOCK,
-    StepLimit,
+    Deadlock,
     ramp(8),
     np.zeros(1, np.int32),
     expected=lambda x, lock: x.sum(keepdims=True),
@@ -184,7 +185,7 @@ def a_lock_that_is_not_given_back(right):
 
 
 @mistake(
-    DEADLOCK, StepLimit, np.zeros(1, np.int32), expected=lambda count: np.arange(4, dtype=np.int32)
+    DEADLOCK, Deadlock, np.zeros(1, np.int32), expected=lambda count: np.arange(4, dtype=np.int32)
 )
 def a_grid_barrier_that_counts_threads(right):
     """Each block arrives once, and waits for as many as there are threads."""
@@ -219,5 +220,48 @@ def one_barrier_with_two_counts(right):
         syncthreads()
         if threadIdx.x < 32:
             y[threadIdx.x] = tile[63 - threadIdx.x]
+
+    return kernel
+
+
+@mistake(ENDLESS, Deadlock, ramp(64), expected=lambda x: x.astype(np.int32))
+def a_search_that_stops_shrinking(right):
+    """Two neighbours have the lower one in their middle: the interval stays what it is."""
+
+    @script
+    def kernel(x: f32[64], y: i32[64]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 64
+        low, high = i32(0), i32(64)
+        apart = 1 if right else 0
+        while low + apart < high:  # wrong
+            middle = (low + high) // 2
+            if x[middle] <= threadIdx.x:
+                low = middle
+            else:
+                high = middle
+        y[threadIdx.x] = low
+
+    return kernel
+
+
+@mistake(ENDLESS, StepLimit, ramp(33), expected=lambda x: x[::2].sum(keepdims=True))
+def a_stride_past_the_end(right):
+    """33 is odd: steps of two never meet it."""
+
+    @script
+    def kernel(x: f32[33], y: f32[1]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 1
+        i, total = i32(0), f32(0)
+        if right:
+            while i < 33:
+                total += x[i]
+                i += 2
+        else:
+            while i != 33:  # wrong
+                total += x.get(i)
+                i += 2
+        y[0] = total
 
     return kernel

@@ -40,6 +40,8 @@ def a_buffer_overwritten_before_it_was_stored(right):
             if threadIdx.x == 0:
                 cp_async_bulk_store(~y[i, 0], ~out[s, 0], 256)  # other
                 cp_async_bulk_commit_group()
+        if threadIdx.x == 0:
+            cp_async_bulk_wait_group(0, read=True)
 
     return kernel
 
@@ -64,6 +66,8 @@ def two_stores_left_for_two_buffers(right):
             if threadIdx.x == 0:
                 cp_async_bulk_store(~y[i, 0], ~out[s, 0], 256)  # other
                 cp_async_bulk_commit_group()
+        if threadIdx.x == 0:
+            cp_async_bulk_wait_group(0, read=True)
 
     return kernel
 
@@ -88,6 +92,8 @@ def another_thread_waits(right):
             if threadIdx.x == 0:
                 cp_async_bulk_store(~y[i, 0], ~out[s, 0], 256)  # other
                 cp_async_bulk_commit_group()
+        if threadIdx.x == 0:
+            cp_async_bulk_wait_group(0, read=True)
 
     return kernel
 
@@ -159,6 +165,8 @@ def the_wait_is_not_passed_on(right):
             if threadIdx.x == 0:
                 cp_async_bulk_store(~y[i, 0], ~out[s, 0], 256)  # other
                 cp_async_bulk_commit_group()
+        if threadIdx.x == 0:
+            cp_async_bulk_wait_group(0, read=True)
 
     return kernel
 

@@ -3,6 +3,8 @@
 from hidet.lang.cuda.async_copy import (
     cp_async,
     cp_async_commit_group,
+    cp_async_mbarrier_arrive,
+    cp_async_mbarrier_arrive_noinc,
     cp_async_wait_all,
     cp_async_wait_group,
 )
@@ -97,6 +99,8 @@ __all__ = [
     "cp_async_bulk_store",
     "cp_async_bulk_wait_group",
     "cp_async_commit_group",
+    "cp_async_mbarrier_arrive",
+    "cp_async_mbarrier_arrive_noinc",
     "cp_async_wait_all",
     "cp_async_wait_group",
     "fence_mbarrier_init",
