@@ -102,7 +102,7 @@ class Gang:
     looked: Callable[[], str] | None = None
     """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
-    """What intrinsics keep between calls about the gang's own threads, by family."""
+    """What intrinsics keep for this gang's own rows between calls, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -172,18 +172,11 @@ class Gang:
         self.run.waits.remove(wait)
         self.run.progress += 1
 
-    def step(self, mask: Mask, site: int) -> None:
-        """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
+    def step(self) -> None:
+        """Count a turn of a loop; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
-            self.site = site
-            limit = self.run.step_limit
-            self.fault(
-                StepLimit,
-                f"more than {limit} turns of loops were run, the last of this one",
-                int(np.argmax(mask)),
-                "if the loop ends at all, raise step_limit",
-            )
+            self.fault(StepLimit, f"more than {self.run.step_limit} turns of loops were run")
 
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""
