@@ -15,6 +15,13 @@ from typing import Any
 
 import torch
 
+from benchmarks.bandwidth import Streamed, each_streamed
+from benchmarks.measure.bandwidth import (
+    BandwidthRow,
+    bandwidth_table,
+    copy_bandwidth,
+    measure_bandwidth,
+)
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
 from benchmarks.measure.networks import Row, measure
@@ -24,23 +31,29 @@ from benchmarks.measure.systems import SYSTEMS, usual
 from benchmarks.measure.table import network_table
 from benchmarks.models import MEASURED, NETWORKS
 from benchmarks.operators import cases
+from benchmarks.source import write_sources
 
-KINDS = ("networks", "operators", "overhead")
+KINDS = ("networks", "operators", "overhead", "bandwidth")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for; status 1 if hidet failed anywhere."""
     set_libraries()
     asked = parse(arguments)
+    if asked.source:
+        write_sources(chosen(asked), asked.dtype, asked.source)
+        return 0
     facts = machine(asked.device)
     print(headline(facts), flush=True)
     networks = list(shown(each_network(asked)))
     operators = list(shown(each_operator(asked)))
     overhead = list(shown(each_overhead(asked)))
+    bandwidth = list(shown(each_bandwidth(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
         ("Host time of a call", overhead, overhead_table),
+        ("Bandwidth", bandwidth, bandwidth_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -48,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         rows = dict(zip(KINDS, ([asdict(r) for r in part[1]] for part in parts), strict=True))
         save(asked.json, text, {"machine": facts, **rows})
-    failed = [row for row in (*operators, *overhead) if row.failure]
+    failed = [row for row in (*operators, *overhead, *bandwidth) if row.failure]
     failed += [row for row in networks if row.failure and row.system.startswith("hidet")]
     print(f"{len(failed)} of hidet's measurements failed")
     return min(len(failed), 1)
@@ -60,13 +73,16 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--networks", nargs="*", choices=NETWORKS, help="none named: all seven")
     parser.add_argument("--operators", nargs="*", help="those whose name contains one of these")
     parser.add_argument("--overhead", action="store_true", help="host time of a call")
+    parser.add_argument("--bandwidth", nargs="*", help="those whose name contains one of these")
+    parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--device", choices=("cpu", "cuda"), default=default_device())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
     asked = parser.parse_args(arguments)
-    if asked.networks is None and asked.operators is None and not asked.overhead:
+    named = (asked.networks, asked.operators, asked.bandwidth)
+    if all(each is None for each in named) and not asked.overhead and not asked.source:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
     asked.dtype = getattr(torch, asked.dtype or ("float16" if gpu else "float32"))
@@ -98,6 +114,21 @@ def each_overhead(asked: argparse.Namespace) -> Iterable[OverheadRow]:
     if asked.overhead:
         for tensors in TENSORS:
             yield measure_overhead(tensors, asked.device)
+
+
+def each_bandwidth(asked: argparse.Namespace) -> Iterable[BandwidthRow]:
+    """The rows of operators bound by memory, if they are asked for."""
+    if asked.bandwidth is not None:
+        copy_gbs = copy_bandwidth(asked.device)
+        for case in chosen(asked):
+            yield measure_bandwidth(case, asked.dtype, asked.device, copy_gbs)
+
+
+def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:
+    """The operators bound by memory whose names contain what is asked for."""
+    for case in each_streamed():
+        if not asked.bandwidth or any(part in case.name for part in asked.bandwidth):
+            yield case
 
 
 def shown(rows: Iterable[Any]) -> Iterable[Any]:

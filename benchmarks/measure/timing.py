@@ -26,12 +26,11 @@ def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 
     in a service. On a GPU the time is that between two events around the call, so host time
     counts where the GPU waits for it.
     """
-    sample = event_milliseconds if device == "cuda" else wall_milliseconds
     warm_up(call, device)
     times = []
     end = time.perf_counter() + seconds
     while len(times) < least or time.perf_counter() < end:
-        times.append(sample(call))
+        times.append(sample(call, device))
     return Times(statistics.median(times), min(times))
 
 
@@ -76,6 +75,11 @@ def warm_up(call: Call, device: str, calls: int = 3) -> None:
 def synchronize(device: str) -> None:
     if device == "cuda":
         torch.cuda.synchronize()
+
+
+def sample(call: Call, device: str) -> float:
+    """Milliseconds of one call."""
+    return event_milliseconds(call) if device == "cuda" else wall_milliseconds(call)
 
 
 def wall_milliseconds(call: Call) -> float:

@@ -7,7 +7,7 @@ from hidet.codegen.cuda import emit
 from hidet.lang import attr, bf16, f8e4m3, f16, f32, i32, script, shared_tensor, u8, u32, u64
 from hidet.lang.cuda import threadIdx, tma_load
 from hidet.passes.pipeline import lower
-from hidet.sim import launch
+from hidet.sim import Misaligned, launch
 from hidet.toolchain import compile_cuda
 
 from .box_model import OUTSIDE, box_of, indices, swizzled
@@ -15,14 +15,14 @@ from .tma_kernels import elements, images, loads, mapped, numbers, pipeline, sto
 
 LOADS = [
     # of, shape, positions, offsets
-    (tile(f16, 8), (129,), [(0,), (121,), (125,), (129,), (-3,)], ()),
-    (tile(f16, 16, 64, swizzle="128B"), (129, 72), [(0, 0), (128, 8), (-5, 64), (120, -1)], ()),
-    (tile(f32, 7, 16, swizzle="64B"), (7, 20), [(0, 0), (1, 4), (6, 19)], ()),
-    (tile(u8, 19, 32, swizzle="32B"), (2, 48), [(0, 0), (1, 17), (-18, 3)], ()),
-    (tile(f8e4m3, 3, 2, 16), (5, 7, 16), [(0, 0, 0), (4, 6, 0), (3, -1, 1)], ()),
-    (tile(i32, 2, 5, 4, steps=(2, 3, 1)), (7, 31, 8), [(0, 0, 0), (5, 29, 6)], ()),
-    (tile(bf16, 1, 2, 3, 8), (2, 3, 1, 8), [(1, 2, 0, 1), (0, 0, -1, 0)], ()),
-    (tile(u64, 1, 1, 2, 2, 2), (1, 2, 3, 2, 4), [(0, 1, 2, 1, 3), (0, 0, 0, 0, 0)], ()),
+    (tile(f16, 8), (129,), [(0,), (120,), (128,), (136,), (-8,)], ()),
+    (tile(f16, 16, 64, swizzle="128B"), (129, 72), [(0, 0), (128, 8), (-5, 64), (120, -8)], ()),
+    (tile(f32, 7, 16, swizzle="64B"), (7, 20), [(0, 0), (1, 4), (6, 16)], ()),
+    (tile(u8, 19, 32, swizzle="32B"), (2, 48), [(0, 0), (1, 32), (-18, 16)], ()),
+    (tile(f8e4m3, 3, 2, 16), (5, 7, 16), [(0, 0, 0), (4, 6, 0), (3, -1, 0)], ()),
+    (tile(i32, 2, 5, 4, steps=(2, 3, 1)), (7, 31, 8), [(0, 0, 0), (5, 29, 4)], ()),
+    (tile(bf16, 1, 2, 3, 8), (2, 3, 1, 8), [(1, 2, 0, 0), (0, 0, -1, 0)], ()),
+    (tile(u64, 1, 1, 2, 2, 2), (1, 2, 3, 2, 4), [(0, 1, 2, 1, 2), (0, 0, 0, 0, 0)], ()),
     (images(f16, 13, 8, (-1,), (-1,)), (3, 7, 8), [(0, -1, 0), (2, 5, 0)], (2,)),
     (
         images(f16, 37, 64, (-1, -1), (-1, -1), swizzle="128B"),
@@ -52,6 +52,14 @@ def test_loads(of, shape, positions, offsets):
         y = np.zeros((len(positions), elements(of)[0]), x.dtype)
         launch(module, x, y, **{f"n{axis}": size for axis, size in enumerate(shape)})
         np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize(("of", "column"), [(tile(f16, 4, 8), 4), (tile(u8, 4, 16), -1)])
+def test_boxes_begin_at_multiples_of_16_bytes_of_a_row(of, column):
+    """As an H200 demands, which stops at others with an illegal instruction."""
+    x, y = numbers((7, 16), of.dtype), np.zeros((1, elements(of)[0]), of.dtype.numpy)
+    with pytest.raises(Misaligned, match=f"at byte {column * of.dtype.nbytes} of a row"):
+        launch(loads(of, [(0, column)]), x, y)
 
 
 def test_what_is_outside_may_be_nan():
@@ -96,7 +104,7 @@ REDUCTIONS = [
 
 @pytest.mark.parametrize(("how", "dtype", "change"), REDUCTIONS)
 def test_reductions(how, dtype, change):
-    of, positions = tile(dtype, 5, 8), [(0, 0), (3, 4), (0, 0)]
+    of, positions = tile(dtype, 5, 8), [(0, 0), (3, 8), (0, 0)]
     boxes = numbers((len(positions), 5, 8), dtype)
     expected = numbers((7, 16), dtype, seed=1)
     y = expected.copy()

@@ -56,7 +56,7 @@ def test_loads(of, shape, positions, offsets, cache):
 def test_what_is_outside_may_be_nan(dtype):
     of = tile(dtype, 4, 8, fill="nan")
     y = np.zeros((2, 32), dtype.numpy)
-    compare(loads(of, [(1, 0), (-2, 4)]), numbers((3, 8), dtype), y, nan=True)
+    compare(loads(of, [(1, 0), (-2, 8)]), numbers((3, 16), dtype), y, nan=True)
 
 
 @pytest.mark.parametrize(("of", "shape", "positions"), STORES)
@@ -67,7 +67,7 @@ def test_stores(of, shape, positions):
 
 @pytest.mark.parametrize(("how", "dtype"), [(how, dtype) for how, dtype, _ in REDUCTIONS])
 def test_reductions(how, dtype):
-    of, positions = tile(dtype, 5, 8), [(0, 0), (3, 4), (0, 0)]
+    of, positions = tile(dtype, 5, 8), [(0, 0), (3, 8), (0, 0)]
     boxes = swizzled_boxes(of, numbers((len(positions), 5, 8), dtype))
     compare(stores(of, positions, how), boxes, numbers((7, 16), dtype, seed=1))
 

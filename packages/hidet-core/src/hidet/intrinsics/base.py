@@ -237,6 +237,9 @@ class Context(Protocol):
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
 
+    def misaligned(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: an address or a position is no multiple of what it must be of."""
+
     def inactive(self, message: str, thread: int) -> NoReturn:
         """Stop the simulation: a lane is needed that does not take part."""
 

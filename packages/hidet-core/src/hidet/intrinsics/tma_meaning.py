@@ -91,6 +91,11 @@ class Positions:
         limit = OFFSETS.get(rank, 0)
         if not all(0 <= offset <= limit for offset in found[rank:]):
             self.context.fault(f"offsets are from 0 to {limit}, not {found[rank:]}", thread)
+        begin = found[rank - 1] * self.boxes.of.dtype.nbytes
+        if begin % PIECE:
+            self.context.misaligned(
+                f"a box begins at byte {begin} of a row; TMA takes multiples of {PIECE}", thread
+            )
         try:
             return self.boxes.span(found[:rank], found[rank:])
         except ValueError as error:

@@ -254,6 +254,10 @@ class Call:
         """Stop the simulation."""
         self.gang.fault(SimulationError, message, thread)
 
+    def misaligned(self, message: str, thread: int) -> NoReturn:
+        """Stop the simulation: an address or a position is no multiple of what it must be of."""
+        self.gang.fault(Misaligned, message, thread)
+
     def inactive(self, message: str, thread: int) -> NoReturn:
         """Stop the simulation: a lane is needed that does not take part."""
         self.gang.fault(InactiveLane, message, thread)

@@ -12,17 +12,23 @@ from hidet.schedules.automatic.plan import MapStage
 from hidet.target import Target
 from hidet.types import Size, i32
 
+TURNS = 2
+"""Accesses of 16 bytes that one thread has in flight on each operand."""
+FULL = 16
+"""Blocks for each multiprocessor from which on there are more than enough."""
+
 
 def elementwise_kernel(
     stage: MapStage, name: str, params: tuple[Var, ...], target: Target
 ) -> Kernel:
-    """Each thread writes `lanes` neighbouring elements."""
+    """Each thread writes `lanes` neighbouring elements, in a few places if there are many."""
     total = product(stage.shape)
     threads = 256
     lanes = vector_lanes(stage, total, target.sm_count * threads)
     work = total // lanes if lanes > 1 else total
-    thread = BLOCK * threads + THREAD
-    lane = Var("v", i32)
+    turns = TURNS if lanes > 1 and int(work) >= FULL * target.sm_count * threads * TURNS else 1
+    turn, lane = Var("turn", i32), Var("v", i32)
+    thread = (BLOCK * turns + turn) * threads + THREAD if turns > 1 else BLOCK * threads + THREAD
     index = unflatten(thread * lanes + lane if lanes > 1 else thread, stage.shape)
     if lanes > 1:
         index = vector_index(thread, lane, lanes, stage.shape)
@@ -30,7 +36,9 @@ def elementwise_kernel(
     if lanes > 1:
         body = (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)
     body = guarded(thread, work, threads, body)
-    return kernel(name, params, body, ceil_div(work, threads), threads)
+    if turns > 1:
+        body = (For(turn, constant(turns, i32), body, LoopKind.UNROLL),)
+    return kernel(name, params, body, ceil_div(work, threads * turns), threads)
 
 
 def vector_lanes(stage: MapStage, total: Value, enough: int) -> int:

@@ -15,7 +15,7 @@ from hidet.ir.expr import Const, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import substitute
-from hidet.schedules.automatic.access import constant_size, contiguous, mostly_contiguous
+from hidet.schedules.automatic.access import constant_size, contiguous, mostly_contiguous, reads
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -97,6 +97,8 @@ def rows_kernel(
     return kernel(name, params, guarded_body, ceil_div(rows, shape.rows), shape.threads)
 
 
+WRITTEN_OUT = 4
+"""Turns that are written out, so that the loads of all of them are in flight together."""
 EVERY_LANE = Const(0xFFFFFFFF, u32)
 Element = Callable[[tuple[Expr, ...]], Body]
 
@@ -137,7 +139,8 @@ def group_reduce(
         return before + accumulator.take(result, flat(place, reduce.extents))
 
     along = contiguous(reduce.value, reduce.vars[-1])
-    lanes = group_lanes(reduce.extents, value.dtype.nbytes, along) if shape.width > 1 else 1
+    widest = max((read.tensor.dtype.nbytes for read in reads(reduce.value)), default=ACCESS_BYTES)
+    lanes = group_lanes(reduce.extents, widest, along) if shape.width > 1 else 1
     body = accumulator.start() + spread(reduce.extents, lane, shape.width, lanes, element)
     if shape.width > 1:
         body += across_warp(accumulator)
@@ -169,7 +172,9 @@ def spread(extents: tuple[Size, ...], lane: Expr, width: int, lanes: int, elemen
     else:
         body = element(place)
     body = guarded(chunk, chunks, width, body)
-    return (For(turn, wrap(ceil_div(chunks, width)), body),)
+    turns = ceil_div(chunks, width)
+    kind = LoopKind.UNROLL if isinstance(turns, int) and turns <= WRITTEN_OUT else LoopKind.SERIAL
+    return (For(turn, wrap(turns), body, kind),)
 
 
 def across_warp(accumulator: Accumulator) -> Body:

@@ -1,0 +1,163 @@
+"""Bytes in a second: an operator through three systems, beside a plain copy in the same run."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+import hidet_torch
+from benchmarks.bandwidth import Streamed
+from benchmarks.measure.accuracy import reference, relative_error
+from benchmarks.measure.networks import ALLOWED
+from benchmarks.measure.table import number, table
+from benchmarks.measure.timing import Call, in_graph, milliseconds, sample
+
+ROTATED = 1 << 30
+"""Bytes that calls go through before one returns to a tensor: many times an L2 cache."""
+COPIED = 1 << 30
+ROUNDS = 15
+SYSTEMS = ("eager", "inductor", "hidet")
+
+Inputs = tuple[torch.Tensor, ...]
+
+
+@dataclass(frozen=True)
+class BandwidthRow:
+    """Microseconds of an operator, errors against float64, and the bandwidth of a plain copy."""
+
+    operator: str
+    dtype: str
+    moved: int
+    copy_gbs: float
+    eager: float = math.nan
+    inductor: float = math.nan
+    hidet: float = math.nan
+    eager_error: float = math.nan
+    hidet_error: float = math.nan
+    failure: str = ""
+
+    @property
+    def gbs(self) -> float:
+        """What hidet reaches, in 1e9 bytes a second."""
+        return self.moved / self.hidet / 1e3
+
+    @property
+    def share(self) -> float:
+        """The same as a share of what the copy reaches."""
+        return self.gbs / self.copy_gbs
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as inductor."""
+        return self.inductor / self.hidet
+
+
+def copy_bandwidth(device: str, nbytes: int = COPIED) -> float:
+    """1e9 bytes a second that `tensor.copy_` reads and writes together."""
+    source = torch.randn(nbytes // 4, device=device)
+    target = torch.empty_like(source)
+    replay = once(lambda: target.copy_(source), device)
+    return 2 * nbytes / milliseconds(replay, device, seconds=0.5).median / 1e6
+
+
+def measure_bandwidth(
+    case: Streamed, dtype: torch.dtype, device: str, copy_gbs: float, rotated: int = ROTATED
+) -> BandwidthRow:
+    """A row: the systems take turns, each on input sets and results that rotate past the caches."""
+    name = str(dtype).removeprefix("torch.")
+    row = BandwidthRow(case.name, name, case.moved(dtype), copy_gbs)
+    module = case.build(dtype, device)
+    sets = [case.inputs(dtype, device, seed) for seed in range(max(2, -(-rotated // row.moved)))]
+    with torch.no_grad():
+        try:
+            return filled(row, module, sets, device)
+        except Exception as problem:  # shown in the table; the other operators still run
+            return replace(row, failure=f"{type(problem).__name__}: {problem}")
+
+
+def filled(
+    row: BandwidthRow, module: torch.nn.Module, sets: list[Inputs], device: str
+) -> BandwidthRow:
+    """The row with its numbers; an error above ALLOWED times that of eager is a failure."""
+    calls = systems(module, sets[0])
+    expected = reference(module, sets[0])
+    errors = {name: relative_error(call(*sets[0]), expected) for name, call in calls.items()}
+    del expected
+    row = replace(row, eager_error=errors["eager"], hidet_error=errors["hidet"])
+    replays = {name: rotation(call, sets, device) for name, call in calls.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(ROUNDS):
+        for name, replay in replays.items():
+            times[name].append(sample(replay, device) / len(sets) * 1e3)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    row = replace(row, **medians)  # type: ignore[arg-type]
+    if not errors["hidet"] <= ALLOWED * errors["eager"]:
+        failure = f"error {errors['hidet']:.1e}, eager's is {errors['eager']:.1e}"
+        return replace(row, failure=failure)
+    return row
+
+
+def systems(module: torch.nn.Module, inputs: Inputs) -> dict[str, Callable[..., Any]]:
+    """The compared callables; kernels alone are timed, so that inductor needs no CUDA graphs."""
+    torch._dynamo.reset()
+    compiled = torch.compile(module, dynamic=False)
+    return dict(zip(SYSTEMS, (module, compiled, hidet_torch.compile(module, *inputs)), strict=True))
+
+
+def rotation(call: Callable[..., Any], sets: list[Inputs], device: str) -> Call:
+    """One call for each input set, each with a result of its own."""
+    kept: list[Any] = []
+
+    def each() -> None:
+        kept[:] = [call(*inputs) for inputs in sets]
+
+    return once(each, device)
+
+
+def once(call: Call, device: str) -> Call:
+    """The call as a CUDA graph on a GPU, warmed up."""
+    replay = in_graph(call) if device == "cuda" else call
+    for _ in range(2):
+        replay()
+    return replay
+
+
+def bandwidth_table(rows: Sequence[BandwidthRow]) -> str:
+    """The rows as text, with geometric means at the end."""
+    headings = ("operator", "MB", "eager us", "inductor us", "hidet us", "GB/s", "of a copy")
+    lines = [
+        [
+            f"{r.operator}, {r.dtype}",
+            number(r.moved / 1e6, ".0f"),
+            number(r.eager, ".1f"),
+            number(r.inductor, ".1f"),
+            number(r.hidet, ".1f"),
+            number(r.gbs, ".0f"),
+            number(100 * r.share, ".0f", "%"),
+            number(r.speedup, ".2f", "x"),
+            number(r.eager / r.hidet, ".2f", "x"),
+            number(error_ratio(r), ".2f"),
+            (r.failure.splitlines() or [""])[0],
+        ]
+        for r in rows
+    ]
+    form = table((*headings, "over inductor", "over eager", "error/eager's", "failure"), lines)
+    done = [r for r in rows if not math.isnan(r.hidet)]
+    if not done:
+        return form
+    return (
+        f"{form}\n\nA copy of 1 GiB reaches {done[0].copy_gbs:.0f} GB/s. Over inductor: "
+        f"{statistics.geometric_mean(r.speedup for r in done):.3f}x in the geometric mean, "
+        f"{min(r.speedup for r in done):.2f}x at least; of a copy: "
+        f"{100 * min(r.share for r in done):.0f}% at least."
+    )
+
+
+def error_ratio(row: BandwidthRow) -> float:
+    """Hidet's error over eager's; NaN where neither has one."""
+    return row.hidet_error / row.eager_error if row.eager_error else math.nan
