@@ -2,6 +2,7 @@
 
 from hidet.sim.faults import (
     AssertionFailed,
+    ClusterMisuse,
     Deadlock,
     DivergentBarrier,
     InactiveLane,
@@ -20,6 +21,7 @@ from hidet.sim.report import Report
 
 __all__ = [
     "AssertionFailed",
+    "ClusterMisuse",
     "Deadlock",
     "DivergentBarrier",
     "InactiveLane",

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from hidet.sim.clocks import Agent
+from hidet.sim.clusters import reached
 from hidet.sim.conflicts import report_race
 from hidet.sim.faults import (
+    ClusterMisuse,
     MbarrierMisuse,
     Misaligned,
     MissingWait,
@@ -99,6 +101,8 @@ def addresses(
             "use fewer lanes, or make the offset a multiple of them",
         )
     base = instance(gang, buffer, lanes)
+    if pointer.block is not None:
+        base = elsewhere(gang, pointer, lanes)
     found = offset + base
     if spread and not varies(found):
         found = np.full(len(gang.number[lanes]), found)
@@ -135,6 +139,21 @@ def instance(gang: Gang, buffer: Buffer, lanes: Any) -> Value:
     if buffer.scope is Scope.SHARED:
         return gang.slot[lanes] * buffer.stride
     return gang.origin[buffer.level][lanes] * buffer.stride
+
+
+def elsewhere(gang: Gang, pointer: Pointer, lanes: Any) -> Array:
+    """Where the instances begin that belong to other blocks of the cluster."""
+    size = gang.team.cluster
+    block = np.broadcast_to(rows(pointer.block, lanes), gang.slot[lanes].shape)
+    bad = (block < 0) | (block >= size)
+    if bad.any():
+        row = bad_row(gang, bad, lanes)
+        message = f"there is no block {at_row(block, bad)} in a cluster of {size}"
+        gang.fault(ClusterMisuse, message, row)
+    slots = gang.slot[lanes] // size * size + block
+    reached(gang, slots, lanes)
+    found: Array = slots * pointer.buffer.stride
+    return found
 
 
 def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from hidet.sim.access import check_read, check_written, granules, note_write
 from hidet.sim.clocks import AGENTS, ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
+from hidet.sim.clusters import reached
 from hidet.sim.faults import MissingWait, OutOfBounds
 from hidet.sim.gang import Gang, Residents, thread_name
 from hidet.sim.mbarriers import complete_transaction
@@ -84,6 +85,13 @@ class Operation:
         """The issuing row, for each of `count` accesses."""
         return np.full(count, self.rows[0])
 
+    def move_to(self, block: int) -> None:
+        """What it touches from now on is the shared memory of a block of the cluster."""
+        size = self.gang.team.cluster
+        self.slot = self.slot // size * size + block
+        row = self.rows[:1]
+        reached(self.gang, np.array([self.slot]), row, remember=False)
+
     def finish_at_barrier(self, barrier: Pointer, nbytes: int) -> None:
         """It completes with `nbytes` bytes of the current phase of an mbarrier."""
         complete_transaction(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
@@ -120,8 +128,10 @@ def launched(
     owner = owner_of(gang, rows, group)
     thread = int(gang.number[rows[0]])
     agent = clocks.begin(kind, thread, cluster, gang.site, clock, owner)
-    there = slot if block is None else cluster * gang.team.cluster + block
-    return Operation(gang, rows, agent, group, there)
+    found = Operation(gang, rows, agent, group, slot)
+    if block is not None:
+        found.move_to(block)
+    return found
 
 
 def issuing_actors(gang: Gang, rows: Array) -> list[int]:

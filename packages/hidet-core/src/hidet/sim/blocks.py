@@ -12,10 +12,10 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
-from hidet.sim import agents, copies
+from hidet.sim import agents, clusters, copies
 from hidet.sim.clocks import Clocks, Team
 from hidet.sim.faults import Deadlock
-from hidet.sim.gang import Gang, Residents, Run, coordinates
+from hidet.sim.gang import Gang, Residents, Run, block_index, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import LastReader, Shadow
@@ -105,6 +105,7 @@ def attempt(
         for gang in residents.gangs:
             copies.check_end(gang)
         agents.check_end(residents)
+        clusters.check_end(residents)
 
 
 def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
@@ -122,7 +123,8 @@ def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Ite
         yield single_thread(run, clocks)
         return
     total = prod(run.grid)
-    each = total if program.spins else max(1, LANES // clocks.team.threads)
+    size = prod(run.cluster)
+    each = total if program.spins else max(1, LANES // clocks.team.threads // size) * size
     for first in range(0, total, each):
         count = min(each, total - first)
         clocks.renew(padded_team(run, first), count)
@@ -146,7 +148,7 @@ def padded_team(run: Run, first: int) -> Team:
     if run.kernel.kind is KernelKind.CPU:
         return Team(TURNS, TURNS, 0)
     threads = prod(run.block)
-    return Team(-(-threads // WARP) * WARP, WARP, first)
+    return Team(-(-threads // WARP) * WARP, WARP, first, prod(run.cluster))
 
 
 def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, threads: Array) -> Gang:
@@ -170,7 +172,7 @@ def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, thread
 def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
     """What the hardware tells each thread about itself."""
     run, found = gang.run, {}
-    block = coordinates(gang.team.first + gang.slot, run.grid)
+    block = block_index(run, gang.team.first + gang.slot)
     thread = coordinates(gang.thread, run.block)
     for axis, name in enumerate("xyz"):
         found[f"threadIdx.{name}"] = thread[axis].astype(np.int32)
@@ -180,6 +182,13 @@ def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
         found[f"gridDim.{name}"] = np.int32(run.grid[axis])
         if run.block[axis] == 1:
             found[f"threadIdx.{name}"] = np.int32(0)
+    size = prod(run.cluster)
+    found["clusterRank"] = (gang.slot % size).astype(np.int32)
+    inside = coordinates(gang.slot % size, run.cluster)
+    for axis, name in enumerate("xyz"):
+        found[f"clusterBlockIdx.{name}"] = inside[axis].astype(np.int32)
+        found[f"clusterIdx.{name}"] = (block[axis] // run.cluster[axis]).astype(np.int32)
+        found[f"clusterDim.{name}"] = np.int32(run.cluster[axis])
     found["laneid"] = (gang.thread % WARP).astype(np.int32)
     return found
 
@@ -213,6 +222,7 @@ def finish(program: Program, gangs: list[Gang]) -> None:
                 next(part)
                 left.append((gang, part))
             except StopIteration:
+                gang.exited = gang.everyone
                 gang.run.progress += 1
         quiet = quiet + 1 if (run.progress, run.turns) == before else 0
         if left and quiet == QUIET:

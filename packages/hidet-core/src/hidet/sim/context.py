@@ -11,7 +11,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir.expr import Expr, Var, is_vector
-from hidet.sim import agents, barriers, copies, mbarriers, registers
+from hidet.sim import agents, barriers, clusters, copies, mbarriers, registers
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
@@ -172,6 +172,8 @@ class Call:
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
+        if found.block is not None:
+            self.fault("an address of another block's memory; give the block's number", thread)
         offset = int(rows(found.offset, thread))
         if offset % align:
             where = found.buffer.at(offset)
@@ -187,6 +189,22 @@ class Call:
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
         return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def map_pointer(self, result: Var, pointer: Expr, block: Array) -> None:
+        """Set `result` to the address that a pointer has in a block of the cluster."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        there = Pointer(found.buffer, found.offset, block.astype(np.int64))
+        self.gang.assign(result, there, self.mask, choose)
+
+    def cluster_arrive(self, release: bool) -> None:
+        """Each thread arrives at the barrier of its cluster."""
+        clusters.arrive(self.gang, self.mask, release)
+
+    def cluster_wait(self) -> Iterator[None]:
+        """Wait until all threads of the cluster have arrived."""
+        return clusters.wait(self.gang, self.mask)
 
     def cluster_size(self) -> int:
         """How many blocks a cluster has."""
@@ -216,9 +234,13 @@ class Call:
         """Initialisations by these threads are seen by asynchronous operations and the cluster."""
         mbarriers.fence_initialisations(self.gang, self.mask)
 
-    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+    def mbarrier_arrive(
+        self, pointer: Expr, counts: Array, nbytes: Array | None, block: Array | None = None
+    ) -> Array:
         """Expect `nbytes` bytes, then arrive; the number of the phase arrived in."""
         at = self.pointer(pointer, self.mask)
+        if block is not None:
+            at = Pointer(at.buffer, at.offset, block.astype(np.int64))
         return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
 
     def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,6 +36,7 @@ class Run:
     granule: dict[str, int]
     """For each scope, the finest access in bytes."""
     step_limit: int
+    cluster: tuple[int, int, int] = (1, 1, 1)
     steps: int = 0
     ticks: int = 0
     """How often a kernel looked at the clock."""
@@ -229,7 +231,12 @@ class Gang:
             if not (self.everyone & ~self.exited & ~mask).any():
                 return new
             self.fault(SimulationError, "threads of a gang point into different tensors")
-        return Pointer(new.buffer, np.where(mask, new.offset, old.offset))
+        block = None
+        if old.block is not None or new.block is not None:
+            own = self.slot % self.team.cluster
+            parts = (own if each.block is None else each.block for each in (new, old))
+            block = np.where(mask, *parts)
+        return Pointer(new.buffer, np.where(mask, new.offset, old.offset), block)
 
 
 def thread_name(run: Run, team: Team, number: int) -> str:
@@ -241,9 +248,18 @@ def thread_name(run: Run, team: Team, number: int) -> str:
     block, thread = divmod(number, team.threads)
     if run.kernel.kind == "cpu":
         return f"turn {thread} of a parallel loop"
-    at = ", ".join(str(i) for i in coordinates(block, run.grid))
+    at = ", ".join(str(i) for i in block_index(run, block))
     who = ", ".join(str(i) for i in coordinates(thread, run.block))
     return f"block ({at}), thread ({who}), warp {thread // 32}, lane {thread % 32}"
+
+
+def block_index(run: Run, number: Any) -> tuple[Any, Any, Any]:
+    """The blockIdx of a block by its number; those of a cluster have numbers in a row."""
+    cluster, inside = divmod(number, prod(run.cluster))
+    shape = tuple(n // c for n, c in zip(run.grid, run.cluster, strict=True))
+    first, own = coordinates(cluster, shape), coordinates(inside, run.cluster)  # type: ignore[arg-type]
+    x, y, z = (f * c + o for f, c, o in zip(first, run.cluster, own, strict=True))
+    return x, y, z
 
 
 def coordinates(number: Any, extents: tuple[int, int, int]) -> tuple[Any, Any, Any]:

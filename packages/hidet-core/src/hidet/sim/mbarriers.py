@@ -269,6 +269,8 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
 
     Those for whom it has see what led to all phases completed so far.
     """
+    if pointer.block is not None:
+        misuse(gang, "a thread can only wait at mbarriers of its own block", int(np.argmax(mask)))
     passed = np.zeros(gang.count, np.bool_)
     for barrier, rows in grouped(gang, pointer, mask):
         note_use(gang, barrier, rows)
