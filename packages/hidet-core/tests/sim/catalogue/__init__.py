@@ -6,6 +6,7 @@ Each file holds mistakes of one family. What is expected of each is tested by `t
 
 from catalogue import (
     bounds,
+    clusters,
     collectives,
     copies,
     deliveries,
@@ -24,6 +25,7 @@ from catalogue.case import CASES, Case
 
 FAMILIES = (
     bounds,
+    clusters,
     undefined,
     shared_races,
     global_races,
