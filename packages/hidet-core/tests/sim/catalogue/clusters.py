@@ -1,4 +1,4 @@
-"""Clusters: another block's shared memory, read before it is written or after the block has left."""
+"""Clusters: memory of another block, read before it is written or after the block has left."""
 
 import numpy as np
 
