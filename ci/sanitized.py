@@ -16,7 +16,7 @@ import numpy as np
 from catalogue import CASES, Case
 
 from hidet.build.module import build_module
-from hidet.errors import CudaError
+from hidet.errors import HidetError
 from hidet.runtime.device import make_current
 from hidet.runtime.driver import call
 from hidet.runtime.view import View
@@ -38,7 +38,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(case: Case, right: bool) -> bool:
     """Launch one kernel; whether the corrected twin's values are as they should be."""
-    function = build_module(case.module(right), TARGET)
     arrays = case.arrays()
     make_current(DEVICE)
     views = [allocated(array) for array in arrays]
@@ -46,10 +45,10 @@ def run(case: Case, right: bool) -> bool:
         if array is not arrays[-1] or case.start is not None:
             call("cuMemcpyHtoD", view.pointer, address(array), array.nbytes)
     try:
-        function(*views)
+        build_module(case.module(right), TARGET)(*views)
         call("cuCtxSynchronize")
         call("cuMemcpyDtoH", address(arrays[-1]), views[-1].pointer, arrays[-1].nbytes)
-    except CudaError as error:
+    except HidetError as error:  # refused by the compiler or the driver, or stopped by the device
         print(f"{case.name}: {error}")
         return not right
     if not right:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 from catalogue import CASES, Case
 
 from hidet import sim
 from hidet.build.module import build_module
-from hidet.errors import SimulationError
+from hidet.errors import HidetError, SimulationError
 
 STEPS = 2000
 TARGET = "sm_90a"
@@ -18,7 +19,8 @@ def main() -> int:
     """Print name, kind, class of error, and whether the simulator tells wrong from right."""
     for case in CASES:
         for right in (False, True):
-            build_module(case.module(right), TARGET)
+            with suppress(HidetError):  # what asks for more than there is has no code
+                build_module(case.module(right), TARGET)
         seen = caught(case) and passes(case)
         print(case.name, case.kind, case.fault.__name__, "yes" if seen else "no", sep="\t")
     return 0

@@ -11,6 +11,7 @@ from catalogue import (
     copies,
     deliveries,
     global_races,
+    grids,
     mbarriers,
     meetings,
     outputs,
@@ -37,6 +38,7 @@ FAMILIES = (
     tensors,
     collectives,
     meetings,
+    grids,
     outputs,
     products,
 )

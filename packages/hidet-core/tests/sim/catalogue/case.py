@@ -87,7 +87,10 @@ class Case:
             result.view(np.uint8)[...] = POISON
         else:
             result[...] = self.start
-        return (*(np.array(each) for each in self.inputs), result)
+        copies = [np.array(each) for each in self.inputs]
+        for copy, each in zip(copies, self.inputs, strict=True):
+            copy.flags.writeable = each.flags.writeable
+        return (*copies, result)
 
     def check(self, result: Array) -> None:
         """The values of the corrected twin's result."""
@@ -112,8 +115,10 @@ def mistake(
 
 
 def ramp(*shape: int, of: Any = np.float32) -> Array:
-    """0, 1, 2, ...: every element has a value of its own."""
-    return np.arange(np.prod(shape)).reshape(shape).astype(of)
+    """0, 1, 2, ...: every element has a value of its own. Kernels may only read it."""
+    values = np.arange(np.prod(shape)).reshape(shape).astype(of)
+    values.flags.writeable = False
+    return values
 
 
 def same(x: Array) -> Array:

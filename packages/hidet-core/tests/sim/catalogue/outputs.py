@@ -4,7 +4,7 @@ from catalogue.case import mistake, ramp, same
 from hidet.ir.expr import Var
 from hidet.lang import attr, f32, i32, script
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.sim import OutOfBounds
+from hidet.sim import OutOfBounds, WriteToInput
 
 N = Var("n", i32)
 KIND = "writes outside the declared output"
@@ -39,5 +39,23 @@ def one_result_for_each_block(right):
             for i in range(1, 7):
                 total += x[i]
             y[blockIdx.x] = total  # wrong
+
+    return kernel
+
+
+@mistake(KIND, WriteToInput, ramp(64), expected=lambda x: x * x + 1)
+def an_input_used_as_scratch(right):
+    """The squares go where the caller's x is."""
+
+    @script
+    def kernel(x: f32[64], y: f32[64]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 64
+        i = threadIdx.x
+        if right:
+            y[i] = x[i] * x[i] + 1
+        else:
+            x[i] = x[i] * x[i]  # wrong
+            y[i] = x[i] + 1
 
     return kernel
