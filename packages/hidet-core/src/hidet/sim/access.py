@@ -261,11 +261,14 @@ def check_agreement(
     differs = ~same.reshape(len(at), -1).all(axis=1)
     if not differs.any():
         return
+    assert buffer.shadow is not None
     entry = int(np.argmax(differs))
     where = int(at[entry]) % buffer.stride
+    last = int(buffer.shadow.writer[at[entry] // buffer.granule])
     gang.fault(
         Race,
-        f"threads write different values to {buffer.scope} {buffer.at(where)} at once",
+        f"threads write different values to {buffer.scope} {buffer.at(where)} at once, among them "
+        f"{thread_name(gang.run, gang.team, last)} and this one",
         row_of(gang, entry, lanes),
     )
 

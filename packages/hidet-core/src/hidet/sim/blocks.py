@@ -54,7 +54,11 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
     """
     buffers = {value.buffer for value in env.values() if isinstance(value, Pointer)}
     watched = {env[var].buffer for var in program.written if isinstance(env[var], Pointer)}
-    before = [(b, b.data.copy(), None if b.written is None else b.written.copy()) for b in watched]
+    before = [
+        (b, b.data.copy(), None if b.written is None else b.written.copy())
+        for b in watched
+        if b.data.flags.writeable
+    ]
     report = deepcopy(run.report)
     *coarse, finest = partings(program, run)
     for parting in coarse:

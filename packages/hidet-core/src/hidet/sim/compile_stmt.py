@@ -174,8 +174,7 @@ class Statements:
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
-                gang.site = site
-                gang.step()
+                gang.step(turning, site)
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:
                     break
@@ -198,7 +197,7 @@ class Statements:
             spin = Spin(gang, site, looks)
             while turning is not None:
                 gang.site = site
-                gang.step()
+                gang.step(turning, site)
                 turning = narrowed(turning, condition(gang, turning))
                 if turning is None:
                     break

@@ -186,14 +186,17 @@ class Gang:
         self.run.waits.remove(wait)
         self.run.progress += 1
 
-    def step(self) -> None:
-        """Count a turn of a loop; `StepLimit` when there were too many."""
+    def step(self, mask: Mask, site: int) -> None:
+        """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
+            self.site = site
+            limit = self.run.step_limit
             self.fault(
                 StepLimit,
-                f"more than {self.run.step_limit} turns of loops were run, the last of this one",
-                help="see why the loop does not end, or give launch() a larger step_limit",
+                f"more than {limit} turns of loops were run, the last of this one",
+                int(np.argmax(mask)),
+                "see why the loop does not end, or give launch() a larger step_limit",
             )
 
     def count_up(self, what: str, mask: Mask) -> None:

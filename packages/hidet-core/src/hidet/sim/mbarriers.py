@@ -137,6 +137,7 @@ def arrive(
     gang.clocks.tick()
     for barrier, rows in grouped(gang, pointer, mask):
         tell(gang, barrier, rows)
+        note_use(gang, barrier, rows)
         before = barrier.phase
         if expected is None and counts[rows].sum() == len(rows) <= barrier.pending:
             state[rows] = before
@@ -196,6 +197,7 @@ def complete_transaction(
     position = int(mine) + (slot - int(gang.slot[row])) * buffer.stride
     barrier = usable(gang, buffer, position, rows)
     check_fence(gang, barrier, agent, row)
+    note_use(gang, barrier, rows, agent)
     barrier.bytes -= nbytes
     if barrier.bytes < -MOST:
         misuse(gang, f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects", row)
@@ -275,6 +277,7 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
         misuse(gang, "a thread can only wait at mbarriers of its own block", int(np.argmax(mask)))
     passed = np.zeros(gang.count, np.bool_)
     for barrier, rows in grouped(gang, pointer, mask):
+        note_use(gang, barrier, rows)
         wanted = parity[rows].astype(np.int64)
         if by_state:
             through = wanted < barrier.phase
@@ -386,6 +389,14 @@ def usable(gang: Gang, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
             "let the threads meet at a barrier after mbarrier_init",
         )
     return barrier
+
+
+def note_use(gang: Gang, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
+    """Using a barrier reads its memory: whoever takes it away has to come after that."""
+    buffer = barrier.buffer
+    if buffer.shadow is not None:
+        touched, each = granules(buffer, np.full(len(rows), barrier.position), NBYTES)
+        buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
 
 
 def misuse(gang: Gang, message: str, row: int, help: str | None = None) -> NoReturn:
