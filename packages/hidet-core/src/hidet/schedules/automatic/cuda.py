@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
+from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda_rows import choose_shape, rows_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
@@ -21,6 +22,9 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         reduces = row_level(stage)
         if not reduces:
             return elementwise_kernel(stage, name, params, target)
+        columns = choose_columns(stage, reduces)
+        if columns is not None:
+            return columns_kernel(stage, name, params, columns, reduces)
         return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)

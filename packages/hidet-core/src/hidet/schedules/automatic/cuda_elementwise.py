@@ -26,7 +26,8 @@ def elementwise_kernel(
     threads = 256
     lanes = vector_lanes(stage, total, target.sm_count * threads)
     work = total // lanes if lanes > 1 else total
-    turns = TURNS if lanes > 1 and int(work) >= FULL * target.sm_count * threads * TURNS else 1
+    many = isinstance(work, int) and work >= FULL * target.sm_count * threads * TURNS
+    turns = TURNS if many and lanes > 1 else 1
     turn, lane = Var("turn", i32), Var("v", i32)
     thread = (BLOCK * turns + turn) * threads + THREAD if turns > 1 else BLOCK * threads + THREAD
     index = unflatten(thread * lanes + lane if lanes > 1 else thread, stage.shape)
