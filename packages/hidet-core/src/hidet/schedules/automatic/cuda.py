@@ -7,6 +7,7 @@ from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda_rows import choose_shape, rows_kernel
+from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
@@ -20,6 +21,9 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
     """The kernel of one stage."""
     if isinstance(stage, MapStage):
         reduces = row_level(stage)
+        tile = None if reduces else choose_tile(stage)
+        if tile is not None:
+            return transpose_kernel(stage, name, params, tile)
         if not reduces:
             return elementwise_kernel(stage, name, params, target)
         columns = choose_columns(stage, reduces)

@@ -125,7 +125,7 @@ class Writer:
         self.chunks = product(self.chunked)
         tiles = ceil_div(self.chunks, shape.across)
         outer = [self.sizes[var] for var in shape.outer_vars]
-        self.blocks = product(outer) * tiles
+        self.blocks = product([tiles, *outer])
         tile: Expr = BLOCK % tiles if outer else BLOCK
         self.chunk = tile * shape.across + self.across
         self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
