@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
@@ -12,6 +14,7 @@ from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.schedules.automatic.reciprocal import by_reciprocals
 from hidet.target import Target
 
 THREADS = 128
@@ -20,6 +23,7 @@ THREADS = 128
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
     """The kernel of one stage."""
     if isinstance(stage, MapStage):
+        stage = replace(stage, value=by_reciprocals(stage.value))
         reduces = row_level(stage)
         tile = None if reduces else choose_tile(stage)
         if tile is not None:
