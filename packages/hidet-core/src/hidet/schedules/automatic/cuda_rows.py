@@ -8,10 +8,10 @@ the row's reductions together, each once, then writes the row's elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
-from hidet.ir.expr import Const, Expr, Load, Var, constant, convert, wrap
+from hidet.ir.expr import Const, Expr, Load, Value, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Put, Stmt, Store
 from hidet.ir.walk import substitute
@@ -94,7 +94,7 @@ WRITTEN_OUT = 4
 MOST_WRITTEN_OUT = 8
 """The same where all that is read stays in registers."""
 EVERY_LANE = Const(0xFFFFFFFF, u32)
-Element = Callable[[tuple[Expr, ...], Expr], Body]
+Element = Callable[[tuple[Expr, ...], Expr | None], Body]
 
 
 class Rows:
@@ -120,6 +120,8 @@ class Rows:
             self.walks.append(Walk(shape.inner_vars, self.inner, stage.value))
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
+        self.kept_turns = 0
+        self.whole = True
         self.kept = self.keep()
 
     def walk_lanes(self, number: int) -> int:
@@ -135,7 +137,8 @@ class Rows:
         return group_lanes(walk.extents, max(found, default=ACCESS_BYTES), along)
 
     def keep(self) -> Kept | None:
-        """What is kept from one walk to the next, if all go the same way and it is not too much."""
+        """What is kept from one walk to the next, if all go the same way: of rows that are too long
+        the beginning."""
         extents = self.walks[0].extents
         count = known_product(extents) if all(map(is_number, extents)) else None
         alike = all(walk.extents == extents for walk in self.walks)
@@ -143,15 +146,16 @@ class Rows:
             return None
         lanes = max(self.lanes)
         turns = -(-count // lanes // self.shape.width)
-        if turns > MOST_WRITTEN_OUT:
-            return None
+        self.kept_turns = min(turns, MOST_WRITTEN_OUT)
         values = [
             substitute(
                 replaced(walk.value, self.known), dict(zip(walk.vars, self.place, strict=True))
             )
             for walk in self.walks
         ]
-        kept = Kept(values, self.place, turns * lanes, budget(self.shape.width))
+        slots = self.kept_turns * lanes
+        kept = Kept(values, self.place, slots, budget(self.shape.width))
+        self.whole = self.kept_turns == turns
         if not kept.arrays or (turns > WRITTEN_OUT and 0 not in kept.since.values()):
             return None
         self.lanes = [lanes] * len(self.walks)
@@ -171,7 +175,7 @@ class Rows:
         """One reduction by a group of threads; afterwards every one of them knows the result."""
         total, width = self.totals[number], self.shape.width
 
-        def element(place: tuple[Expr, ...], slot: Expr) -> Body:
+        def element(place: tuple[Expr, ...], slot: Expr | None) -> Body:
             steps, value = self.at(number, place, slot)
             before, result = with_serial_reductions(value, {})
             where = flat(place, self.walks[number].extents)
@@ -190,9 +194,9 @@ class Rows:
             body = put(self.stage, self.index, self.known)
             return body if self.shape.width == 1 else (If(self.lane.eq(0), body),)
 
-        def element(place: tuple[Expr, ...], slot: Expr) -> Body:
+        def element(place: tuple[Expr, ...], slot: Expr | None) -> Body:
             where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
-            if self.kept is None:
+            if self.kept is None or slot is None:
                 return put(self.stage, where, self.known)
             steps, value = self.at(len(self.reduces), place, slot)
             index = tuple(where[var] for var in self.stage.vars)
@@ -200,10 +204,10 @@ class Rows:
 
         return self.walk(len(self.reduces), element)
 
-    def at(self, number: int, place: tuple[Expr, ...], slot: Expr) -> tuple[Body, Expr]:
-        """The value of an element of a walk, after statements that fill what is kept."""
+    def at(self, number: int, place: tuple[Expr, ...], slot: Expr | None) -> tuple[Body, Expr]:
+        """The value of an element of a walk, after statements that fill what is kept of it."""
         walk = self.walks[number]
-        if self.kept is None:
+        if self.kept is None or slot is None:
             value = replaced(walk.value, self.known)
             return (), substitute(value, self.index | dict(zip(walk.vars, place, strict=True)))
         here = self.index | dict(zip(self.place, place, strict=True))
@@ -212,9 +216,15 @@ class Rows:
 
     def walk(self, number: int, element: Element) -> Body:
         """`element` at every place of a walk, spread over the threads of a row."""
-        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
-        extents, lanes = self.walks[number].extents, self.lanes[number]
-        return spread(extents, self.lane, self.shape.width, lanes, element, most)
+        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
+        if self.kept is None:
+            return Spread(extents, self.lane, width, lanes, WRITTEN_OUT).body(element)
+        kept = Spread(extents, self.lane, width, lanes, MOST_WRITTEN_OUT)
+        if self.whole:
+            return kept.body(element)
+        start = replace(kept, stop=self.kept_turns)
+        rest = replace(kept, start=self.kept_turns, most=WRITTEN_OUT)
+        return start.body(element) + rest.body(lambda place, slot: element(place, None))
 
 
 @dataclass(frozen=True)
@@ -245,33 +255,53 @@ def group_lanes(extents: tuple[Size, ...], nbytes: int, neighbours: bool) -> int
     return max(lanes, 1)
 
 
-def spread(
-    extents: tuple[Size, ...], lane: Expr, width: int, lanes: int, element: Element, most: int
-) -> Body:
-    """`element(index, slot)` for every index below `extents`, spread over `width` threads.
+@dataclass(frozen=True)
+class Spread:
+    """Every index below `extents`, `lanes` neighbours at once, over `width` threads in turns.
 
-    `slot` counts the elements of a thread. Up to `most` turns are written out, of more a few.
+    Up to `most` turns are written out, of more a few; turns before `start` and from `stop` on are
+    left out.
     """
-    chunked = (*extents[:-1], extents[-1] // lanes) if lanes > 1 else extents
-    chunks = product(chunked)
-    turns = ceil_div(chunks, width)
-    all_out = turns if isinstance(turns, int) and turns <= most else None
-    together = WRITTEN_OUT if all_out is None else all_out
-    outer, turn, part = Var("turn", i32), Var("part", i32), Var("v", i32)
-    number: Expr = turn if all_out is not None else outer * together + turn
-    chunk = number * width + lane if width > 1 else number
-    place = unflatten(chunk, chunked)
-    if lanes > 1:
-        whole = (*place[:-1], place[-1] * lanes + part)
-        inner = element(whole, number * lanes + part)
-        body: Body = (For(part, constant(lanes, i32), inner, LoopKind.VECTOR),)
-    else:
-        body = element(place, number)
-    body = guarded(chunk, chunks, width * max(1, together), body)
-    body = (For(turn, wrap(together), body, LoopKind.UNROLL),)
-    if all_out is not None:
-        return body
-    return (For(outer, wrap(ceil_div(turns, together)), body),)
+
+    extents: tuple[Size, ...]
+    lane: Expr
+    width: int
+    lanes: int
+    most: int
+    start: int = 0
+    stop: int | None = None
+
+    def body(self, element: Element) -> Body:
+        """`element(index, slot)` for all of them; `slot` counts the elements of a thread."""
+        lanes, width = self.lanes, self.width
+        chunked = (*self.extents[:-1], self.extents[-1] // lanes) if lanes > 1 else self.extents
+        chunks = product(chunked) if self.stop is None else self.stop * width
+        turns = ceil_div(chunks, width) - self.start
+        all_out = turns if isinstance(turns, int) and turns <= self.most else None
+        together = WRITTEN_OUT if all_out is None else all_out
+        outer, turn, part = Var("turn", i32), Var("part", i32), Var("v", i32)
+        number = turn + self.start
+        if all_out is None:
+            number = outer * together + turn + self.start
+        chunk = number * width + self.lane if width > 1 else number
+        place = unflatten(chunk, chunked)
+        if lanes > 1:
+            whole = (*place[:-1], place[-1] * lanes + part)
+            inner = element(whole, number * lanes + part)
+            body: Body = (For(part, constant(lanes, i32), inner, LoopKind.VECTOR),)
+        else:
+            body = element(place, number)
+        left = chunks - self.start * width
+        body = body if whole_turns(left, width * together) else (If(chunk < chunks, body),)
+        body = (For(turn, wrap(together), body, LoopKind.UNROLL),)
+        if all_out is not None:
+            return body
+        return (For(outer, wrap(ceil_div(turns, together)), body),)
+
+
+def whole_turns(count: Value, each: int) -> bool:
+    """Whether `count` is known to be a multiple of `each`."""
+    return isinstance(count, int) and (count == 0 or (each > 0 and count % each == 0))
 
 
 def across_warp(accumulator: Accumulator) -> Body:
