@@ -33,6 +33,23 @@ def test_rows_are_read_once(made, shape):
     assert text.count(" / total1") == 0 or "1.0f / total1" in text
 
 
+@pytest.mark.parametrize(
+    "of", [f16[1, 33001], f32[1, 40000], f16[1025, 261], f32[1025, 261]], ids=str
+)
+def test_rows_of_which_the_rest_is_in_shared_memory(made, of):
+    softmax = made(lambda x: ops.softmax(x, -1), of)
+    assert "left0" in str(softmax.module.kernels[0])
+    softmax.check()
+
+
+@pytest.mark.parametrize("shape", [(1024, 65536), (512, 131072)], ids=str)
+def test_long_rows_fit_a_multiprocessor(made, shape):
+    norm = made(lambda x: ops.layer_norm(x), (f32 if shape[0] == 1024 else f16)[shape])
+    text, usage = norm.build()
+    assert "left0" in text
+    assert [each.spill_bytes for each in usage.values()] == [0]
+
+
 def test_other_element_types_of_operand_and_result(made):
     made(lambda x: ops.cast(ops.softmax(ops.cast(x, f32), -1), bf16), f16[5, 264]).check(factor=128)
     made(lambda x: ops.cast(ops.layer_norm(x), f32), f16[5, 264]).check(factor=1 << 14)

@@ -33,7 +33,7 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
-        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces)
+        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))

@@ -1,4 +1,4 @@
-"""What the threads of a row keep in registers from one walk over it to the next.
+"""What the threads of a row keep from one walk over it to the next, in registers if they can.
 
 A softmax walks over a row three times: for the maximum, for the sum of the powers, and to write.
 Every thread meets the same elements each time, so that the row is read once and each power is
@@ -18,28 +18,34 @@ from hidet.types import Scope, TensorType
 
 
 class Kept:
-    """The values that several of `walks` need, each in a register array of `slots` elements.
+    """The values that several of `walks` need, each in an array of `slots` elements.
 
-    A walk is its element's value over `place`, the variables that all walks turn. At most `nbytes`
-    of registers are taken.
+    A walk is its element's value over `place`, the variables that all walks turn. The arrays lie
+    in registers or in shared memory and take at most `nbytes`. No thread reads another's elements.
     """
 
     def __init__(
-        self, walks: Sequence[Expr], place: tuple[Var, ...], slots: int, nbytes: int
+        self,
+        walks: Sequence[Expr],
+        place: tuple[Var, ...],
+        slots: int,
+        nbytes: int,
+        scope: Scope = Scope.REGISTER,
     ) -> None:
-        self.walks, self.place = walks, set(place)
+        self.walks, self.place, self.scope = walks, set(place), scope
         self.arrays: dict[Expr, Var] = {}
         self.since: dict[Expr, int] = {}
         if any(True for walk in walks for _ in reductions(walk)):
             return
+        name = "kept" if scope is Scope.REGISTER else "left"
         for number, walk in enumerate(walks):
             later = {e for other in walks[number + 1 :] for e in find(other, Expr)}
             for e in self.worth_it(walk, later):
                 size = slots * e.dtype.nbytes
                 if e not in self.arrays and size <= nbytes and not e.dtype.is_bool:
                     nbytes -= size
-                    of = TensorType(e.dtype, (slots,), Scope.REGISTER)
-                    self.arrays[e] = Var(f"kept{len(self.arrays)}", of)
+                    of = TensorType(e.dtype, (slots,), scope)
+                    self.arrays[e] = Var(f"{name}{len(self.arrays)}", of)
                     self.since[e] = number
 
     def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:

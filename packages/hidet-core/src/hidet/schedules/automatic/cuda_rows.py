@@ -32,6 +32,7 @@ from hidet.schedules.automatic.emit import (
 )
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, WARP, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
+from hidet.target import Target
 from hidet.types import Scope, Size, TensorType, i32, u32
 
 
@@ -83,10 +84,15 @@ def known_product(sizes: tuple[Size, ...] | list[Size]) -> int:
 
 
 def rows_kernel(
-    stage: MapStage, name: str, params: tuple[Var, ...], shape: Shape, reduces: list[AnyReduce]
+    stage: MapStage,
+    name: str,
+    params: tuple[Var, ...],
+    shape: Shape,
+    reduces: list[AnyReduce],
+    target: Target,
 ) -> Kernel:
     """Groups of threads each compute the reductions of a row, then write its elements."""
-    return Rows(stage, shape, reduces).kernel(name, params)
+    return Rows(stage, shape, reduces, target.max_shared_bytes_per_block).kernel(name, params)
 
 
 WRITTEN_OUT = 4
@@ -94,13 +100,15 @@ WRITTEN_OUT = 4
 MOST_WRITTEN_OUT = 8
 """The same where all that is read stays in registers."""
 EVERY_LANE = Const(0xFFFFFFFF, u32)
-Element = Callable[[tuple[Expr, ...], Expr | None], Body]
+Element = Callable[[tuple[Expr, ...], Expr, Kept | None], Body]
 
 
 class Rows:
     """One kernel in the making: walks over a row, one for each reduction and one to write."""
 
-    def __init__(self, stage: MapStage, shape: Shape, reduces: list[AnyReduce]) -> None:
+    def __init__(
+        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
+    ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
         self.row: Expr = BLOCK
@@ -121,8 +129,9 @@ class Rows:
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
         self.kept_turns = 0
-        self.whole = True
-        self.kept = self.keep()
+        self.left: Kept | None = None
+        """What is kept of the rest of a long row."""
+        self.kept = self.keep(shared_bytes)
 
     def walk_lanes(self, number: int) -> int:
         """How many neighbouring elements a thread takes at once in a walk."""
@@ -136,9 +145,9 @@ class Rows:
         along = contiguous(walk.value, walk.vars[-1])
         return group_lanes(walk.extents, max(found, default=ACCESS_BYTES), along)
 
-    def keep(self) -> Kept | None:
+    def keep(self, shared_bytes: int) -> Kept | None:
         """What is kept from one walk to the next, if all go the same way: of rows that are too long
-        the beginning."""
+        for registers the beginning there, the rest in shared memory if it fits."""
         extents = self.walks[0].extents
         count = known_product(extents) if all(map(is_number, extents)) else None
         alike = all(walk.extents == extents for walk in self.walks)
@@ -153,17 +162,21 @@ class Rows:
             )
             for walk in self.walks
         ]
-        slots = self.kept_turns * lanes
-        kept = Kept(values, self.place, slots, budget(self.shape.width))
-        self.whole = self.kept_turns == turns
+        kept = Kept(values, self.place, self.kept_turns * lanes, budget(self.shape.width))
         if not kept.arrays or (turns > WRITTEN_OUT and 0 not in kept.since.values()):
             return None
         self.lanes = [lanes] * len(self.walks)
+        if self.kept_turns < turns:
+            slots = (turns - self.kept_turns) * self.shape.threads * lanes
+            nbytes = (shared_bytes - RESERVED) * self.shape.threads // 1024
+            self.left = Kept(values, self.place, slots, nbytes, Scope.SHARED)
         return kept
 
     def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
         """The whole kernel."""
-        body: list[Stmt] = list(self.kept.declared()) if self.kept else []
+        body: list[Stmt] = [
+            each for kept in (self.kept, self.left) if kept for each in kept.declared()
+        ]
         for number in range(len(self.reduces)):
             body += self.reduction(number)
         body += self.elements()
@@ -175,8 +188,8 @@ class Rows:
         """One reduction by a group of threads; afterwards every one of them knows the result."""
         total, width = self.totals[number], self.shape.width
 
-        def element(place: tuple[Expr, ...], slot: Expr | None) -> Body:
-            steps, value = self.at(number, place, slot)
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
+            steps, value = self.at(number, place, slot, kept)
             before, result = with_serial_reductions(value, {})
             where = flat(place, self.walks[number].extents)
             return steps + before + total.take(result, where)
@@ -194,37 +207,37 @@ class Rows:
             body = put(self.stage, self.index, self.known)
             return body if self.shape.width == 1 else (If(self.lane.eq(0), body),)
 
-        def element(place: tuple[Expr, ...], slot: Expr | None) -> Body:
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
             where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
-            if self.kept is None or slot is None:
+            if kept is None:
                 return put(self.stage, where, self.known)
-            steps, value = self.at(len(self.reduces), place, slot)
+            steps, value = self.at(len(self.reduces), place, slot, kept)
             index = tuple(where[var] for var in self.stage.vars)
             return (*steps, Put(self.stage.out, index, convert(value, self.stage.out.dtype)))
 
         return self.walk(len(self.reduces), element)
 
-    def at(self, number: int, place: tuple[Expr, ...], slot: Expr | None) -> tuple[Body, Expr]:
+    def at(
+        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
+    ) -> tuple[Body, Expr]:
         """The value of an element of a walk, after statements that fill what is kept of it."""
         walk = self.walks[number]
-        if self.kept is None or slot is None:
+        if kept is None:
             value = replaced(walk.value, self.known)
             return (), substitute(value, self.index | dict(zip(walk.vars, place, strict=True)))
         here = self.index | dict(zip(self.place, place, strict=True))
-        steps = tuple(substitute(each, here) for each in self.kept.stores(number, slot))
-        return steps, substitute(self.kept.value(number, slot), here)
+        steps = tuple(substitute(each, here) for each in kept.stores(number, slot))
+        return steps, substitute(kept.value(number, slot), here)
 
     def walk(self, number: int, element: Element) -> Body:
         """`element` at every place of a walk, spread over the threads of a row."""
         extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
-        if self.kept is None:
-            return Spread(extents, self.lane, width, lanes, WRITTEN_OUT).body(element)
-        kept = Spread(extents, self.lane, width, lanes, MOST_WRITTEN_OUT)
-        if self.whole:
-            return kept.body(element)
-        start = replace(kept, stop=self.kept_turns)
-        rest = replace(kept, start=self.kept_turns, most=WRITTEN_OUT)
-        return start.body(element) + rest.body(lambda place, slot: element(place, None))
+        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
+        every = Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
+        if self.kept is None or ceil_div(product(extents), width * lanes) == self.kept_turns:
+            return every.body(element)
+        rest = replace(every, kept=self.left, most=WRITTEN_OUT, start=self.kept_turns)
+        return replace(every, stop=self.kept_turns).body(element) + rest.body(element)
 
 
 @dataclass(frozen=True)
@@ -234,6 +247,10 @@ class Walk:
     vars: tuple[Var, ...]
     extents: tuple[Size, ...]
     value: Expr
+
+
+RESERVED = 4096
+"""Bytes of shared memory that the rest of a kernel may need."""
 
 
 def budget(width: int) -> int:
@@ -268,11 +285,14 @@ class Spread:
     width: int
     lanes: int
     most: int
+    kept: Kept | None
+    threads: int
+    """Those of the block, which may have several rows."""
     start: int = 0
     stop: int | None = None
 
     def body(self, element: Element) -> Body:
-        """`element(index, slot)` for all of them; `slot` counts the elements of a thread."""
+        """`element(index, slot, kept)` for all of them; `slot` is the element's place in `kept`."""
         lanes, width = self.lanes, self.width
         chunked = (*self.extents[:-1], self.extents[-1] // lanes) if lanes > 1 else self.extents
         chunks = product(chunked) if self.stop is None else self.stop * width
@@ -280,17 +300,18 @@ class Spread:
         all_out = turns if isinstance(turns, int) and turns <= self.most else None
         together = WRITTEN_OUT if all_out is None else all_out
         outer, turn, part = Var("turn", i32), Var("part", i32), Var("v", i32)
-        number = turn + self.start
-        if all_out is None:
-            number = outer * together + turn + self.start
+        step = turn if all_out is not None else outer * together + turn
+        number = step + self.start
+        shared = self.kept is not None and self.kept.scope is Scope.SHARED
+        slot = step * self.threads + THREAD if shared else step
         chunk = number * width + self.lane if width > 1 else number
         place = unflatten(chunk, chunked)
         if lanes > 1:
             whole = (*place[:-1], place[-1] * lanes + part)
-            inner = element(whole, number * lanes + part)
+            inner = element(whole, slot * lanes + part, self.kept)
             body: Body = (For(part, constant(lanes, i32), inner, LoopKind.VECTOR),)
         else:
-            body = element(place, number)
+            body = element(place, slot, self.kept)
         left = chunks - self.start * width
         body = body if whole_turns(left, width * together) else (If(chunk < chunks, body),)
         body = (For(turn, wrap(together), body, LoopKind.UNROLL),)
