@@ -1,7 +1,9 @@
 """What `ci/gpu` does: wheels into a temporary folder, copies of the tests beside it, one table.
 
-The working tree's sources stay out of sight, so what passes is what the wheels hold. Needs no
-network: wheels of dependencies that the machine lacks may lie in `dist/dependencies/`.
+Each file of tests has a process of its own, a few at a time: a kernel that stops the device takes
+only its file along, and compiling keeps several cores busy. The working tree's sources stay out of
+sight, so what passes is what the wheels hold. Needs no network: wheels of dependencies that the
+machine lacks may lie in `dist/dependencies/`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +26,8 @@ from ci.sessions import count
 ROOT = Path(__file__).parents[1]
 NO_TESTS = 5
 """pytest's exit status when a package has no test that is marked gpu."""
+AT_ONCE = 4
+"""Files whose tests run side by side."""
 
 
 class Outcome(NamedTuple):
@@ -92,14 +97,40 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run_tests(folder: Path, package: str, arguments: Sequence[str]) -> Outcome:
-    """`pytest -m gpu` of one package."""
-    report = folder / f"{package}.xml"
+    """`pytest -m gpu` of one package, file by file."""
+    files, status = marked_files(folder, package)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = list(pool.map(lambda file: run_file(folder, file, arguments), files))
+    passed, failed = (sum(getattr(o, key) for o in outcomes) for key in ("passed", "failed"))
+    return outcome(package, passed, failed, max([status, *(o.status for o in outcomes)]))
+
+
+def marked_files(folder: Path, package: str) -> tuple[list[str], int]:
+    """The files that have tests for a GPU, those with most first; pytest's status."""
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "--collect-only", "-q"]
+    result = subprocess.run(
+        [*command, f"packages/{package}/tests"],
+        cwd=folder, env=environment(folder), capture_output=True, text=True,
+    )  # fmt: skip
+    if result.returncode not in (0, NO_TESTS):
+        print(result.stdout, result.stderr, flush=True)
+    tests = re.findall(r"^(\S+\.py): (\d+)$", result.stdout, re.MULTILINE)
+    return [file for file, _ in sorted(tests, key=lambda t: -int(t[1]))], result.returncode
+
+
+def run_file(folder: Path, file: str, arguments: Sequence[str]) -> Outcome:
+    """The tests for a GPU in one file; what it printed is shown if some failed."""
+    report = folder / f"{file.replace('/', '.')}.xml"
     command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={report}", *arguments]
     result = subprocess.run(
-        [*command, f"packages/{package}/tests"], cwd=folder, env=environment(folder)
-    )
+        [*command, file], cwd=folder, env=environment(folder), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
     passed, failed = count(report.read_text()) if report.exists() else (0, 0)
-    return outcome(package, passed, failed, result.returncode)
+    found = outcome(file, passed, failed, result.returncode)
+    if found.failed:
+        print(result.stdout, flush=True)
+    return found
 
 
 def outcome(name: str, passed: int, failed: int, status: int) -> Outcome:

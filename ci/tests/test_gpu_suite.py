@@ -49,3 +49,16 @@ def test_the_table_ends_with_the_totals():
     text = table(rows, {"commit": "abc", "gpu": "none"})
     assert "no test marked gpu" in text
     assert text.splitlines()[-1] == "7 passed, 1 failed"
+
+
+def test_a_file_that_breaks_takes_no_other_along(tmp_path):
+    tests = tmp_path / "packages" / "hidet-x" / "tests"
+    tests.mkdir(parents=True)
+    (tmp_path / "site").mkdir()
+    settings = '[tool.pytest.ini_options]\naddopts = "-q"\nmarkers = ["gpu"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    head = "import os, pytest\npytestmark = pytest.mark.gpu\n"
+    (tests / "test_good.py").write_text(head + "def test_a(): pass\ndef test_b(): pass\n")
+    (tests / "test_bad.py").write_text(head + "def test_c(): os._exit(3)\n")
+    (tests / "test_other.py").write_text("def test_d(): pass\n")
+    assert gpu_suite.run_tests(tmp_path, "hidet-x", []) == Outcome("hidet-x", 2, 1, 3)

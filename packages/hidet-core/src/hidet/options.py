@@ -87,6 +87,13 @@ cache_dir = Option("cache_dir", "", "Folder of the compile cache; empty: the use
 cache = Option("cache", True, "Keep compiled kernels on disk and reuse them.", _switch)
 cache_bytes = Option("cache_bytes", 4 << 30, "Size the compile cache may grow to, in bytes.", int)
 jobs = Option("jobs", 0, "Compilers at work at once; 0: one for each core.", int)
+workers = Option(
+    "workers",
+    0,
+    "Processes that turn operators into kernels; 0: one for each two cores if there are at least "
+    "four cores and eight different kernels, 1: none but this one.",
+    int,
+)
 target = Option(
     "target",
     "",
@@ -130,6 +137,7 @@ OPTIONS: dict[str, Option[Any]] = {
         cache,
         cache_bytes,
         jobs,
+        workers,
         target,
         search_space,
         fp16_reduction,

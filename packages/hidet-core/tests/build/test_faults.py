@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import units
+from hidet.build import written
 from hidet.build.cache import Cache, CacheWarning
 from hidet.build.compile import RECIPES, compile_graph
 from hidet.errors import BadArchive, CompilerError, MissingCompiler, OutOfMemory
@@ -84,8 +84,8 @@ def test_missing_nvrtc(monkeypatch):
 
 
 def test_rejected_source_names_the_compiler_and_what_it_said(monkeypatch):
-    emit = units.cpu.emit
-    monkeypatch.setattr(units.cpu, "emit", lambda group: emit(group) + "\nthis is no C++;\n")
+    unit = written.cpu.unit
+    monkeypatch.setattr(written.cpu, "unit", lambda group: unit(group) + "\nthis is no C++;\n")
     with pytest.raises(CompilerError, match="rejected generated code") as caught:
         compile_graph(graph())
     assert "this" in caught.value.message
@@ -95,7 +95,7 @@ def test_rejected_source_names_the_compiler_and_what_it_said(monkeypatch):
 
 
 def test_rejected_cuda_source(monkeypatch):
-    monkeypatch.setattr(units.cuda, "emit", lambda group: "this is no CUDA;")
+    monkeypatch.setattr(written.cuda, "unit", lambda group: "this is no CUDA;")
     with pytest.raises(CompilerError, match="NVRTC rejected"):
         compile_graph(graph(), "sm_90a")
     assert entries() == []

@@ -2,18 +2,15 @@
 
 import numpy as np
 
-import hidet
 from hidet.build import effects
-from hidet.build.kernels import Step
 from hidet.build.launches import sized
-from hidet.build.planner import Planner
+from hidet.build.planner import renumbered
+from hidet.build.recipe import launch as launch_of
 from hidet.build.record import lowered
-from hidet.build.units import Units
 from hidet.ir.expr import Var
 from hidet.lang import attr, f16, i32, script, shared_tensor
 from hidet.lang.cuda import tensor_map, tma_reduce, tma_store
 from hidet.runtime import Map, Pointer
-from hidet.target import Target
 from hidet.types import Tile
 
 M, N = Var("m", i32), Var("n", i32)
@@ -41,12 +38,8 @@ def test_what_the_copy_engine_writes_is_written():
 
 
 def test_a_plan_has_maps_after_all_other_arguments():
-    x, y, z = spread.kernel.params
-    graph = hidet.trace_from(hidet.ops.relu(hidet.symbol((4,))))
-    target = Target.parse("sm_90a")
-    planner = Planner(graph, target, Units(target), {})
-    step = Step(lowered(spread.kernel, "spread"), (x, y, z))
-    launch = planner.launch(step, {x: 5, y: 6, z: 7})
+    made = launch_of(lowered(spread.kernel, "spread"), [0, 1, 2])
+    launch = renumbered(made, [5, 6, 7])
     assert launch.args == (
         Pointer(5),
         Pointer(6),

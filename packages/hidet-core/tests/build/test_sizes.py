@@ -42,3 +42,8 @@ def test_the_plan_evaluates_as_the_expression(size, n):
 def test_what_a_plan_cannot_say_is_refused():
     with pytest.raises(InternalError, match="cannot be a size"):
         plan_size(select(N > 3, N, 2))
+
+
+def test_a_negative_size_is_a_difference():
+    assert plan_size(-N) == ["-", 0, "n"]
+    assert runtime_size(plan_size(-combine(Minimum, 0, N * 2)), {"n": 3}) == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hidet.codegen.cuda import emit
+from hidet.errors import SimulationError
 from hidet.lang import attr, bf16, f8e4m3, f16, f32, i32, script, shared_tensor, u8, u32, u64
 from hidet.lang.cuda import threadIdx, tma_load
 from hidet.passes.pipeline import lower
@@ -69,8 +70,20 @@ def test_what_is_outside_may_be_nan():
     np.testing.assert_array_equal(np.isnan(y[0].astype(np.float32)), [False] * 16 + [True] * 16)
 
 
-STORES = [(of, shape, positions) for of, shape, positions, _ in LOADS if of.rank == len(of.shape)]
+STORES = [
+    (of, shape, [tuple(max(at, 0) for at in position) for position in positions])
+    for of, shape, positions, _ in LOADS
+    if of.rank == len(of.shape)
+]
 STORES += [(images(f16, 13, 8, (0, 0), (0, 0)), (2, 3, 4, 8), [(0, 0, 0, 0), (1, 2, 1, 0)])]
+
+
+def test_stores_begin_at_no_position_below_0():
+    """As an H200 demands, which stops at others with an illegal instruction."""
+    of = tile(f16, 4, 8)
+    boxes, y = numbers((1, elements(of)[0]), f16), numbers((7, 16), f16)
+    with pytest.raises(SimulationError, match=r"a store begins at \(-1, 8\)"):
+        launch(stores(of, [(-1, 8)]), boxes, y)
 
 
 def put(of, y, position, box, change):

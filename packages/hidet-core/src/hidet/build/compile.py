@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 from hidet import options
 from hidet.__about__ import __version__
+from hidet.build import ahead
 from hidet.build.cache import Cache, key_of
 from hidet.build.kernels import Recipes
-from hidet.build.planner import Planner
+from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
 from hidet.build.schedule import has_schedule
 from hidet.build.target import target_for
 from hidet.build.units import Units
+from hidet.fusion.group import Group
 from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
@@ -65,16 +69,20 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
     """The archive of a graph, without values of weights."""
     stages = GraphStages(graph)
-    graph = optimize(graph, [stages])
+    graph = optimize(graph, [stages], lambda op: has_schedule(op, chosen))
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
-    units = Units(chosen)
-    planners = {"main": planned(parts.main, chosen, units, {**names, **derived})}
-    if parts.prepare is not None:
-        planners["prepare"] = planned(parts.prepare, chosen, units, names)
-    for part, planner in planners.items():
-        stages.groups(part, planner.groups)
-    binaries, home = units.compile(f"Compiling {graph.name}")
+    with Units(chosen) as units:
+        planners = {"main": Planner(parts.main, chosen, units, {**names, **derived})}
+        if parts.prepare is not None:
+            planners["prepare"] = Planner(parts.prepare, chosen, units, names)
+        groups = {name: grouped(planner.graph, chosen) for name, planner in planners.items()}
+        ahead.work_out(lowered_groups(chain(*groups.values())), units, RECIPES)
+        for name, planner in planners.items():
+            planner.run(groups[name], RECIPES)
+        for part, planner in planners.items():
+            stages.groups(part, planner.groups, chosen)
+        binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
     return Archive(plans, binaries, {}, meta)
@@ -94,9 +102,6 @@ def canonical(graph: FlowGraph) -> list[str]:
     return lines
 
 
-def planned(graph: FlowGraph, target: Target, units: Units, names: dict[Tensor, str]) -> Planner:
-    """The planner of one part, with all launches written down."""
-    groups = partition(graph, lambda op: has_schedule(op, target))
-    planner = Planner(graph, target, units, names)
-    planner.run(groups, RECIPES)
-    return planner
+def grouped(graph: FlowGraph, target: Target) -> list[Group]:
+    """The groups of one part."""
+    return partition(graph, lambda op: has_schedule(op, target))

@@ -1,86 +1,89 @@
-"""Groups of operators to lowered kernels; groups that are alike are worked out once."""
+"""Groups of operators to recipes; groups that are alike are worked out once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from hidet import options
-from hidet.build import record
-from hidet.build.schedule import Implemented, implement
-from hidet.fusion.partition import Group
-from hidet.graph.tensor import Tensor
-from hidet.ir.expr import Var
-from hidet.ir.kernel import Kernel, Module
+from hidet.build.collector import collector_paused
+from hidet.build.recipe import Recipe, recipe
+from hidet.build.schedule import implement
+from hidet.fusion.group import Group
+from hidet.graph.operator import Op
+from hidet.graph.tensor import Node, Tensor
 from hidet.passes.base import Observer
 from hidet.target import Target
+from hidet.types import TensorType
 
-
-@dataclass(frozen=True)
-class Step:
-    """One launch of a lowered kernel: `tensors` are the module's variables behind its first
-    parameters; the parameters after them are sizes."""
-
-    kernel: Kernel
-    tensors: tuple[Var, ...]
-
-    @property
-    def sizes(self) -> tuple[Var, ...]:
-        """The symbols that the kernel takes as numbers."""
-        return self.kernel.params[len(self.tensors) :]
+Made: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], Recipe]
+"""Inputs and results by their numbers in the group, and how these are computed from those."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some tensors computed from others: what the variables of a recipe stand for."""
+    """Some tensors computed from others: what the numbers of a recipe stand for."""
 
     inputs: tuple[Tensor, ...]
     results: tuple[Tensor, ...]
     recipe: Recipe
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Launches over variables: parameters (inputs, then results) and workspaces."""
-
-    schedule: str
-    params: tuple[Var, ...]
-    workspaces: tuple[Var, ...]
-    steps: tuple[Step, ...]
-
-
 class Recipes:
     """Recipes by what groups compute, shared by all builds of a process."""
 
     def __init__(self) -> None:
-        self.known: dict[Any, list[tuple[tuple[int, ...], tuple[int, ...], Recipe]]] = {}
+        self.known: dict[Any, list[Made]] = {}
         self.lock = Lock()
 
     def parts(self, group: Group, target: Target, observers: Sequence[Observer] = ()) -> list[Part]:
         """How a group is computed; a recipe for a group that was alike is used again."""
-        settings = {**options.code_key(), "check": options.check.get(), "dump": options.dump.get()}
-        key = signature(group), target, tuple(sorted(settings.items()))
-        tensors = numbered(group)
-        with self.lock:
-            found = self.known.get(key)
+        key = key_of_group(group, target)
+        found = self.find(key)
         if found is None or observers:
-            numbers = {tensor: number for number, tensor in enumerate(tensors)}
-            found = [
-                (
-                    tuple(numbers[each] for each in made.group.inputs),
-                    tuple(numbers[each] for each in made.group.results),
-                    lowered(made, observers),
-                )
-                for made in implement(group, target)
-            ]
-            with self.lock:
-                self.known[key] = found
+            found = worked_out(group, target, observers)
+            self.keep(key, found)
+        tensors = numbered(group)
         return [
-            Part(tuple(tensors[i] for i in inputs), tuple(tensors[i] for i in results), recipe)
-            for inputs, results, recipe in found
+            Part(tuple(tensors[i] for i in inputs), tuple(tensors[i] for i in results), each)
+            for inputs, results, each in found
         ]
+
+    def find(self, key: Any) -> list[Made] | None:
+        """What is known of groups with this key."""
+        with self.lock:
+            return self.known.get(key)
+
+    def keep(self, key: Any, made: list[Made]) -> None:
+        """Let groups with this key be known."""
+        with self.lock:
+            self.known[key] = made
+
+
+def worked_out(group: Group, target: Target, observers: Sequence[Observer] = ()) -> list[Made]:
+    """How a group is computed, worked out now."""
+    numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
+    with collector_paused():
+        return [
+            (
+                tuple(numbers[each] for each in made.group.inputs),
+                tuple(numbers[each] for each in made.group.results),
+                recipe(made, target, observers),
+            )
+            for made in implement(group, target)
+        ]
+
+
+def key_of_group(group: Group, target: Target) -> Any:
+    """What a group computes, for what target, under which options."""
+    return signature(group), target, tuple(sorted(settings().items())), options.dump.get()
+
+
+def settings() -> dict[str, Any]:
+    """The options under which groups are worked out."""
+    return {**options.code_key(), "check": options.check.get()}
 
 
 def numbered(group: Group) -> list[Tensor]:
@@ -90,24 +93,38 @@ def numbered(group: Group) -> list[Tensor]:
 
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
+    shape = shape_of(group)
+    return shape.anchor, shape.wiring, shape.also
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A group without its tensors: operators, the numbers of what each reads, and the inputs.
+
+    `also` are the numbers of what leaves the group besides the last operator's results.
+    """
+
+    anchor: int | None
+    wiring: tuple[tuple[Op, tuple[int, ...]], ...]
+    inputs: tuple[TensorType, ...]
+    also: tuple[int, ...] = ()
+
+
+def shape_of(group: Group) -> Shape:
+    """A group as data."""
     numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
     anchor = None if group.anchor is None else group.nodes.index(group.anchor)
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
-    return anchor, wiring
+    also = tuple(numbers[each] for each in group.also)
+    return Shape(anchor, wiring, tuple(each.type for each in group.inputs), also)
 
 
-def lowered(made: Implemented, observers: Sequence[Observer]) -> Recipe:
-    """An implemented group's kernels ready for code generation."""
-    module = made.module
-    steps = []
-    for call in module.calls:
-        kernel = module.kernel(call.kernel)
-        tensors = bound(module, kernel, call.args)
-        steps.append(Step(record.lowered(kernel, made.group.name, observers), tensors))
-    return Recipe(made.schedule, module.params, module.workspaces, tuple(steps))
-
-
-def bound(module: Module, kernel: Kernel, args: Sequence[Any]) -> tuple[Var, ...]:
-    """The module's variables that a launch passes to a kernel's tensor parameters."""
-    known = {*module.params, *module.workspaces}
-    return tuple(arg for _, arg in zip(kernel.params, args, strict=True) if arg in known)
+def group_of(shape: Shape) -> Group:
+    """The group that `shape` describes, of tensors of its own."""
+    tensors = [Tensor(each) for each in shape.inputs]
+    nodes: list[Node] = []
+    for op, reads in shape.wiring:
+        nodes.append(Node(op, tuple(tensors[number] for number in reads)))
+        tensors += nodes[-1].outputs
+    anchor = None if shape.anchor is None else nodes[shape.anchor]
+    return Group(nodes, anchor, also=tuple(tensors[number] for number in shape.also))

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
-from hidet.build import effects
-from hidet.build.kernels import Part, Recipes, Step
+from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
 from hidet.build.units import Units
 from hidet.errors import InternalError
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
-from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, TensorMap
+from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.optimize.separate_outputs import is_view, memory
-from hidet.runtime.maps import Map, map_of
-from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Pointer, Role, Scalar
+from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Role, Scalar, Step
 from hidet.target import Target
 from hidet.types import TensorType
-
-T = TypeVar("T")
 
 
 class Planner:
@@ -36,7 +30,7 @@ class Planner:
         self.graph, self.target, self.units, self.names = graph, target, units, names
         self.buffers: list[Buffer] = []
         self.number: dict[Tensor, int] = {}
-        self.steps: list[tuple[Kernel | Host, Launch | Host]] = []
+        self.steps: list[Step] = []
         self.groups: Sequence[Group] = ()
         self.symbols = symbols_of(graph)
         derived = set(names)
@@ -72,42 +66,14 @@ class Planner:
 
     def compute(self, part: Part) -> None:
         """Write down the launches of a part."""
-        variables_ = dict(
-            zip(part.recipe.params, map(self.find, (*part.inputs, *part.results)), strict=True)
-        )
-        for var in part.recipe.workspaces:
-            assert isinstance(var.of, TensorType)
-            variables_[var] = self.buffer(var.of, "workspace", f"w{len(self.buffers)}")
-        for step in part.recipe.steps:
-            self.units.add(step.kernel)
-            self.steps.append((step.kernel, self.launch(step, variables_)))
-
-    def launch(self, step: Step, buffers: Mapping[Var, int]) -> Launch:
-        """One launch as data; the binary is named once it is known."""
-        kernel = step.kernel
-        args: list[Argument] = [Pointer(buffers[var]) for var in step.tensors]
-        args += [Scalar(var.dtype.name, plan_size(var)) for var in step.sizes]
-        args += [self.map(each, step, buffers) for each in kernel.maps]
-        reads, writes = touched(kernel, len(step.tensors))
-        numbers = [buffers[var] for var in step.tensors]
-        configuration = kernel.launch
-        cuda = kernel.kind is KernelKind.CUDA
-        return Launch(
-            "",
-            kernel.name,
-            tuple(args),
-            tuple(dict.fromkeys(numbers[i] for i in reads)),
-            tuple(dict.fromkeys(numbers[i] for i in writes)),
-            three(configuration.grid, plan_size) if cuda else (1, 1, 1),
-            three(configuration.block, fixed) if cuda else (1, 1, 1),
-            configuration.shared_bytes,
-        )
-
-    def map(self, map: TensorMap, step: Step, buffers: Mapping[Var, int]) -> Map:
-        """A tensor map of one of a launch's tensors as data."""
-        buffer = buffers[step.tensors[step.kernel.params.index(map.tensor)]]
-        sizes = ([plan_size(each) for each in e] for e in (map.shape, map.strides))
-        return map_of(map.of, buffer, *sizes)
+        recipe = part.recipe
+        numbers = list(map(self.find, (*part.inputs, *part.results)))
+        for dtype, shape in recipe.workspaces:
+            self.buffers.append(Buffer(f"w{len(self.buffers)}", "workspace", dtype, shape))
+            numbers.append(len(self.buffers) - 1)
+        for function, launch in zip(recipe.functions, recipe.launches, strict=True):
+            self.units.take(function)
+            self.steps.append(renumbered(launch, numbers))
 
     def host(self, group: Group) -> None:
         """Write down a region that the framework runs."""
@@ -115,7 +81,7 @@ class Planner:
         assert isinstance(op, Foreign)
         reads = tuple(map(self.find, group.inputs))
         step = Host(op.key, reads, tuple(map(self.find, group.results)))
-        self.steps.append((step, step))
+        self.steps.append(step)
 
     def run(self, groups: Sequence[Group], recipes: Recipes) -> None:
         """Write down all groups."""
@@ -123,15 +89,19 @@ class Planner:
         for group in groups:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
-            elif not (len(group.nodes) == 1 and is_view(group.results[0])):
-                for part in recipes.parts(group, self.target):
+            elif is_computed(group):
+                parts = recipes.parts(group, self.target)
+                for part in parts:
                     self.compute(part)
+                if len(parts) > 1 and group.anchor is not None:
+                    why = f"the schedule of {group.anchor.op.name} has no hook for all of it"
+                    group.reason = f"{len(parts)} kernels instead of one: {why}"
 
     def plan(self, home: Mapping[str, str]) -> Plan:
         """The plan; `home` names the binary of each kernel."""
         steps = tuple(
-            replace(made, binary=home[made.function]) if isinstance(made, Launch) else made
-            for _, made in self.steps
+            replace(step, binary=home[step.function]) if isinstance(step, Launch) else step
+            for step in self.steps
         )
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
         found = (self.find(each) for each in self.graph.outputs)
@@ -140,31 +110,30 @@ class Planner:
         return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
 
 
-def three(sizes: tuple[Expr, Expr, Expr], spell: Callable[[Expr], T]) -> tuple[T, T, T]:
-    """The extents of a grid or block as data."""
-    x, y, z = sizes
-    return spell(x), spell(y), spell(z)
+def is_computed(group: Group) -> bool:
+    """Whether kernels compute the group: it is no region of the framework's, and no mere view."""
+    if isinstance(group.last.op, Foreign):
+        return False
+    return not (len(group.nodes) == 1 and is_view(group.results[0]))
 
 
-def fixed(size: Expr) -> int:
-    """A size that has to be known when a kernel is compiled."""
-    if isinstance(size, Const):
-        return int(size.value)
-    raise InternalError(f"a block of `{size}` threads: block sizes are constants")
+def lowered_groups(groups: Iterable[Group]) -> list[Group]:
+    """Those of the groups that kernels compute."""
+    return [group for group in groups if is_computed(group)]
 
 
-def touched(kernel: Kernel, count: int) -> tuple[list[int], list[int]]:
-    """Which of a kernel's first parameters it may read, and which it may write."""
-    written = effects.written(kernel)
-    reads, writes = [], []
-    for position, param in enumerate(kernel.params[:count]):
-        if param in written:
-            writes.append(position)
-            if written[param]:
-                reads.append(position)
-        else:
-            reads.append(position)
-    return reads, writes
+def renumbered(launch: Launch, numbers: Sequence[int]) -> Launch:
+    """A launch of a recipe on the buffers that its tensors are in."""
+
+    def moved(arg: Argument) -> Argument:
+        return arg if isinstance(arg, Scalar) else replace(arg, buffer=numbers[arg.buffer])
+
+    return replace(
+        launch,
+        args=tuple(map(moved, launch.args)),
+        reads=tuple(dict.fromkeys(numbers[i] for i in launch.reads)),
+        writes=tuple(dict.fromkeys(numbers[i] for i in launch.writes)),
+    )
 
 
 def symbols_of(graph: FlowGraph) -> dict[str, tuple[int, int]]:

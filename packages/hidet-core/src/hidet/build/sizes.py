@@ -16,6 +16,7 @@ from hidet.ir.expr import (
     Maximum,
     Minimum,
     Mul,
+    Negate,
     Sub,
     TruncDiv,
     TruncMod,
@@ -47,6 +48,8 @@ def plan_size(size: Size) -> Any:
             return name
         case Cast(value):
             return plan_size(value)
+        case Negate(value):
+            return ["-", 0, plan_size(value)]
         case Binary(left, right) if type(size) in SPELLED:
             return [SPELLED[type(size)], plan_size(left), plan_size(right)]
     raise InternalError(f"`{size}` cannot be a size of a launch plan")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from hidet import options
 from hidet.build.cache import Cache, key_of
-from hidet.build.workers import in_parallel, jobs
-from hidet.codegen import cpu, cuda
+from hidet.build.workers import Crew, in_parallel, jobs
+from hidet.build.written import unit_of, written
+from hidet.codegen import cpu
+from hidet.codegen.common.function import Function
 from hidet.ir.kernel import Kernel
-from hidet.ir.stored import stored
 from hidet.target import Target
 from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, flags_for
 
@@ -24,44 +26,64 @@ class Unit:
     key: str
 
 
-@dataclass
 class Units:
-    """All kernels of one build; equal kernels are compiled once."""
+    """All kernels of one build; equal kernels are compiled once.
 
-    target: Target
-    kernels: dict[str, Kernel] = field(default_factory=dict)
+    Where a unit is one function (on CUDA) its compiler starts as soon as `take` has its text, if
+    this is used as a context manager; leaving the block by an error stops all compilers.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.functions: dict[str, Function] = {}
+        self.crew: Crew[Unit, bytes] | None = None
+
+    def __enter__(self) -> Units:
+        self.crew = Crew(self.binary).__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        crew, self.crew = self.crew, None
+        if crew is not None:
+            crew.__exit__(*error)
 
     def add(self, kernel: Kernel) -> None:
         """Let a lowered kernel in, under its unique name."""
-        self.kernels.setdefault(kernel.name, kernel)
+        if kernel.name not in self.functions:
+            self.take(written(kernel, self.target))
+
+    def take(self, function: Function) -> None:
+        """Let a function in, under its unique name."""
+        if function.name not in self.functions:
+            self.functions[function.name] = function
+            if self.crew is not None and self.target.kind == "cuda":
+                self.crew.start(self.unit([function]))
+
+    def unit(self, functions: Sequence[Function]) -> Unit:
+        """Some functions as a translation unit."""
+        source = unit_of(functions, self.target)
+        key = key_of(source=source, target=str(self.target), compiler=self.compiler())
+        return Unit(key[:16], source, key)
 
     def compile(self, title: str) -> tuple[dict[str, bytes], dict[str, str]]:
-        """The binaries by name, and for each kernel the binary it is in."""
-        emit = self.emit()
-        units, home = [], {}
-        for group in self.grouped():
-            source = emit(group)
-            key = key_of(source=source, target=str(self.target), compiler=self.compiler())
-            unit = Unit(key[:16], source, key)
-            units.append(unit)
-            home.update({kernel.name: unit.name for kernel in group})
-        binaries = in_parallel(self.binary, units, title)
+        """The binaries by name, and for each function the binary it is in."""
+        groups = self.grouped()
+        units = [self.unit(group) for group in groups]
+        home = {each.name: u.name for group, u in zip(groups, units, strict=True) for each in group}
+        if self.crew is None:
+            binaries = in_parallel(self.binary, units, title)
+        else:
+            binaries = self.crew.results(units, title)
         return {unit.name: b for unit, b in zip(units, binaries, strict=True)}, home
 
-    def emit(self) -> Callable[[list[Kernel]], str]:
-        """What writes down the kernels of a unit."""
-        if self.target.simulated:
-            return stored
-        return cuda.emit if self.target.kind == "cuda" else cpu.emit
-
-    def grouped(self) -> list[list[Kernel]]:
-        """The kernels of each unit: on CUDA one, else as many as keep every compiler busy.
+    def grouped(self) -> list[list[Function]]:
+        """The functions of each unit: on CUDA one, else as many as keep every compiler busy.
 
         Starting a C++ compiler costs more than compiling a kernel; NVRTC starts in process.
         """
-        ordered = sorted(self.kernels.values(), key=lambda kernel: kernel.name)
+        ordered = sorted(self.functions.values(), key=lambda function: function.name)
         if self.target.kind == "cuda":
-            return [[kernel] for kernel in ordered]
+            return [[function] for function in ordered]
         count = max(1, min(jobs(), len(ordered) // 4))
         return [part for start in range(count) if (part := ordered[start::count])]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from tqdm import tqdm
 
@@ -23,23 +23,53 @@ def jobs() -> int:
     return options.jobs.get() or len(os.sched_getaffinity(0))
 
 
-def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[R]:
-    """`work` of each item, in their order; the first error, or Ctrl-C, stops all others.
+class Crew(Generic[T, R]):
+    """Threads that do `work` of each item as it comes in, each item once.
 
-    Options are for the workers what they are for the caller.
+    Leaving the block by an error, or Ctrl-C, stops what has not begun and ends compilers. Options
+    are for the workers what they are where an item is started.
     """
+
+    def __init__(self, work: Callable[[T], R]) -> None:
+        self.work = work
+        self.futures: dict[T, Future[R]] = {}
+        self.together = ended_together()
+
+    def __enter__(self) -> Crew[T, R]:
+        self.compilers = self.together.__enter__()
+        self.pool = ThreadPoolExecutor(jobs(), thread_name_prefix="hidet-compile")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
+        try:
+            if kind is not None:
+                self.pool.shutdown(wait=False, cancel_futures=True)
+                self.compilers.end()
+            self.pool.shutdown()
+        finally:
+            self.together.__exit__(kind, *rest)
+
+    def start(self, item: T) -> None:
+        """Let the next free thread take an item."""
+        if item not in self.futures:
+            self.futures[item] = self.pool.submit(copy_context().run, self.work, item)
+
+    def results(self, items: Sequence[T], title: str) -> list[R]:
+        """What became of the items, in their order; the first error is raised."""
+        for item in items:
+            self.start(item)
+        mine = [self.futures[item] for item in items]
+        for done in shown(as_completed(mine), len(set(mine)), title):
+            done.result()
+        return [future.result() for future in mine]
+
+
+def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[R]:
+    """`work` of each item, in their order; the first error, or Ctrl-C, stops all others."""
     if len(items) == 1:
         return [work(items[0])]
-    with ended_together() as compilers, ThreadPoolExecutor(max(1, min(jobs(), len(items)))) as pool:
-        futures = [pool.submit(copy_context().run, work, item) for item in items]
-        try:
-            for done in shown(as_completed(futures), len(items), title):
-                done.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            compilers.end()
-            raise
-        return [future.result() for future in futures]
+    with Crew(work) as crew:
+        return crew.results(items, title)
 
 
 def shown(steps, total: int, title: str):  # type: ignore[no-untyped-def]

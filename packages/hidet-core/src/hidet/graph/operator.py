@@ -116,9 +116,18 @@ class Op:
             self, **{f.name: resized(getattr(self, f.name), change) for f in fields(self)}
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By name: some classes are made by functions, and cannot be imported.
+        return named, (self.name, {f.name: getattr(self, f.name) for f in fields(self) if f.init})
+
     def __repr__(self) -> str:
         given = ", ".join(f"{f.name}={spelled(getattr(self, f.name))}" for f in fields(self))
         return f"{type(self).__name__}({given})"
+
+
+def named(name: str, values: dict[str, Any]) -> Op:
+    """The operator of that name with these fields."""
+    return OPERATORS[name](**values)
 
 
 K = TypeVar("K", bound=type[Op])

@@ -3,9 +3,10 @@
 Operands name a tensor map (`hidet.ir.kernel.TensorMap`) and where the box begins: one i32 for each
 axis, outermost first; for a load in im2col mode the offsets of the filter follow, one i32 for each
 spatial axis. Positions may lie outside of the tensor: a load fills what is outside, a store drops
-it. The last one is a multiple of 16 bytes: an H200 stops at any other with an illegal instruction,
-though the manual does not say so. The thread that executes the call starts one copy; nothing says
-when it happens but the barrier or the bulk group it completes at.
+it. The last one is a multiple of 16 bytes, and a store begins at no position below 0: an H200 stops
+at others with an illegal instruction, though the manual does not say so. The thread that executes
+the call starts one copy; nothing says when it happens but the barrier or the bulk group it
+completes at.
 """
 
 from __future__ import annotations

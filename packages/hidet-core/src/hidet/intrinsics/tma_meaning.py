@@ -55,6 +55,10 @@ def stored(context: Context, invoke: Invoke) -> None:
     at = Positions(context, invoke.args[0], invoke.args[2:])
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
+        if min(at.position(thread)) < 0:
+            context.fault(
+                f"a store begins at {at.position(thread)}: TMA stores nothing below 0", thread
+            )
         agent = context.launch_agent([thread], "TMA store", "bulk")
         place = context.locate(invoke.args[1], thread, SHARED_ALIGNMENT)
         base = context.address(place, period(of), thread)
@@ -83,6 +87,10 @@ class Positions:
         self.context = context
         self.boxes = context.tensor_map(map)
         self.numbers = [context.value(each) for each in numbers]
+
+    def position(self, thread: int) -> tuple[int, ...]:
+        """Where a thread's box begins."""
+        return tuple(int(each[thread]) for each in self.numbers[: self.boxes.of.rank])
 
     def span(self, thread: int) -> Span:
         """The part of a thread's box that is inside of the tensor."""

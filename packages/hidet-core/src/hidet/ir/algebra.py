@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from hidet.ir.bounds import Bounds, is_integer
 from hidet.ir.expr import (
@@ -65,25 +66,37 @@ class Algebra:
         self.terms = Terms(order)
         self.values: Mapping[Expr, Expr] = {} if values is None else values
         self.done: dict[Expr, Expr] = {}
+        self.places: dict[Bounds, Algebra] = {bounds: self}
 
-    def inner(self, bounds: Bounds) -> Algebra:
-        """The algebra of a place where more is known."""
-        return Algebra(bounds, self.terms.order, self.values)
+    def at(self, bounds: Bounds) -> Algebra:
+        """The algebra of another place of the same program."""
+        found = self.places.get(bounds)
+        if found is None:
+            found = self.places[bounds] = Algebra(bounds, None, self.values)
+            found.terms, found.places = self.terms, self.places
+        return found
 
     def simplify(self, e: Expr) -> Expr:
         """`e` in its simplest form, operands first."""
+        done = self.done
+        known = done.get(e)
+        if known is not None:
+            return known
         pending = [e]
         while pending:  # without recursion: sums may be long
             current = pending[-1]
-            missing = [c for c in certain(current) if c not in self.done]
-            if missing and current not in self.done and current not in self.values:
-                pending.extend(missing)
+            if current in done:
+                pending.pop()
                 continue
+            if current not in self.values:
+                missing = [c for c in certain(current) if c not in done]
+                if missing:
+                    pending += missing
+                    continue
             pending.pop()
-            if current not in self.done:
-                self.done[current] = found = self.once(current)
-                self.done[found] = found
-        return self.done[e]
+            done[current] = found = self.once(current)
+            done[found] = found
+        return done[e]
 
     def once(self, e: Expr) -> Expr:
         """`e` in its simplest form, if its operands have been simplified."""
@@ -109,9 +122,9 @@ class Algebra:
 
     def under(self, condition: Expr, holds: bool, e: Expr) -> Expr:
         """`e`, simplified where `condition` holds (or does not)."""
-        if isinstance(condition, Const) or not list(e.children()):
+        if isinstance(condition, Const) or not e.children():
             return self.simplify(e)
-        return self.inner(self.bounds.assume(condition, holds)).simplify(e)
+        return self.at(self.bounds.assume(condition, holds)).simplify(e)
 
     def top(self, e: Expr) -> Expr:
         """`e`, whose operands are simple, with its own operation simplified."""
@@ -374,14 +387,11 @@ class Algebra:
         return kind(x, constant(count, of))
 
 
-def certain(e: Expr) -> list[Expr]:
+def certain(e: Expr) -> tuple[Any, ...]:
     """The operands of `e` that are evaluated whenever `e` is."""
-    match e:
-        case Select(condition):
-            return [condition]
-        case And(a) | Or(a):
-            return [a]
-    return [child for child in e.children() if isinstance(child, Expr)]
+    if isinstance(e, Select):
+        return (e.condition,)
+    return (e.a,) if isinstance(e, And | Or) else e.children()
 
 
 def boundless(form: Form) -> DType:

@@ -75,7 +75,8 @@ def known(condition: Expr, known_ranges: Mapping[Expr, Range] | None = None) -> 
 class Bounds(Terms):
     """What is known at one place of a program; `assume` and `bind` give what is known further in.
 
-    Forms look through widening casts and through the definitions of variables.
+    Forms look through widening casts and through the definitions of variables. What follows from
+    definitions alone is common to all places: a variable is seen only where its definition holds.
     """
 
     def __init__(
@@ -89,16 +90,18 @@ class Bounds(Terms):
         self.facts: tuple[Form, ...] = ()
         self.truths: dict[Expr, bool] = {}
         self.definitions: dict[Var, Expr] = {}
+        self.defined: dict[Expr, Range] = {}
         self.found: dict[Expr, Range] = {}
         self.answers: dict[Expr, bool | None] = {}
         self.steady: dict[Expr, bool] = {}
+        self.assumed: dict[tuple[Expr, bool], Bounds] = {}
 
     def inner(self) -> Bounds:
-        """A copy to which more can be added."""
+        """A place further in, about which more can be added."""
         new = Bounds(self.given, self.mutable)
-        new.order, new.steady, new.forms = self.order, self.steady, dict(self.forms)
+        new.order, new.steady, new.forms = self.order, self.steady, self.forms
         new.facts, new.truths = self.facts, dict(self.truths)
-        new.definitions = dict(self.definitions)
+        new.definitions, new.defined = self.definitions, self.defined
         return new
 
     # ---- adding -------------------------------------------------------------------------------
@@ -111,14 +114,24 @@ class Bounds(Terms):
         return new
 
     def define(self, var: Var, value: Expr) -> Bounds:
-        """What is known where `var` also has the value `value`."""
+        """What is known where `var` also has the value `value`.
+
+        This is known here from now on if nothing was ever said or asked of `var`: all that was
+        found out so far stays right.
+        """
         if var in self.mutable or not is_integer(value):
             return self
-        new = self.inner()
-        new.given[var] = self.range(value)
+        met = var in self.defined or var in self.forms or var in self.found or var in self.given
+        new = self.apart() if met else self
+        new.defined[var] = self.range(value)
         if self.stable(value):
             new.definitions[var] = value
-            new.forms.pop(var, None)
+        return new
+
+    def apart(self) -> Bounds:
+        """A place further in with definitions of its own."""
+        new = self.inner()
+        new.definitions, new.defined, new.forms = dict(new.definitions), dict(new.defined), {}
         return new
 
     def count(self, var: Var, extent: Expr) -> Bounds:
@@ -129,8 +142,11 @@ class Bounds(Terms):
 
     def assume(self, condition: Expr, holds: bool = True) -> Bounds:
         """What is known where `condition` also holds (or does not)."""
-        new = self.inner()
-        new.take(condition, holds)
+        key = condition, holds
+        new = self.assumed.get(key)
+        if new is None:
+            new = self.assumed[key] = self.inner()
+            new.take(condition, holds)
         return new
 
     def take(self, condition: Expr, holds: bool) -> None:
@@ -210,7 +226,7 @@ class Bounds(Terms):
         found = self.found.get(e)
         if found is None:
             found = self.structural(e)
-            given = self.given.get(e)
+            given = self.given.get(e) or self.defined.get(e)
             if given is not None:
                 found = both(given, found)
             self.found[e] = found

@@ -11,11 +11,15 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache
-from operator import is_
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 T = TypeVar("T")
+
+PLAIN = frozenset({"Expr", "Var", "Grid", "DType", "str", "tuple[Expr, ...]", "tuple[Var, ...]"})
+"""Annotations of fields whose values are equal only if they are the same."""
+
+
+NONE: frozenset[Any] = frozenset()
 
 
 class Interning(type):
@@ -28,13 +32,19 @@ class Interning(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """The node of these fields, new only if no such node is alive."""
-        new = super().__call__(*args, **kwargs)
-        if not new.interned:
-            return new
-        key = (cls, *(exact(getattr(new, name)) for name in field_names(cls)))
+        if not cls.interned:  # type: ignore[attr-defined]
+            return super().__call__(*args, **kwargs)
+        new = None
+        if kwargs or len(args) != len(cls.field_names):  # type: ignore[attr-defined]
+            new = super().__call__(*args, **kwargs)
+            args = new.values()
+        # Asked for before it is made: most nodes are there already.
+        key = (cls, *(args if cls.plain else map(exact, args)))  # type: ignore[attr-defined]
         found = Interning._alive.get(key)
         if found is not None:
             return found
+        if new is None:
+            new = super().__call__(*args)
         with Interning._lock:
             return Interning._alive.setdefault(key, new)
 
@@ -50,28 +60,58 @@ def exact(value: Any) -> Any:
     return value
 
 
-@cache
-def field_names(cls: type) -> tuple[str, ...]:
-    """The names of a node class's fields, in order."""
-    return tuple(field.name for field in fields(cls))
-
-
 class Node(metaclass=Interning):
     """Anything of which programs are made."""
 
-    __slots__ = ("__weakref__", "_children")
+    __slots__ = ("__weakref__", "_children", "_mentioned")
     interned: ClassVar[bool] = False
+    field_names: ClassVar[tuple[str, ...]] = ()
+    plain: ClassVar[bool] = False
+    """Whether fields with the same values are bit-identical."""
     _children: tuple[Node, ...]
+    _mentioned: frozenset[Node]
+
+    def values(self) -> tuple[Any, ...]:
+        """The values of the fields, in order."""
+        return tuple([getattr(self, name) for name in self.field_names])
 
     def children(self) -> tuple[Node, ...]:
         """The nodes in this node's fields, in the order of the fields."""
         try:
             return self._children
         except AttributeError:  # asked for the first time; nodes never change
-            names = field_names(type(self))
-            found = tuple(each for name in names for each in nodes_in(getattr(self, name)))
-            object.__setattr__(self, "_children", found)
-            return found
+            found: list[Node] = []
+            for value in self.values():
+                if isinstance(value, Node):
+                    found.append(value)
+                elif type(value) is tuple:
+                    found.extend(nodes_in(value))
+            object.__setattr__(self, "_children", tuple(found))
+            return self._children
+
+    def mentioned(self) -> frozenset[Node]:
+        """The variables in this node, and in what is below it."""
+        try:
+            return self._mentioned
+        except AttributeError:  # asked for the first time
+            pass
+        pending: list[Node] = [self]
+        while pending:  # without recursion: sums may be long
+            current = pending[-1]
+            below = [each for each in current.children() if each.children()]
+            missing = [each for each in below if not hasattr(each, "_mentioned")]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            if not hasattr(current, "_mentioned"):
+                found = NONE
+                for each in current.children():
+                    own = each._mentioned if each.children() else each.mentioned()
+                    if not own <= found:
+                        found = found | own if found else own
+                object.__setattr__(current, "_mentioned", found)
+        return self._mentioned
 
     def map_children(self, change: Callable[[Any], Any]) -> Self:
         """This node with each child replaced by `change(child)`; itself if none changed.
@@ -79,12 +119,21 @@ class Node(metaclass=Interning):
         Where a field holds a tuple of statements, `change` may return a tuple for one of them:
         several statements, or none.
         """
-        names = field_names(type(self))
-        old = [getattr(self, name) for name in names]
-        new = [mapped(value, change) for value in old]
-        if all(map(is_, old, new)):
+        if not self.children():
             return self
-        return type(self)(*new)
+        same = True
+        new: list[Any] = []
+        for name in self.field_names:
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                after = change(value)
+            elif type(value) is tuple and value:
+                after = mapped(value, change)
+            else:
+                after = value
+            same = same and after is value
+            new.append(after)
+        return self if same else type(self)(*new)
 
     def __str__(self) -> str:
         return Node.printer(self)
@@ -105,25 +154,31 @@ def nodes_in(value: Any) -> Iterator[Node]:
             yield from nodes_in(each)
 
 
-def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A field's value with `change` applied to the nodes in it; itself if nothing changed."""
-    if isinstance(value, Node):
-        return change(value)
-    if not isinstance(value, tuple) or not value:
-        return value
+def mapped(value: tuple[Any, ...], change: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """A tuple with `change` applied to the nodes in it; itself if nothing changed."""
+    same = True
     new: list[Any] = []
     for each in value:
-        result = mapped(each, change)
-        if isinstance(each, Node) and isinstance(result, tuple):
-            new.extend(result)
+        if isinstance(each, Node):
+            result = change(each)
+            if type(result) is tuple:
+                new.extend(result)
+                same = False
+                continue
+        elif type(each) is tuple and each:
+            result = mapped(each, change)
         else:
-            new.append(result)
-    if len(new) == len(value) and all(map(is_, value, new)):
-        return value
-    return tuple(new)
+            result = each
+        same = same and result is each
+        new.append(result)
+    return value if same else tuple(new)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(cls: type[T]) -> type[T]:
     """Declare a node class: a frozen dataclass with slots, compared by identity."""
-    return dataclass(frozen=True, eq=False, repr=False, slots=True)(cls)
+    made = dataclass(frozen=True, eq=False, repr=False, slots=True)(cls)
+    listed = fields(made)  # type: ignore[arg-type]
+    made.field_names = tuple(each.name for each in listed)  # type: ignore[attr-defined]
+    made.plain = all(each.type in PLAIN for each in listed)  # type: ignore[attr-defined]
+    return made

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hidet.types import DType
 
 INFINITY = math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """The integers from `low` to `high` (None: no end) that leave `remainder` by `divisor`.
 
     `divisor` 0 says that there is one number only, `remainder`.
@@ -45,7 +44,8 @@ class Range:
         """Whether every number is at least `low` and at most `high`."""
         return low <= self.least and self.most <= high
 
-    def __contains__(self, value: int) -> bool:
+    def __contains__(self, value: object) -> bool:
+        assert isinstance(value, int)
         if not self.least <= value <= self.most:
             return False
         return value == self.remainder if not self.divisor else self.leaves(value)
@@ -126,6 +126,8 @@ def either(a: Range, b: Range) -> Range:
 
 def plus(a: Range, b: Range) -> Range:
     """Sums."""
+    if a.divisor == 0 and b.divisor == 0:
+        return exactly(a.remainder + b.remainder)
     divisor = math.gcd(a.divisor, b.divisor)
     return span(a.least + b.least, a.most + b.most, divisor, a.remainder + b.remainder)
 
@@ -137,6 +139,8 @@ def scaled(a: Range, factor: int) -> Range:
 
 def times(a: Range, b: Range) -> Range:
     """Products."""
+    if a.divisor == 0 and b.divisor == 0:
+        return exactly(a.remainder * b.remainder)
     ends = [product(x, y) for x in (a.least, a.most) for y in (b.least, b.most)]
     divisor = math.gcd(a.divisor * b.divisor, a.divisor * b.remainder, b.divisor * a.remainder)
     return span(min(ends), max(ends), divisor, a.remainder * b.remainder)

@@ -13,7 +13,7 @@ from typing import Any
 
 from hidet.errors import BadArchive, InternalError, Place
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.node import Node, field_names
+from hidet.ir.node import Node
 from hidet.ir.stmt import LoopKind
 from hidet.ir.walk import postorder
 from hidet.types import DType, PointerType, Scope, TensorType, VectorType, dtype
@@ -65,7 +65,7 @@ class Writer:
             return self.numbers[root]
         for node in postorder(root):
             if node not in self.numbers:
-                fields = [self.value(getattr(node, name)) for name in field_names(type(node))]
+                fields = [self.value(getattr(node, name)) for name in node.field_names]
                 self.numbers[node] = len(self.table)
                 self.table.append([type(node).__name__, *fields])
         return self.numbers[root]

@@ -13,27 +13,56 @@ from hidet.types import TensorType
 N = TypeVar("N", bound=Node)
 
 
-def postorder(root: Node | Iterable[Node]) -> Iterator[Node]:
-    """Every node once, children before parents, in a fixed order, without recursion."""
-    roots = [root] if isinstance(root, Node) else list(root)
-    seen: set[Node] = set()
-    pending: list[Node | None] = [*reversed(roots)]
+def postorder(root: Node | Iterable[Node], seen: set[Node] | None = None) -> Iterator[Node]:
+    """Every node once, children before parents, in a fixed order, without recursion.
+
+    Nodes in `seen`, and what is below them, are left out; those that are found are added to it.
+    """
+    return iter(ordered(root, set() if seen is None else seen))
+
+
+def ordered(
+    root: Node | Iterable[Node], seen: set[Node], only: frozenset[Node] | None = None
+) -> list[Node]:
+    """The nodes of `postorder`; if `only` is given, those that mention one of these variables."""
+    pending: list[Any] = [root] if isinstance(root, Node) else list(reversed(list(root)))
+    found: list[Node] = []
     while pending:
         current = pending.pop()
         if current is None:  # a mark: all below the next one has been seen
-            yield pending.pop()  # type: ignore[misc]
+            found.append(pending.pop())
         elif current not in seen:
             seen.add(current)
+            if only is not None and only.isdisjoint(current.mentioned()):
+                continue
             below = current.children()
             if below:
-                pending += (current, None, *reversed(below))
+                pending += (current, None)
+                pending += below[::-1]
             else:
-                yield current
+                found.append(current)
+    return found
+
+
+def statements(root: Node | Iterable[Node]) -> list[Stmt]:
+    """Every statement, inner ones first, in the order of `postorder`."""
+    found: list[Stmt] = []
+
+    def visit(nodes: Iterable[Node]) -> None:
+        for each in nodes:
+            if not isinstance(each, Expr):
+                visit(each.children())
+                if isinstance(each, Stmt):
+                    found.append(each)
+
+    visit([root] if isinstance(root, Node) else root)
+    return found
 
 
 def find(root: Node | Iterable[Node], kind: type[N]) -> Iterator[N]:
     """The nodes of class `kind`, each once, children before parents."""
-    return (each for each in postorder(root) if isinstance(each, kind))
+    nodes = statements(root) if issubclass(kind, Stmt) else postorder(root)
+    return (each for each in nodes if isinstance(each, kind))
 
 
 def contains(root: Node | Iterable[Node], kind: type[Node]) -> bool:
@@ -70,31 +99,54 @@ def rebuild(root: N, change: Callable[[Node], Any]) -> N:
     node itself). For a statement it may return a tuple of statements.
     """
     done: dict[Node, Any] = {}
-
-    def visit(old: Node) -> Any:
-        if old not in done:
-            done[old] = change(old.map_children(visit))
-        return done[old]
-
-    for each in postorder(root):  # children first, so that `visit` never goes deep
-        visit(each)
+    for each in postorder(root):
+        done[each] = change(each.map_children(done.__getitem__))
     return done[root]  # type: ignore[no-any-return]
 
 
 def rebuild_body(body: Body, change: Callable[[Node], Any]) -> Body:
     """A list of statements with `change` applied to every node in it."""
-    out: list[Stmt] = []
-    for stmt in body:
-        new = rebuild(stmt, change)
-        out.extend(new if isinstance(new, tuple) else (new,))
-    return tuple(out)
+    return tuple(flat(rebuild(stmt, change) for stmt in body))
+
+
+def rebuild_statements(body: Body, change: Callable[[Stmt], Any]) -> Body:
+    """A list of statements with `change` applied to every statement in it, inner ones first."""
+
+    def visit(node: Node) -> Any:
+        if isinstance(node, Expr):
+            return node
+        return change(node.map_children(visit))  # type: ignore[arg-type]
+
+    return tuple(flat(map(visit, body)))
+
+
+def flat(made: Iterable[Any]) -> Iterator[Stmt]:
+    """Statements, and those in tuples of statements."""
+    for each in made:
+        if isinstance(each, tuple):
+            yield from each
+        else:
+            yield each
+
+
+class Changed(dict[Node, Any]):
+    """What nodes have become; others are as they were."""
+
+    def __missing__(self, node: Node) -> Node:
+        return node
 
 
 def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     """`root` with variables replaced by values."""
-    return rebuild(root, lambda n: values.get(n, n) if isinstance(n, Var) else n)
+    done = Changed()
+    for each in ordered(root, set(), frozenset(values)):
+        if isinstance(each, Var):
+            done[each] = values[each]
+        else:
+            done[each] = each.map_children(done.__getitem__)
+    return done[root]  # type: ignore[no-any-return]
 
 
 def substitute_body(body: Body, values: Mapping[Var, Expr]) -> Body:
     """A list of statements with variables replaced by values."""
-    return rebuild_body(body, lambda n: values.get(n, n) if isinstance(n, Var) else n)
+    return tuple(substitute(stmt, values) for stmt in body)

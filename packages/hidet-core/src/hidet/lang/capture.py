@@ -9,7 +9,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from hidet.errors import BadScript, Place
@@ -53,24 +53,40 @@ def capture(function: Callable[..., Any], depth: int = 1) -> Source:
     plain = inspect.unwrap(function)
     if not isinstance(plain, FunctionType):
         raise BadScript(f"a script is a Python function, not {plain!r}")
-    file, first = plain.__code__.co_filename, plain.__code__.co_firstlineno
-    lines = linecache.getlines(file, plain.__globals__)[first - 1 :]
-    if not lines:
-        raise BadScript(
-            f"the source of `{plain.__name__}` cannot be read",
-            place=Place(file, first),
-            help="define it in a file or a notebook cell; text given to exec() has no source",
-        )
-    block = tuple(inspect.getblock(lines))
+    block, tree = written(plain)
     return Source(
-        tree=parsed(block, Place(file, first)),
-        file=file,
-        first=first,
+        tree=tree,
+        file=plain.__code__.co_filename,
+        first=plain.__code__.co_firstlineno,
         lines=block,
         names=Names(plain),
         enclosing=dict(sys._getframe(depth + 1).f_locals),
         annotations=plain.__annotations__,
     )
+
+
+WRITTEN: dict[Place, tuple[CodeType, tuple[str, ...], ast.FunctionDef]] = {}
+"""What was read at each place: schedules define the same functions for every operator."""
+
+
+def written(plain: FunctionType) -> tuple[tuple[str, ...], ast.FunctionDef]:
+    """The lines of a function's definition, and their tree, which nobody changes."""
+    place = Place(plain.__code__.co_filename, plain.__code__.co_firstlineno)
+    lines = linecache.getlines(place.file, plain.__globals__)[place.line - 1 :]
+    if not lines:
+        raise BadScript(
+            f"the source of `{plain.__name__}` cannot be read",
+            place=place,
+            help="define it in a file or a notebook cell; text given to exec() has no source",
+        )
+    if place in WRITTEN:
+        code, block, tree = WRITTEN[place]
+        if code == plain.__code__ and block == tuple(lines[: len(block)]):
+            return block, tree
+    block = tuple(inspect.getblock(lines))
+    tree = parsed(block, place)
+    WRITTEN[place] = plain.__code__, block, tree
+    return block, tree
 
 
 def parsed(block: tuple[str, ...], place: Place) -> ast.FunctionDef:

@@ -45,20 +45,23 @@ def run(kernel: Kernel, passes: Iterable[Pass], observers: Iterable[Observer] = 
     """
     watching = tuple(observers)
     gone: Removes = ()
+    fine: set[Node] = set()
     for each in passes:
         kernel = each.run(kernel)
-        gone += each.removes
-        verify(each, kernel, gone)
+        if each.removes:
+            gone += each.removes
+            fine = set()
+        verify(each, kernel, gone, fine)
         for observer in watching:
             observer(each, kernel)
     return kernel
 
 
-def verify(after: Pass, kernel: Kernel, gone: Removes) -> None:
-    """Raise an InternalError if a node is left that a pass has removed."""
+def verify(after: Pass, kernel: Kernel, gone: Removes, fine: set[Node]) -> None:
+    """Raise an InternalError if a node is left that a pass has removed; `fine` ones are not."""
     if not gone:
         return
-    for node in postorder(kernel):
+    for node in postorder(kernel, fine):
         if isinstance(node, gone):
             raise InternalError(
                 f"pass {after.name!r} left a {type(node).__name__} behind in {kernel.name}: {node}",

@@ -77,8 +77,7 @@ class Flattening(Scoped):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.done: dict[tuple[Bounds, Expr], Expr] = {}
-        self.order: dict[Expr, int] = {}
-        self.algebras: dict[Bounds, Algebra] = {}
+        self.algebra = Algebra(self.bounds)
 
     def expression(self, e: Expr) -> Expr:
         """`e` with flat indices."""
@@ -99,7 +98,7 @@ class Flattening(Scoped):
 
     def offset(self, of: TensorType, index: tuple[Expr, ...]) -> Expr:
         """Where the element at `index` lies, simplified."""
-        algebra = self.algebras.setdefault(self.bounds, Algebra(self.bounds, self.order))
+        algebra = self.algebra.at(self.bounds)
         if isinstance(of.layout, TaskMapping):
             return algebra.simplify(local_offset(of.layout, index))
         if self.large(of):

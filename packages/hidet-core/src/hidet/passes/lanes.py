@@ -9,7 +9,6 @@ from typing import Any
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import And, Expr, Load, Not, Or, Select, Var, constant
 from hidet.ir.stmt import Assign, Declare, If, Stmt
-from hidet.ir.walk import postorder
 
 Path = tuple[tuple[Expr, bool], ...]
 """Conditions that hold (or do not) where an expression is evaluated."""
@@ -24,13 +23,11 @@ class Lanes:
         self.own: dict[Var, tuple[Expr, ...]] = {
             var: tuple(constant(lane, var.dtype) for lane in range(count))
         }
-        self.depending: dict[Expr, bool] = {}
 
     def declare(self, var: Var) -> tuple[Var, ...]:
         """A variable of its own for each lane, in place of `var`."""
         made = tuple(Var(var.name, var.of) for _ in range(self.count))
         self.own[var] = made
-        self.depending = {}
         return made
 
     def names(self, var: Var) -> tuple[Var, ...]:
@@ -44,9 +41,7 @@ class Lanes:
 
     def depends(self, e: Expr) -> bool:
         """Whether `e` may differ between lanes."""
-        if e not in self.depending:
-            self.depending[e] = any(node in self.own for node in postorder(e))
-        return self.depending[e]
+        return not self.own.keys().isdisjoint(e.mentioned())
 
     def turn(self, e: Expr, lane: int, loaded: Mapping[Expr, Sequence[Expr]] | None = None) -> Expr:
         """`e` in one lane, where what is `loaded` has its value already."""
@@ -59,6 +54,8 @@ class Lanes:
                     done[old] = known[old][lane]
                 elif old in self.own:
                     done[old] = self.own[old][lane]
+                elif not known and not self.depends(old):
+                    done[old] = old
                 else:
                     done[old] = old.map_children(visit)
             return done[old]

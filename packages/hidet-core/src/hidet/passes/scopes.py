@@ -22,7 +22,7 @@ from hidet.ir.stmt import (
     Stmt,
     While,
 )
-from hidet.ir.walk import introduced, postorder, variables
+from hidet.ir.walk import introduced, statements, variables
 from hidet.passes.base import with_body
 from hidet.types import TensorType
 
@@ -119,7 +119,7 @@ def leaves(s: Stmt) -> bool:
 def assigned(kernel: Kernel) -> frozenset[Var]:
     """The variables that get a value after their declaration."""
     found: set[Var] = set()
-    for s in postorder(kernel.body):
+    for s in statements(kernel.body):
         match s:
             case Assign(var):
                 found.add(var)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from hidet.ir.algebra import Algebra
-from hidet.ir.bounds import Bounds
 from hidet.ir.expr import Builtin, Const, Expr, Var, constant
 from hidet.ir.kernel import Kernel
-from hidet.ir.node import Node
 from hidet.ir.stmt import Assert, Assign, Body, Break, Continue, Declare, For, If, Stmt, While
-from hidet.ir.walk import postorder, rebuild_body, substitute_body
+from hidet.ir.walk import rebuild_statements, statements, substitute_body
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.scopes import Scoped, leaves
 from hidet.types import TensorType
@@ -32,17 +30,12 @@ class Simplification(Scoped):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.order: dict[Expr, int] = {}
-        self.algebras: dict[Bounds, Algebra] = {}
         self.copies: dict[Expr, Expr] = {}
+        self.algebra = Algebra(self.bounds, values=self.copies)
 
     def expression(self, e: Expr) -> Expr:
         """`e` in its simplest form here."""
-        algebra = self.algebras.get(self.bounds)
-        if algebra is None:
-            algebra = Algebra(self.bounds, self.order, self.copies)
-            self.algebras[self.bounds] = algebra
-        return algebra.simplify(e)
+        return self.algebra.at(self.bounds).simplify(e)
 
     def leaf(self, s: Stmt) -> Iterable[Stmt]:
         """A statement with simple expressions; a name for a name or number is that."""
@@ -119,12 +112,12 @@ def without_dead(kernel: Kernel) -> Kernel:
     """The kernel without variables that nothing reads."""
     read: set[Var] = set()
 
-    def change(node: Node) -> Any:
+    def change(node: Stmt) -> Any:
         return () if dead(node, read) else node
 
     while True:
         read = set(reads(kernel))
-        new = with_body(kernel, rebuild_body(kernel.body, change))
+        new = with_body(kernel, rebuild_statements(kernel.body, change))
         if new is kernel:
             return kernel
         kernel = new
@@ -132,12 +125,14 @@ def without_dead(kernel: Kernel) -> Kernel:
 
 def reads(kernel: Kernel) -> Iterable[Var]:
     """The variables whose values the kernel uses."""
-    for s in postorder(kernel.body):
+    for s in statements(kernel.body):
         given = s.var if isinstance(s, Declare | Assign) else None
-        yield from (v for v in s.children() if isinstance(v, Var) and v is not given)
+        for child in s.children():
+            if isinstance(child, Expr) and child is not given:
+                yield from cast(frozenset[Var], child.mentioned())
 
 
-def dead(node: Node, read: set[Var]) -> bool:
+def dead(node: Stmt, read: set[Var]) -> bool:
     """Whether a statement only names a value that nothing reads, or does nothing."""
     match node:
         case Declare(var) | Assign(var):

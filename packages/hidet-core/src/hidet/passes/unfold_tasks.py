@@ -7,9 +7,8 @@ from typing import Any
 
 from hidet.ir.expr import Const, Expr, Var, wrap
 from hidet.ir.kernel import Kernel
-from hidet.ir.node import Node
-from hidet.ir.stmt import Body, For, ForTasks, If, LoopKind
-from hidet.ir.walk import rebuild_body, substitute_body
+from hidet.ir.stmt import Body, For, ForTasks, If, LoopKind, Stmt
+from hidet.ir.walk import rebuild_statements, substitute_body
 from hidet.passes.base import kernel_pass, with_body
 from hidet.types import i32
 
@@ -23,10 +22,10 @@ def unfold_tasks(kernel: Kernel) -> Kernel:
     before   for i, j in spatial(2, 4) * repeat(2, 1) on t:  a[i, j] = 0
     after    for r in 2:  a[t // 4 * 2 + r, t % 4] = 0
     """
-    return with_body(kernel, rebuild_body(kernel.body, unfold))
+    return with_body(kernel, rebuild_statements(kernel.body, unfold))
 
 
-def unfold(node: Node) -> Any:
+def unfold(node: Stmt) -> Any:
     """Plain loops for a task loop; any other node stays."""
     if not isinstance(node, ForTasks):
         return node

@@ -7,9 +7,8 @@ from typing import Any
 
 from hidet.ir.expr import Const, constant
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.node import Node
 from hidet.ir.stmt import Body, For, LoopKind, Stmt
-from hidet.ir.walk import rebuild_body
+from hidet.ir.walk import rebuild_statements
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.fresh import copied
 from hidet.passes.simplify import jumps
@@ -27,10 +26,10 @@ def unroll(kernel: Kernel) -> Kernel:
     """
     kinds = {LoopKind.UNROLL} | ({LoopKind.VECTOR} if kernel.kind is KernelKind.CUDA else set())
 
-    def change(node: Node) -> Any:
+    def change(node: Stmt) -> Any:
         return turns(node) if isinstance(node, For) and node.kind in kinds else node
 
-    return with_body(kernel, rebuild_body(kernel.body, change))
+    return with_body(kernel, rebuild_statements(kernel.body, change))
 
 
 def turns(loop: For) -> Stmt | Body:

@@ -63,7 +63,7 @@ class Vectorization(Scoped):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
-        self.order: dict[Expr, int] = {}
+        self.algebra = Algebra(self.bounds)
 
     def loop(self, s: For) -> Iterable[Stmt]:
         """A vector loop, in chunks of at most 16 turns; other loops as they are."""
@@ -195,7 +195,7 @@ class Vectorization(Scoped):
 
     def indices(self, index: Expr, lanes: Lanes, bounds: Bounds) -> list[Expr]:
         """The simplified index in each lane."""
-        algebra = Algebra(bounds, self.order)
+        algebra = self.algebra.at(bounds)
         return [algebra.simplify(lanes.turn(index, at)) for at in range(lanes.count)]
 
     def width(self, indices: Sequence[Expr], nbytes: int, bounds: Bounds) -> int:

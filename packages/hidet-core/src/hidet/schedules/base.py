@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -35,11 +35,18 @@ class Schedule:
     when: Callable[[Any, Target], bool]
     build: Callable[[Any, Target, Any], Scheduled]
 
+    def fitting(self, op: Op, target: Target) -> Iterator[Any]:
+        """The points that fit operator and target."""
+        if isinstance(op, self.ops) and target.kind == self.target and self.when(op, target):
+            yield from (point for point in points(self.space) if point.fits(op, target))
+
+    def fits(self, op: Op, target: Target) -> bool:
+        """Whether any point fits operator and target."""
+        return any(True for _ in self.fitting(op, target))
+
     def candidates(self, op: Op, target: Target) -> list[Any]:
         """The points that fit operator and target, the cheapest by the cost model first."""
-        if not isinstance(op, self.ops) or target.kind != self.target or not self.when(op, target):
-            return []
-        fitting = [point for point in points(self.space) if point.fits(op, target)]
+        fitting = self.fitting(op, target)
         return sorted(fitting, key=lambda point: seconds(point.work(op, target), target))
 
     def apply(self, op: Op, target: Target, point: Any) -> Scheduled:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import Field, asdict, field, fields
+from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -33,9 +34,15 @@ def choice(*values: Any) -> Any:
 
 def points(space: type[S]) -> Iterator[S]:
     """Every point of `space`, the default one first."""
-    listed = fields(space)
-    for values in product(*(each.metadata["choices"] for each in listed)):
-        yield space(**dict(zip((each.name for each in listed), values, strict=True)))
+    return iter(listed(space))
+
+
+@cache
+def listed(space: Any) -> tuple[Any, ...]:
+    """The points, made once: each operator of a graph looks through them."""
+    names = [each.name for each in fields(space)]
+    choices = [each.metadata["choices"] for each in fields(space)]
+    return tuple(space(**dict(zip(names, each, strict=True))) for each in product(*choices))
 
 
 def to_json(point: Point) -> dict[str, Any]:

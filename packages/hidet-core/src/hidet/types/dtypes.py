@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -25,9 +24,12 @@ class Kind(StrEnum):
     BOOL = "bool"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type. `f32[m, n]` is a tensor of it, `~f32` a pointer to it."""
+    """An element type. `f32[m, n]` is a tensor of it, `~f32` a pointer to it.
+
+    There is one object for each: they are compared by identity.
+    """
 
     name: str
     short: str
@@ -35,30 +37,24 @@ class DType:
     bits: int
     numpy: np.dtype[Any]
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes one element takes in memory."""
-        return self.bits // 8
+    nbytes: int = field(init=False)
+    """Bytes one element takes in memory."""
+    is_float: bool = field(init=False)
+    """Whether it is a floating-point type."""
+    is_integer: bool = field(init=False)
+    """Whether it is a signed or unsigned integer type; bool is not."""
+    is_bool: bool = field(init=False)
+    """Whether it is the truth type."""
+    limits: tuple[int, int] | tuple[float, float] = field(init=False)
+    """The smallest and the largest finite value."""
 
-    @property
-    def is_float(self) -> bool:
-        """Whether it is a floating-point type."""
-        return self.kind is Kind.FLOAT
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether it is a signed or unsigned integer type; bool is not."""
-        return self.kind in (Kind.SIGNED, Kind.UNSIGNED)
-
-    @property
-    def is_bool(self) -> bool:
-        """Whether it is the truth type."""
-        return self.kind is Kind.BOOL
-
-    @property
-    def limits(self) -> tuple[int, int] | tuple[float, float]:
-        """The smallest and the largest finite value."""
-        return limits_of(self)
+    def __post_init__(self) -> None:
+        # Asked for at every step of every pass, so they are no properties.
+        object.__setattr__(self, "nbytes", self.bits // 8)
+        object.__setattr__(self, "is_float", self.kind is Kind.FLOAT)
+        object.__setattr__(self, "is_integer", self.kind in (Kind.SIGNED, Kind.UNSIGNED))
+        object.__setattr__(self, "is_bool", self.kind is Kind.BOOL)
+        object.__setattr__(self, "limits", limits_of(self))
 
     def __str__(self) -> str:
         return self.short
@@ -72,11 +68,15 @@ class DType:
     def __invert__(self) -> PointerType:
         return _pointer_type(self)
 
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named, (self.name,)
 
 
-@cache
+def named(name: str) -> DType:
+    """The element type of that name."""
+    return _BY_NAME[name]
+
+
 def limits_of(of: DType) -> tuple[int, int] | tuple[float, float]:
     """The smallest and the largest finite value of an element type."""
     if of.is_bool:

@@ -49,3 +49,10 @@ def test_functions_of_the_whole_row_are_not_kept():
 
 def test_what_one_walk_needs_is_not_kept():
     assert not kept(WIDE, MOST + TOTAL).arrays
+
+
+def test_a_sum_of_two_operands_is_kept_as_one():
+    added = convert(READ, f32) + convert(Get(Var("y", f16[64]), (K,)), f32)
+    rounded = convert(added, f16)
+    wide = convert(rounded, f32)
+    assert list(kept(wide * wide, wide * TOTAL).arrays) == [rounded]

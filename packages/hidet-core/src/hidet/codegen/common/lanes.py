@@ -19,7 +19,7 @@ from hidet.ir.expr import (
     is_vector,
 )
 from hidet.ir.node import Node
-from hidet.ir.walk import rebuild
+from hidet.ir.walk import postorder, rebuild
 from hidet.types import VectorType
 
 Native: TypeAlias = Callable[[Expr], bool]
@@ -37,8 +37,15 @@ def spread(root: Expr, native: Native) -> Expr:
         # A comparison waits: the language may have it as the condition of a vector selection.
         return packed(n, native) if lanewise(n) and not isinstance(n, Comparison) else n
 
+    if not any(map(is_wide, postorder(root))):
+        return root
     found = rebuild(root, change)
     return packed(found, native) if isinstance(found, Comparison) and is_vector(found) else found
+
+
+def is_wide(n: Node) -> bool:
+    """Whether a node makes a vector, or takes one apart."""
+    return isinstance(n, Lane) or (isinstance(n, Expr) and is_vector(n))
 
 
 def packed(e: Expr, native: Native) -> Expr:

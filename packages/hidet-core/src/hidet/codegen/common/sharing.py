@@ -47,6 +47,8 @@ def share(roots: Sequence[Expr]) -> tuple[Bindings, list[Expr]]:
     nodes = [n for n in postorder(list(roots)) if isinstance(n, Expr)]
     uses = Counter(child for n in nodes for child in n.children())
     uses.update(roots)
+    if len(nodes) <= DEPTH and not any(uses[n] > 1 and nameable(n) for n in nodes):
+        return [], list(roots)
     always, harmless = unconditional(roots), safe_nodes(nodes)
     new: dict[Expr, Expr] = {}
     size: dict[Expr, int] = {}

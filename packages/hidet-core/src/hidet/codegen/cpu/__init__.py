@@ -1,5 +1,6 @@
-"""C++17 for the host's compiler (GCC or Clang): `emit(kernels)`, to be compiled with `FLAGS`."""
+"""C++17 for the host's compiler (GCC or Clang), to be compiled with `FLAGS`: `emit(kernels)`, or
+one kernel `written` and put into a `unit`."""
 
-from hidet.codegen.cpu.emit import FLAGS, emit
+from hidet.codegen.cpu.emit import FLAGS, emit, unit, written
 
-__all__ = ["FLAGS", "emit"]
+__all__ = ["FLAGS", "emit", "unit", "written"]

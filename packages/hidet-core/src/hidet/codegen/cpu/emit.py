@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from hidet.codegen.common.function import Function
 from hidet.codegen.common.heads import check_heads, parameters
 from hidet.codegen.common.names import Names
 from hidet.codegen.common.signs import Signs
@@ -47,6 +48,21 @@ def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
         with at(kernel.place):
             functions.append(function(kernel, kernels, used, signs()))
     return "\n".join([prelude(used), *functions])
+
+
+def written(kernel: Kernel) -> Function:
+    """One lowered kernel as a function that `unit` can put beside others."""
+    check_heads([kernel], KernelKind.CPU)
+    used: set[str] = set()
+    with at(kernel.place):
+        text = function(kernel, [kernel], used, Signs())
+    return Function(kernel.name, text, tuple(sorted(used)))
+
+
+def unit(functions: Sequence[Function]) -> str:
+    """Functions as one translation unit."""
+    used = {name for each in functions for name in each.used}
+    return "\n".join([prelude(used), *(each.text for each in functions)])
 
 
 def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:

@@ -1,5 +1,5 @@
-"""CUDA C++17 for NVRTC: `emit(kernels)`."""
+"""CUDA C++17 for NVRTC: `emit(kernels)`, or one kernel `written` and put into a `unit`."""
 
-from hidet.codegen.cuda.emit import emit
+from hidet.codegen.cuda.emit import emit, unit, written
 
-__all__ = ["emit"]
+__all__ = ["emit", "unit", "written"]

@@ -25,6 +25,10 @@ class Var(Expr):
         """Sizes in a tensor's shape are no children: a type may mention any enclosing symbol."""
         return ()
 
+    def mentioned(self) -> frozenset[Node]:
+        """Itself."""
+        return frozenset((self,))
+
     def map_children(self, change: Callable[[Any], Any]) -> Var:
         """Itself."""
         return self

@@ -50,9 +50,9 @@ class Expr(Node):
     def dtype(self) -> DType:
         """The element type of a scalar, vector or tensor."""
         found = self.type
+        if type(found) is DType:
+            return found
         match found:
-            case DType():
-                return found
             case VectorType(element=element):
                 return element
             case TensorType(dtype=element):
@@ -62,6 +62,10 @@ class Expr(Node):
             case TensorMapType(dtype=element):
                 return element
         raise BadKernel(f"{self} has no element type")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # For sizes in the types of operators; in one pickle a variable stays one.
+        return type(self), self.values()
 
     def infer(self) -> Type:
         """The type of this node, from its fields."""
@@ -270,6 +274,8 @@ def natural(value: int | float, like: DType | None) -> DType:
 
 def constant(value: int | float | bool, of: DType) -> Const:
     """The number as a constant of type `of`, rounded or wrapped to what `of` can hold."""
+    if type(value) is int and of.is_integer and of.limits[0] <= value <= of.limits[1]:
+        return Const(value, of)
     stored = np.asarray(value).astype(of.numpy)
     if of.is_bool:
         return Const(bool(stored), of)

@@ -23,7 +23,8 @@ THREADS = 128
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
     """The kernel of one stage."""
     if isinstance(stage, MapStage):
-        stage = replace(stage, value=by_reciprocals(stage.value))
+        also = tuple((out, by_reciprocals(value)) for out, value in stage.also)
+        stage = replace(stage, value=by_reciprocals(stage.value), also=also)
         reduces = row_level(stage)
         tile = None if reduces else choose_tile(stage)
         if tile is not None:

@@ -49,8 +49,8 @@ class Kept:
                     self.since[e] = number
 
     def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
-        """The largest parts of `walk` that are needed later: whole if they cost much, else what
-        they read."""
+        """The largest parts of `walk` that are needed later: whole if they cost or read much, else
+        the one thing that they read."""
         if not self.place & set(variables(walk)):
             return
         if walk not in later:
@@ -60,7 +60,8 @@ class Kept:
         elif any(self.costly(e) for e in find(walk, Expr)):
             yield widened(walk)
         else:
-            yield from (read for read in find(walk, Get) if self.place & set(variables(read)))
+            found = [read for read in find(walk, Get) if self.place & set(variables(read))]
+            yield from found if len(found) < 2 else [widened(walk)]
 
     def costly(self, e: Expr) -> bool:
         """Whether `e` is one of the slow functions, of something that differs along the row."""

@@ -125,7 +125,8 @@ class Rows:
         self.inner = tuple(self.sizes[var] for var in shape.inner_vars)
         self.walks = [Walk(each.vars, each.extents, each.value) for each in reduces]
         if self.inner:
-            self.walks.append(Walk(shape.inner_vars, self.inner, stage.value))
+            values = [stage.value, *(value for _, value in stage.also)]
+            self.walks += [Walk(shape.inner_vars, self.inner, value) for value in values]
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
         self.kept_turns = 0
@@ -138,7 +139,7 @@ class Rows:
         walk = self.walks[number]
         if self.shape.width == 1:
             return 1
-        if number == len(self.reduces):
+        if number >= len(self.reduces):
             nbytes = self.stage.out.dtype.nbytes
             return group_lanes(walk.extents, nbytes, walk.vars[-1] is self.stage.vars[-1])
         found = [read.tensor.dtype.nbytes for read in reads(walk.value)]
@@ -211,9 +212,13 @@ class Rows:
             where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
             if kept is None:
                 return put(self.stage, where, self.known)
-            steps, value = self.at(len(self.reduces), place, slot, kept)
             index = tuple(where[var] for var in self.stage.vars)
-            return (*steps, Put(self.stage.out, index, convert(value, self.stage.out.dtype)))
+            body: Body = ()
+            outs = (self.stage.out, *(out for out, _ in self.stage.also))
+            for number, out in enumerate(outs, len(self.reduces)):
+                steps, value = self.at(number, place, slot, kept)
+                body += (*steps, Put(out, index, convert(value, out.dtype)))
+            return body
 
         return self.walk(len(self.reduces), element)
 

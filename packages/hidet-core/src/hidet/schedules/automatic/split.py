@@ -64,7 +64,7 @@ def only_reduction(stage: MapStage) -> Reduce | None:
     """The stage's one reduction, if each of its elements has one of its own and sizes are known."""
     found = list(reductions(stage.value))
     real = {var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1}
-    if len(found) != 1 or row_level(stage) != found:
+    if stage.also or len(found) != 1 or row_level(stage) != found:
         return None
     (reduce,) = found
     if not isinstance(reduce, Reduce):

@@ -1,0 +1,125 @@
+"""All groups of a build worked out at once, in several processes where that is faster."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any, TypeAlias
+
+from hidet import options
+from hidet.build.kernels import Made, Recipes, key_of_group, settings, shape_of, worked_out
+from hidet.build.remote import Job, Pool, Remote, only_ours
+from hidet.build.units import Units
+from hidet.fusion.group import Group
+
+Item: TypeAlias = tuple[Any, Group]
+Queue: TypeAlias = "deque[Item]"
+
+FEW = 8
+"""Groups that are worked out here before another process has started."""
+POOL = Pool()
+
+
+class ProcessWarning(UserWarning):
+    """A process that lowers kernels ended before it was told to."""
+
+
+def processes(groups: int) -> int:
+    """How many processes, this one not counted, work out so many groups.
+
+    As the option says; else none for a few groups or on less than four cores, and one for each two
+    cores: compilers need the others.
+    """
+    asked = options.workers.get()
+    if options.dump.get() or not only_ours():
+        return 0
+    cores = len(os.sched_getaffinity(0))
+    if asked == 0:
+        asked = cores // 2 if cores >= 4 and groups >= FEW else 1
+    return min(asked, groups) if asked > 1 else 0
+
+
+def work_out(groups: Iterable[Group], units: Units, recipes: Recipes) -> None:
+    """Let `recipes` know all groups, and `units` their functions, each as soon as it is there.
+
+    If no other processes are worth it this does nothing: whoever asks for a group works it out.
+    """
+    unknown: dict[Any, Group] = {}
+    for group in groups:
+        key = key_of_group(group, units.target)
+        if recipes.find(key) is None:
+            unknown.setdefault(key, group)
+    count = processes(len(unknown))
+    if count:
+        Distribution(unknown, units, recipes).run(count)
+
+
+class Distribution:
+    """Groups on their way through several processes, those with an anchor first: they take long."""
+
+    def __init__(self, groups: dict[Any, Group], units: Units, recipes: Recipes) -> None:
+        ordered = sorted(groups.items(), key=lambda item: item[1].anchor is None)
+        self.queue = deque(ordered)
+        self.units, self.recipes = units, recipes
+        self.busy: set[Remote] = set()
+
+    def run(self, count: int) -> None:
+        """Work out all groups, the short ones here."""
+        with ThreadPoolExecutor(count, thread_name_prefix="hidet-lower") as threads:
+            try:
+                futures = [threads.submit(copy_context().run, self.elsewhere) for _ in range(count)]
+                for key, group in self.left(deque.pop):
+                    self.keep(key, worked_out(group, self.units.target))
+                for future in futures:
+                    future.result()
+            except BaseException:  # also Ctrl-C
+                self.queue.clear()
+                for remote in list(self.busy):
+                    remote.end()
+                raise
+
+    def left(self, take: Callable[[Queue], Item]) -> Iterator[Item]:
+        """What is left of the queue, from one end, while others take from it too."""
+        with suppress(IndexError):
+            while True:
+                yield take(self.queue)
+
+    def elsewhere(self) -> None:
+        """Give one process after the other of the queue's groups."""
+        remote = POOL.take()
+        self.busy.add(remote)
+        for key, group in self.left(deque.popleft):
+            self.keep(key, self.asked(remote, group) or worked_out(group, self.units.target))
+            if not remote.ready:
+                break
+        self.busy.discard(remote)
+        POOL.give(remote)
+
+    def asked(self, remote: Remote, group: Group) -> list[Made] | None:
+        """What the process makes of a group; None if this one has to."""
+        job = Job(shape_of(group), self.units.target, settings())
+        if not job.known:
+            return None
+        try:
+            return remote.work_out(job)
+        except (OSError, EOFError):
+            remote.end()
+            warnings.warn(
+                f"a process that lowers kernels ended with status {remote.process.returncode}; its "
+                "kernels are lowered here (HIDET_WORKERS=1 keeps all of them here)",
+                ProcessWarning,
+                stacklevel=2,
+            )
+            return None
+
+    def keep(self, key: Any, made: list[Made]) -> None:
+        """Let recipes be known, and compilers start."""
+        self.recipes.keep(key, made)
+        for _, _, recipe in made:
+            for function in recipe.functions:
+                self.units.take(function)

@@ -1,0 +1,114 @@
+"""How a group of operators is computed, as data: functions as text, and launches of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hidet.build import effects, record
+from hidet.build.schedule import Implemented
+from hidet.build.sizes import plan_size
+from hidet.build.written import written
+from hidet.codegen.common.function import Function
+from hidet.errors import InternalError
+from hidet.ir.expr import Const, Expr, Var
+from hidet.ir.kernel import Kernel, KernelKind, TensorMap
+from hidet.passes.base import Observer
+from hidet.runtime.maps import Map, map_of
+from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
+from hidet.target import Target
+from hidet.types import TensorType
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Launches over numbered tensors: `count` inputs and results, in order, then workspaces.
+
+    It holds no IR: it can be sent from one process to another.
+    """
+
+    schedule: str
+    count: int
+    workspaces: tuple[tuple[str, tuple[Any, ...]], ...]
+    """The element type and the shape of each."""
+    launches: tuple[Launch, ...]
+    functions: tuple[Function, ...]
+
+
+def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()) -> Recipe:
+    """An implemented group's kernels lowered and written."""
+    module = made.module
+    numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
+    launches, functions = [], []
+    for call in module.calls:
+        kernel = module.kernel(call.kernel)
+        tensors = [arg for arg in call.args if arg in numbers]
+        lowered = record.lowered(kernel, made.group.name, observers)
+        launches.append(launch(lowered, [numbers[each] for each in tensors]))
+        functions.append(written(lowered, target))
+    workspaces = tuple(map(described, module.workspaces))
+    count = len(module.params)
+    return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+
+
+def described(workspace: Var) -> tuple[str, tuple[Any, ...]]:
+    """The element type and the shape of a workspace as data."""
+    assert isinstance(workspace.of, TensorType)
+    return workspace.of.dtype.name, tuple(map(plan_size, workspace.of.shape))
+
+
+def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
+    """One launch as data: `numbers` are the tensors behind a lowered kernel's first parameters; the
+    parameters after them are sizes. The binary is named once it is known."""
+    args: list[Argument] = [Pointer(number) for number in numbers]
+    args += [Scalar(var.dtype.name, plan_size(var)) for var in kernel.params[len(numbers) :]]
+    args += [tensor_map(each, kernel, numbers) for each in kernel.maps]
+    reads, writes = touched(kernel, len(numbers))
+    configuration = kernel.launch
+    on_gpu = kernel.kind is KernelKind.CUDA
+    return Launch(
+        "",
+        kernel.name,
+        tuple(args),
+        tuple(dict.fromkeys(numbers[i] for i in reads)),
+        tuple(dict.fromkeys(numbers[i] for i in writes)),
+        three(configuration.grid, plan_size) if on_gpu else (1, 1, 1),
+        three(configuration.block, fixed) if on_gpu else (1, 1, 1),
+        configuration.shared_bytes,
+    )
+
+
+def tensor_map(map: TensorMap, kernel: Kernel, numbers: Sequence[int]) -> Map:
+    """A tensor map of one of a launch's tensors as data."""
+    sizes = ([plan_size(each) for each in e] for e in (map.shape, map.strides))
+    return map_of(map.of, numbers[kernel.params.index(map.tensor)], *sizes)
+
+
+def three(sizes: tuple[Expr, Expr, Expr], spell: Callable[[Expr], T]) -> tuple[T, T, T]:
+    """The extents of a grid or block as data."""
+    x, y, z = sizes
+    return spell(x), spell(y), spell(z)
+
+
+def fixed(size: Expr) -> int:
+    """A size that has to be known when a kernel is compiled."""
+    if isinstance(size, Const):
+        return int(size.value)
+    raise InternalError(f"a block of `{size}` threads: block sizes are constants")
+
+
+def touched(kernel: Kernel, count: int) -> tuple[list[int], list[int]]:
+    """Which of a kernel's first parameters it may read, and which it may write."""
+    written = effects.written(kernel)
+    reads, writes = [], []
+    for position, param in enumerate(kernel.params[:count]):
+        if param in written:
+            writes.append(position)
+            if written[param]:
+                reads.append(position)
+        else:
+            reads.append(position)
+    return reads, writes
