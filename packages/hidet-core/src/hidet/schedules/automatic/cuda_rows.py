@@ -99,6 +99,8 @@ WRITTEN_OUT = 4
 """Turns that are written out, so that the loads of all of them are in flight together."""
 MOST_WRITTEN_OUT = 8
 """The same where all that is read stays in registers."""
+LARGE = 512
+"""Threads of a row beyond which each has few registers."""
 EVERY_LANE = Const(0xFFFFFFFF, u32)
 Element = Callable[[tuple[Expr, ...], Expr, Kept | None], Body]
 
@@ -156,7 +158,8 @@ class Rows:
             return None
         lanes = max(self.lanes)
         turns = -(-count // lanes // self.shape.width)
-        self.kept_turns = min(turns, MOST_WRITTEN_OUT)
+        most = WRITTEN_OUT if self.shape.width > LARGE else MOST_WRITTEN_OUT
+        self.kept_turns = min(turns, most)
         values = [
             substitute(
                 replaced(walk.value, self.known), dict(zip(walk.vars, self.place, strict=True))
@@ -260,7 +263,7 @@ RESERVED = 4096
 
 def budget(width: int) -> int:
     """Bytes of registers that a thread may keep: half of what a full block leaves it."""
-    return 128 if width > 512 else 256
+    return 128 if width > LARGE else 256
 
 
 def is_number(size: Size) -> bool:
