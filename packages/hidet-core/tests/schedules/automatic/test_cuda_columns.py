@@ -33,6 +33,12 @@ def test_axes_around_and_between(made, of):
     made(lambda x: ops.sum(x, (1,)), of[2, 5, 7, 3]).check()
 
 
+def test_short_columns_fill_blocks_across_what_is_around_them(made):
+    (kernel,) = made(lambda x: ops.sum(x, (1,)), f16[512, 8, 64]).module.kernels
+    assert int(kernel.launch.block[0].value) == 256
+    made(lambda x: ops.sum(x, (1,)), f16[33, 8, 64]).check()
+
+
 def test_numbers_of_one_byte(made):
     found = made(lambda x: ops.max(x, (0,)), i8[33, 65]).check(-128, 127)
     assert found.dtype == np.int8

@@ -70,11 +70,12 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce]) -> Columns | None:
     inner = tuple(var for var in real if var not in needed)
     start = max((real.index(var) + 1 for var in inner), default=len(real) - 1)
     sizes = dict(zip(stage.vars, stage.shape, strict=True))
+    deepest = max(known_product(each.extents) for each in reduces)
+    shallow = deepest < SHALLOW and not inner
+    start = 0 if shallow else start
     columns, outer = real[start:], [var for var in real[:start] if var not in inner]
     lanes = column_lanes(reduces, sizes[columns[-1]])
     chunks = known_product([sizes[var] for var in columns]) // lanes
-    deepest = max(known_product(each.extents) for each in reduces)
-    shallow = deepest < SHALLOW and not inner
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
     return Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
