@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from hidet_torch import backend
 from hidet_torch.fixed import FixedCall, fixed_call
 from hidet_torch.run import CompiledCall
 
@@ -96,3 +97,33 @@ def test_results_are_fresh_each_time() -> None:
 def test_an_empty_result() -> None:
     run = compiled(lambda x: x[:0] + 1)
     assert run(torch.randn(4, 3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "times"),
+    [
+        (lambda x: (x + 1, x * 2), 1),
+        (lambda x: (x[1:], x + 1), 0),  # a view of an input
+        (lambda x: x.add_(1), 0),
+        (lambda x: (y := x + 1, y.view(-1)), 0),
+    ],
+)
+def test_only_plain_graphs_leave_aotautograds_wrapper_out(
+    function: Any, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_out = []
+    known = backend.without_wrapper
+    monkeypatch.setattr(
+        backend, "without_wrapper", lambda call: left_out.append(call) or known(call)
+    )
+    run = compiled(function)
+    x = torch.randn(5, 7)
+    for _ in range(2):
+        torch.testing.assert_close(run(x.clone()), function(x.clone()))
+    assert len(left_out) == times
+
+
+def test_a_view_of_a_result_shares_its_memory() -> None:
+    first, second = compiled(lambda x: (y := x + 1, y.view(-1)))(torch.zeros(2, 3))
+    first.fill_(7)
+    assert second.tolist() == [7] * 6

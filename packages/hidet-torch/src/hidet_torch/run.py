@@ -43,6 +43,8 @@ class CompiledCall:
         self.needs_symbols = bool(imported.symbols)
         self.stream = stream_of(self.device)
         fixed = fixed_call(imported)
+        self.is_plain = fixed is not None and not imported.updates
+        """Whether arguments and results are plain tensors of which none shares another's memory."""
         self.run: Callable[[list[Any]], list[Any]] = self.general
         if fixed is not None:
             self.run = fixed.on(self.runner, self.weights, self.device, self.stream, self.general)
