@@ -199,11 +199,17 @@ OPTIONS: dict[str, Option[Any]] = {
 @contextmanager
 def options(**values: object) -> Iterator[None]:
     """Set options for a block: `with options(dump="out", check=True): ...`."""
-    token = _scoped.set({**_scoped.get(), **checked(values)})
+    leave = set_here(values)
     try:
         yield
     finally:
-        _scoped.reset(token)
+        leave()
+
+
+def set_here(values: Mapping[str, object]) -> Callable[[], None]:
+    """Set options from here on; what comes back sets them to what they were."""
+    token = _scoped.set({**_scoped.get(), **checked(values)})
+    return lambda: _scoped.reset(token)
 
 
 def checked(values: Mapping[str, object]) -> dict[str, object]:
@@ -225,7 +231,7 @@ def warn_of_pending() -> None:
 
 
 def code_values() -> tuple[object, ...]:
-    """The values of all options that change generated code, in a fixed order, for caches in memory."""
+    """The values of all options that change generated code, for caches in memory."""
     return tuple(option.get() for option in OPTIONS.values() if option.affects_code)
 
 
