@@ -207,7 +207,8 @@ def row(
 
 def foreign_row(node: Node) -> Row:
     """The row of what runs in the framework: nothing is compared."""
-    return Row("framework", node.op.name, node.outputs[0].dtype.name, place=node.place)
+    what = str(getattr(node.op, "key", node.op.name))
+    return Row("framework", what, node.outputs[0].dtype.name, place=node.place)
 
 
 def on_device(array: Array, tensor: Tensor) -> Tensor:
