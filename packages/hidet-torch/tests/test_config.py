@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from hidet.errors import BadArgument, NotYet
+from hidet.errors import BadArgument
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
 from hidet_torch.config import DynamoConfig
@@ -57,6 +57,7 @@ def test_a_bad_value_is_refused_at_once() -> None:
         ("use_tensor_core", False, {"tf32": False, "mma": "simt"}),
         ("parallel_k", "disabled", {"parallel_k": "disabled"}),
         ("parallel_k", 4, {"parallel_k": 4}),
+        ("use_attention", False, {"attention": False}),
         ("search_space", 1, {"search_space": 1}),
         ("dump_graph_ir", "out", {"dump": "out"}),
     ],
@@ -85,14 +86,9 @@ def test_switches_of_this_frontend(name: str, field: str) -> None:
 
 def test_every_method_can_be_an_option() -> None:
     for name in vars(DynamoConfig):
-        if not name.startswith("_") and name not in ("reset", "use_attention"):
+        if not name.startswith("_") and name != "reset":
             with pytest.raises(BadArgument, match="option "):
                 settings_for(None, {name: 3.5})
-
-
-def test_what_is_not_there_says_so() -> None:
-    with pytest.raises(NotYet):
-        dynamo_config.use_attention()
 
 
 @torch.no_grad()

@@ -163,6 +163,13 @@ parallel_k: Option[str | int] = Option(
     allowed=("default", "search", "disabled"),
     numbers=range(1, 17),
 )
+attention = Option(
+    "attention",
+    True,
+    "Find attention that a model spells out, and compute it by one kernel where there is one.",
+    _switch,
+    affects_code=True,
+)
 verbose = Option(
     "verbose", False, "Print each graph pass: operators before and after, time.", _switch
 )
@@ -189,6 +196,7 @@ OPTIONS: dict[str, Option[Any]] = {
         tf32,
         mma,
         parallel_k,
+        attention,
         verbose,
         save_graph,
         profile_passes,

@@ -135,3 +135,12 @@ def test_convolutions_with_norms_by_moments():
         found = graph(from_numpy(values)).numpy()
     np.testing.assert_allclose(found, exact, rtol=0.05, atol=0.05)
     assert ("batch_norm", "f16") in types(lowered(graph))
+
+
+def test_attention_keeps_its_mask():
+    q, k, v = (symbol((1, 2, 5, 8)) for _ in range(3))
+    mask = symbol((5, 5))
+    after = lowered(trace_from([ops.attention(q, k, v, mask)], [q, k, v, mask]))
+    (op,) = [node.op for node in after.nodes if node.op.name == "attention"]
+    assert [each.dtype for each in op.types()] == [f16, f16, f16, f32]
+    assert after.outputs[0].dtype is f32

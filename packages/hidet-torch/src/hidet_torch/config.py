@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from hidet.errors import NotYet
 from hidet_torch.settings import DEFAULTS, check, meant
 
 
@@ -65,10 +64,8 @@ class DynamoConfig:
         return self._set("steal_weights", flag)
 
     def use_attention(self, flag: bool = True) -> Self:
-        """Not there yet: attention is one operator wherever the model calls it as one."""
-        raise NotYet(
-            "use_attention", help="attention called by scaled_dot_product_attention stays whole"
-        )
+        """Find attention that a model spells out, and keep it whole where a kernel computes it."""
+        return self._set("use_attention", flag)
 
     def reset(self) -> Self:
         """Forget everything set here."""

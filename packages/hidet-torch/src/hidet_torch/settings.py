@@ -71,6 +71,7 @@ NAMES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "use_fp16": lambda flag: {"precision": "float16" if flag else ""},
     "use_fp16_reduction": lambda flag: {"fp16_reduction": flag},
     "use_tensor_core": tensor_cores,
+    "use_attention": lambda flag: {"attention": flag},
     "use_cuda_graph": lambda flag: {"use_graph": flag},
     "dump_graph_ir": lambda folder: {"dump": folder},
 }

@@ -59,6 +59,10 @@ class PassContext:
         """Let tensor cores multiply float32 rounded to tf32."""
         return self._set(tf32=flag)
 
+    def set_use_attention(self, flag: bool = True) -> Self:
+        """Find attention that a model spells out, and keep it whole where a kernel computes it."""
+        return self._set(attention=flag)
+
     def set_parallel_k(
         self,
         default: bool = False,

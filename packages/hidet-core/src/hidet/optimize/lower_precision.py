@@ -18,8 +18,10 @@ from hidet.types import DType, TensorType, dtype, f32
 PRODUCTS = frozenset({"matmul", "linear", "conv", "attention"})
 """These gain: their operands are rounded wherever they come from."""
 
-FIRST_ONLY = frozenset({"layer_norm", "rms_norm", "group_norm", "batch_norm"})
-"""Of these only the first operand is rounded: gains, shifts and moments stay as they are."""
+NORMS = frozenset({"layer_norm", "rms_norm", "group_norm", "batch_norm"})
+ROUNDED = dict.fromkeys(NORMS, 1) | {"attention": 3}
+"""How many operands are rounded, where that is not all: gains, moments and masks stay as they are.
+"""
 
 MOVING = """
     reshape permute expand slice concat tile pad roll as_strided gather take triangle where
@@ -30,7 +32,7 @@ ELEMENTWISE = """
     prelu glu threshold shrink
 """
 SUMMING_INSIDE = "softmax max min mean max_pool avg_pool adaptive_avg_pool adaptive_max_pool"
-FOLLOWING = FIRST_ONLY.union(*map(str.split, (MOVING, ELEMENTWISE, SUMMING_INSIDE)))
+FOLLOWING = NORMS.union(*map(str.split, (MOVING, ELEMENTWISE, SUMMING_INSIDE)))
 """These are computed in half precision where one of their operands already is."""
 
 
@@ -73,12 +75,12 @@ class Lowering:
             return all(each.dtype is f32 or not each.dtype.is_float for each in node.inputs)
         if name not in FOLLOWING:
             return False
-        watched = node.inputs[:1] if name in FIRST_ONLY else single
+        watched = node.inputs[: ROUNDED.get(name)]
         return any(self.now.get(each, each).dtype is self.narrow for each in watched)
 
     def lowered(self, node: Node) -> Node:
         """The node on rounded operands."""
-        rounded = 1 if node.op.name in FIRST_ONLY else len(node.inputs)
+        rounded = ROUNDED.get(node.op.name, len(node.inputs))
         inputs = tuple(
             self.as_type(each, self.narrow if each.dtype is f32 and at < rounded else each.dtype)
             for at, each in enumerate(node.inputs)
