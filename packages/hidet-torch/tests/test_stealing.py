@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from hidet.errors import BadArgument
 from hidet_torch import compile as compile_model
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
+from hidet_torch.stealing import released
 
 SIZE = 2048
 
@@ -51,8 +53,8 @@ def test_memory_of_weights_that_are_read_in_another_form_is_given_back() -> None
     expected, before = net(x), held(net)
     fast = stealing(net)
     torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
-    assert held(net) <= 2 * 4 * SIZE  # biases stay: PyTorch would not notice that they are gone
     assert before > 2 * 4 * SIZE * SIZE
+    assert held(net) == 0
     for _ in range(2):
         torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
 
@@ -132,6 +134,34 @@ def test_changes_that_would_have_to_be_derived_again_are_refused() -> None:
     net.load_state_dict(model().state_dict(), assign=True)
     with pytest.raises(BadArgument, match="weights changed after steal_weights"):
         fast(x)
+
+
+def gone(*shape: int) -> torch.Tensor:
+    """A weight whose memory was given back."""
+    made = torch.randn(shape)
+    released(made)
+    return made
+
+
+IMAGE = torch.randn(2, 3, 8, 8)
+USES: dict[str, Callable[[], torch.Tensor]] = {
+    "linear": lambda: functional.linear(torch.randn(2, 8), gone(8, 8)),
+    "linear bias": lambda: functional.linear(torch.randn(2, 8), torch.randn(8, 8), gone(8)),
+    "conv": lambda: functional.conv2d(IMAGE, gone(4, 3, 3, 3)),
+    "conv bias": lambda: functional.conv2d(IMAGE, torch.randn(4, 3, 3, 3), gone(4)),
+    "depthwise": lambda: functional.conv2d(IMAGE, gone(3, 1, 3, 3), groups=3),
+    "transposed": lambda: functional.conv_transpose2d(IMAGE, gone(3, 4, 3, 3)),
+    "mm": lambda: torch.mm(torch.randn(2, 8), gone(8, 4)),
+    "addmm": lambda: torch.addmm(gone(4), torch.randn(2, 8), torch.randn(8, 4)),
+    "bmm": lambda: torch.bmm(torch.randn(2, 2, 8), gone(2, 8, 4)),
+    "embedding": lambda: functional.embedding(torch.tensor([1]), gone(4, 4)),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_pytorch_raises_for_each_use_that_a_stolen_weight_may_have(use: str) -> None:
+    with pytest.raises(RuntimeError, match=r"storage of size 0|not allocated"):
+        USES[use]()
 
 
 def test_a_report_needs_the_weights() -> None:
