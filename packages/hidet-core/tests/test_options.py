@@ -10,8 +10,10 @@ from hidet.options import (
     OPTIONS,
     PendingOptionWarning,
     code_key,
+    code_values,
     jobs,
     options,
+    parallel_k,
     search_space,
     tf32,
     warn_of_pending,
@@ -61,6 +63,17 @@ def test_bad_values_are_refused(monkeypatch):
         search_space.get()
 
 
+def test_an_option_may_be_a_word_or_a_number(monkeypatch):
+    for value in ("search", "disabled", 1, 16):
+        with options(parallel_k=value):
+            assert parallel_k.get() == value
+    for value in ("all", 0, 17, True, 2.0):
+        with pytest.raises(BadArgument, match="'disabled', 1 to 16"), options(parallel_k=value):
+            pass
+    monkeypatch.setenv("HIDET_PARALLEL_K", "8")
+    assert parallel_k.get() == 8
+
+
 def test_a_misspelled_option_names_the_nearest():
     with pytest.raises(BadArgument, match="did you mean 'search_space'"), options(serch_space=1):
         pass
@@ -76,7 +89,9 @@ def test_scopes_do_not_leak_into_other_threads():
 
 
 def test_only_options_that_affect_code_enter_the_key():
-    assert set(code_key()) == {"target", "search_space", "fp16_reduction", "tf32"}
+    changing = {"target", "search_space", "precision", "fp16_reduction", "tf32", "mma"}
+    assert set(code_key()) == {*changing, "parallel_k", "attention"}
+    assert code_values() == tuple(code_key().values())
     with options(tf32=True, jobs=7):
         assert code_key()["tf32"] is True
 

@@ -11,6 +11,7 @@ import pytest
 
 import hidet
 from hidet.errors import every_kind
+from hidet.graph.pass_context import DROPPED, PassContext
 from hidet.options import OPTIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -67,6 +68,22 @@ def option_page():
         changes = "yes" if option.affects_code else ""
         row = (f"`{name}`", f"`{option.environment}`", f"`{option.default!r}`", changes, option.doc)
         lines.append("| " + " | ".join(row) + " |")
+    lines += [
+        "",
+        "## PassContext",
+        "",
+        '`with hidet.graph.PassContext() as context: context.set_precision("float16")` sets the',
+        "same options by other names, for `hidet.graph.optimize(graph)` and what is compiled in",
+        "the block.",
+        "",
+        "| method | what it does |",
+        "|---|---|",
+    ]
+    for name, method in vars(PassContext).items():
+        if not name.startswith("_"):
+            lines.append(f"| `{name}` | {method.__doc__.splitlines()[0]} |")
+    for name, reason in DROPPED.items():
+        lines.append(f"| `{name}` | Not here: {reason}. |")
     return "\n".join(lines) + "\n"
 
 

@@ -229,3 +229,26 @@ def test_transposed_convolutions_on_the_gpu() -> None:
     with torch.no_grad():
         found = torch.compile(net, backend=hidet, options={"fallback": "error"})(x)
         torch.testing.assert_close(found, net(x), rtol=2e-3, atol=2e-3)
+
+
+@torch.no_grad()
+def test_weights_that_are_read_in_half_precision_are_given_back() -> None:
+    size = 2048
+    net, x = nn.Linear(size, size, bias=False).cuda().eval(), torch.randn(2, size, device="cuda")
+    expected = net(x)
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    fast = torch.compile(net, backend=hidet, options={"use_fp16": True, "steal_weights": True})
+    torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
+    assert before - torch.cuda.memory_allocated() > size * size
+    torch.testing.assert_close(fast(x), expected, rtol=1e-2, atol=1e-2)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("options", [{}, {"use_fp16": True}, {"use_tensor_core": True}], ids=str)
+def test_a_correctness_report_has_no_row_out_of_line(options: dict[str, Any], capsys: Any) -> None:
+    net, x = Block().cuda().eval(), torch.randn(2, 16, 64, device="cuda")
+    torch.compile(net, backend=hidet, options={**options, "correctness_report": True})(x)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].split()[1] == "output"
+    assert not [line for line in lines if "above" in line]

@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from hidet import options
 from hidet.errors import BadArgument
@@ -24,3 +25,17 @@ def test_core_options_are_in_force_only_inside() -> None:
         assert options.search_space.get() == 2
         assert options.tf32.get() is True
     assert options.search_space.get() == 0
+
+
+def test_tf32_follows_pytorch_unless_it_is_asked_for() -> None:
+    products = torch.backends.cuda.matmul
+    before = products.allow_tf32
+    try:
+        for allowed in (True, False):
+            products.allow_tf32 = allowed
+            with settings_for(None, None).in_force():
+                assert options.tf32.get() is allowed
+            with settings_for(None, {"use_tensor_core": not allowed}).in_force():
+                assert options.tf32.get() is not allowed
+    finally:
+        products.allow_tf32 = before

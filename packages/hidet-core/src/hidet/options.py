@@ -37,6 +37,8 @@ class Option(Generic[T]):
     allowed: tuple[T, ...] | None = None
     pending: bool = False
     """Whether nothing reads it yet; who sets it is told so by `warn_of_pending`."""
+    numbers: range | None = None
+    """Integers that are allowed too, for an option that is a word or a number."""
 
     @property
     def environment(self) -> str:
@@ -62,8 +64,12 @@ class Option(Generic[T]):
 
     def checked(self, value: T) -> T:
         """`value`, if it is one of the allowed ones and of the default's type."""
+        if self.numbers is not None and type(value) is int and value in self.numbers:
+            return value
         if self.allowed is not None and value not in self.allowed:
             choices = ", ".join(map(repr, self.allowed))
+            if self.numbers is not None:
+                choices += f", {self.numbers[0]} to {self.numbers[-1]}"
             raise BadArgument(f"option {self.name} is {value!r}", help=f"use one of {choices}")
         if self.default is not None and not isinstance(value, type(self.default)):
             expected = type(self.default).__name__
@@ -75,6 +81,10 @@ def _switch(text: str) -> bool:
     return {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}[
         text.lower()
     ]
+
+
+def _word_or_number(text: str) -> Any:
+    return int(text) if text.isdecimal() else text
 
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
@@ -110,22 +120,63 @@ search_space = Option(
     allowed=(0, 1, 2),
     pending=True,
 )
+precision = Option(
+    "precision",
+    "",
+    "Compute float32 graphs in `float16` or `bfloat16`, results in the types they had; softmax, "
+    "norms, exponentials and sums stay in float32.",
+    str,
+    affects_code=True,
+    allowed=("", "float16", "bfloat16"),
+)
 fp16_reduction = Option(
     "fp16_reduction",
     False,
-    "Accumulate float16 products in float16 (no effect yet, as a warning says).",
+    "Sum float16 products in float16 on tensor cores: faster on some GPUs, less precise.",
     _switch,
     affects_code=True,
-    pending=True,
 )
 tf32 = Option(
     "tf32",
     False,
-    "Allow float32 products in tf32 on tensor cores (no effect yet, as a warning says).",
+    "Allow float32 products on tensor cores, operands rounded to tf32 (ten bits of fraction).",
     _switch,
     affects_code=True,
-    pending=True,
 )
+mma = Option(
+    "mma",
+    "mma",
+    "Which units multiply matrices on a GPU: `mma` tensor cores where types allow, `simt` the "
+    "ordinary ones.",
+    str,
+    affects_code=True,
+    allowed=("mma", "simt"),
+)
+parallel_k: Option[str | int] = Option(
+    "parallel_k",
+    "default",
+    "How many blocks of a GPU share the sum of a product: `default` what the cost model says for "
+    "each tile, `search` every number is a choice of its own for the tuner, `disabled` one, or a "
+    "number (fewer where k is short).",
+    _word_or_number,
+    affects_code=True,
+    allowed=("default", "search", "disabled"),
+    numbers=range(1, 17),
+)
+attention = Option(
+    "attention",
+    True,
+    "Find attention that a model spells out, and compute it by one kernel where there is one.",
+    _switch,
+    affects_code=True,
+)
+verbose = Option(
+    "verbose", False, "Print each graph pass: operators before and after, time.", _switch
+)
+save_graph = Option(
+    "save_graph", "", "Folder to write a graph to after each of its passes, as text.", str
+)
+profile_passes = Option("profile_passes", "", "File to write the time of each graph pass to.", str)
 
 OPTIONS: dict[str, Option[Any]] = {
     option.name: option
@@ -140,8 +191,15 @@ OPTIONS: dict[str, Option[Any]] = {
         workers,
         target,
         search_space,
+        precision,
         fp16_reduction,
         tf32,
+        mma,
+        parallel_k,
+        attention,
+        verbose,
+        save_graph,
+        profile_passes,
     )
 }
 
@@ -149,11 +207,17 @@ OPTIONS: dict[str, Option[Any]] = {
 @contextmanager
 def options(**values: object) -> Iterator[None]:
     """Set options for a block: `with options(dump="out", check=True): ...`."""
-    token = _scoped.set({**_scoped.get(), **checked(values)})
+    leave = set_here(values)
     try:
         yield
     finally:
-        _scoped.reset(token)
+        leave()
+
+
+def set_here(values: Mapping[str, object]) -> Callable[[], None]:
+    """Set options from here on; what comes back sets them to what they were."""
+    token = _scoped.set({**_scoped.get(), **checked(values)})
+    return lambda: _scoped.reset(token)
 
 
 def checked(values: Mapping[str, object]) -> dict[str, object]:
@@ -172,6 +236,11 @@ def warn_of_pending() -> None:
         if option.pending and option.get() != option.default:
             message = f"option {option.name}={option.get()!r} has no effect yet"
             warnings.warn(message, PendingOptionWarning, stacklevel=3)
+
+
+def code_values() -> tuple[object, ...]:
+    """The values of all options that change generated code, for caches in memory."""
+    return tuple(option.get() for option in OPTIONS.values() if option.affects_code)
 
 
 def code_key() -> dict[str, object]:

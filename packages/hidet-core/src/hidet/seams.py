@@ -14,6 +14,7 @@ SEAMS: dict[str, str] = {
     "load_operators": "hidet.ops.load:load_operators",
     "run_graph": "hidet.build.eager:run_graph",
     "build_graph": "hidet.build.compiled:build_graph",
+    "correctness_report": "hidet.build.correctness:correctness_report",
     "optimize_graph": "hidet.optimize.pipeline:optimize",
     "build_module": "hidet.build.module:build_module",
     "load_simulated": "hidet.sim.plan:load_simulated",

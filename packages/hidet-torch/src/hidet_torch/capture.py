@@ -12,11 +12,13 @@ from torch.utils._python_dispatch import _disable_current_modes
 from hidet.errors import NotYet
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.report import FallbackWarning, require_complete, warning
+from hidet_torch.correctness import report_first
 from hidet_torch.imported import Imported
 from hidet_torch.importer import import_graph
 from hidet_torch.place import place_of
 from hidet_torch.run import CompiledCall
 from hidet_torch.settings import Settings
+from hidet_torch.stealing import steal
 
 Boxed = Callable[[list[Any]], Any]
 
@@ -35,7 +37,12 @@ def compile_inference(
             report(everything_left(graph_module, imported), settings)
             return in_pytorch(graph_module)
         report(imported.coverage, settings)
-        return CompiledCall(imported, settings.use_graph)
+        call = CompiledCall(imported, settings.use_graph)
+        if settings.steal_weights:
+            steal(call.weights, imported, frozen)
+        if settings.correctness_report:
+            report_first(call, graph_module, frozen, settings)
+        return call
 
 
 def imported_or_reason(

@@ -2,65 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from hidet.errors import NotYet
-from hidet_torch.settings import DEFAULTS, check
+from hidet_torch.settings import DEFAULTS, check, meant
 
 
 class DynamoConfig:
-    """Each method sets one default and gives the object back; `torch.compile` options win."""
+    """Each method sets one default and gives the object back; `torch.compile` options win.
+
+    Options of torch.compile have the same names: `options={"use_fp16": True}`.
+    """
 
     def search_space(self, level: int = 2) -> Self:
-        """How many schedules to try for each operator; no effect yet, as a warning says."""
+        """How many schedules to try for each operator: 0 none, 1 the best few, 2 all."""
         return self._set("search_space", level)
 
     def use_tensor_core(self, flag: bool = True) -> Self:
-        """Let float32 products use tf32; no effect yet, as a warning says."""
-        return self._set("tf32", flag)
+        """Let tensor cores multiply float32 rounded to tf32; False: nothing on tensor cores."""
+        return self._set("use_tensor_core", flag)
+
+    def use_fp16(self, flag: bool = True) -> Self:
+        """Compute float32 models in float16; inputs and results keep their types."""
+        return self._set("use_fp16", flag)
+
+    def precision(self, dtype: Literal["", "float16", "bfloat16"] = "bfloat16") -> Self:
+        """Compute float32 models in this type; `""`: in their own."""
+        return self._set("precision", dtype)
 
     def use_fp16_reduction(self, flag: bool = True) -> Self:
-        """Accumulate float16 products in float16; no effect yet, as a warning says."""
-        return self._set("fp16_reduction", flag)
+        """Sum float16 products in float16 on tensor cores."""
+        return self._set("use_fp16_reduction", flag)
+
+    def parallel_k(self, share: str | int = "default") -> Self:
+        """How many blocks share the sum of a product: default, search, disabled, or a number."""
+        return self._set("parallel_k", share)
 
     def use_cuda_graph(self, flag: bool = True) -> Self:
         """Launch kernels by CUDA graphs."""
-        return self._set("use_graph", flag)
+        return self._set("use_cuda_graph", flag)
 
     def dump_graph_ir(self, folder: str) -> Self:
         """Write every stage of compilation to a folder."""
-        return self._set("dump", folder)
+        return self._set("dump_graph_ir", folder)
 
     def print_input_graph(self, flag: bool = True) -> Self:
         """Print each graph that PyTorch hands over."""
         return self._set("print_input_graph", flag)
+
+    def correctness_report(self, flag: bool | str = True) -> Self:
+        """Print how far each operator is off, on the inputs of the first call of each graph.
+
+        Operators are compared with PyTorch's results, or with `"float64"` with numpy's.
+        """
+        return self._set("correctness_report", flag)
+
+    def steal_weights(self, flag: bool = True) -> Self:
+        """Give back the memory of weights that only another form is read of, such as a float16 one.
+
+        The model itself, and graphs compiled of it later, cannot use such weights any more.
+        """
+        return self._set("steal_weights", flag)
+
+    def use_attention(self, flag: bool = True) -> Self:
+        """Find attention that a model spells out, and keep it whole where a kernel computes it."""
+        return self._set("use_attention", flag)
 
     def reset(self) -> Self:
         """Forget everything set here."""
         DEFAULTS.clear()
         return self
 
-    def use_fp16(self, flag: bool = True) -> Self:
-        """Not there yet."""
-        raise NotYet("use_fp16", help="convert the model: model.half(), or torch.autocast")
-
-    def use_attention(self, flag: bool = True) -> Self:
-        """Not there yet: attention is one operator wherever the model calls it as one."""
-        raise NotYet(
-            "use_attention", help="attention called by scaled_dot_product_attention stays whole"
-        )
-
-    def steal_weights(self, flag: bool = True) -> Self:
-        """Not there yet."""
-        raise NotYet("steal_weights", help="weights that need no change are shared already")
-
-    def correctness_report(self, flag: bool = True) -> Self:
-        """Not there yet."""
-        raise NotYet("correctness_report", help="compare the outputs with those of the model")
-
     def _set(self, name: str, value: Any) -> Self:
-        check(name, value)
-        DEFAULTS[name] = value
+        chosen = meant({name: value})
+        for each, known in chosen.items():
+            check(each, known)
+        DEFAULTS.update(chosen)
         return self
 
 

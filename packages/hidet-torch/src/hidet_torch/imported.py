@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,3 +99,5 @@ class Imported:
     weights: dict[Tensor, Weight]
     calls: dict[str, ForeignCall]
     coverage: Coverage
+    tensors: Mapping[torch.fx.Node, Any]
+    """What each node of the fx graph became."""

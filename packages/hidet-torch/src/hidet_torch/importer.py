@@ -379,7 +379,7 @@ class Importer:
         return Imported(
             FlowGraph(inputs, tensors, self.name), self.device, self.inputs, carriers,
             symbols, outputs, mutations, updates, self.weights, self.calls,
-            Coverage(tuple(self.uses)),
+            Coverage(tuple(self.uses)), self.values,
         )  # fmt: skip
 
     def symbols(self) -> dict[str, tuple[int, int | None]]:

@@ -39,7 +39,8 @@ def tensor_of(view: View) -> torch.Tensor:
 class Memory:
     """Bytes at an address, for numpy and PyTorch to look at."""
 
-    def __init__(self, pointer: int, nbytes: int) -> None:
+    def __init__(self, pointer: int, nbytes: int, owner: Any = None) -> None:
+        self.owner = owner
         facts = {"shape": (nbytes,), "typestr": "|u1", "data": (pointer, False), "version": 3}
         self.__array_interface__ = facts
         self.__cuda_array_interface__ = facts
@@ -67,7 +68,9 @@ def storage_of(tensor: torch.Tensor) -> Any:
     of = TO_HIDET[parts.dtype].numpy
     if not parts.numel():
         return np.empty(tuple(parts.shape), of)
-    flat = parts.reshape(-1).view(torch.uint8).numpy().view(of)
+    # Not by `numpy()`: after that PyTorch gives no memory back (`steal_weights`).
+    nbytes = parts.numel() * parts.element_size()
+    flat = np.asarray(Memory(parts.data_ptr(), nbytes, parts)).view(of)
     return flat.reshape(tuple(parts.shape))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from operator import attrgetter, call
 from threading import Lock
@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 import torch
 
+from hidet.errors import BadArgument
 from hidet.frontend.execute import Runner, View
 from hidet.graph import Tensor
 from hidet_torch.tensors import view_of
@@ -64,10 +65,20 @@ class Outgrown(Exception):
 
 def rows(source: torch.Tensor, device: str, order: tuple[int, ...]) -> torch.Tensor:
     """The values in rows on a device, aligned; shared with the source where it is so already."""
+    if is_gone(source):
+        raise BadArgument(
+            "a weight was given away by steal_weights when another graph was compiled",
+            help="load the weights again with load_state_dict(..., assign=True)",
+        )
     with torch.no_grad():
         found = source.detach().resolve_conj().resolve_neg().to(device)
         found = found.permute(order).contiguous()
         return found if found.data_ptr() % ALIGNMENT == 0 else found.clone()
+
+
+def is_gone(source: torch.Tensor) -> bool:
+    """Whether the memory of a tensor was given back."""
+    return source.numel() > 0 and source.untyped_storage().nbytes() == 0
 
 
 class Weights:
@@ -81,6 +92,10 @@ class Weights:
         self.places: list[Callable[[], int]] = []
         self.counted: list[torch.Tensor] = []
         self.seen: list[Any] = []
+        self.given_up: dict[str, torch.Tensor] = {}
+        """Tensors of the model that are not looked at any more."""
+        self.fixed: list[tuple[torch.Tensor, int, int]] = []
+        """What else was derived from when they went, as it was then."""
         LIVE.add(self)
 
     def view(self, tensor: Tensor) -> View:
@@ -96,7 +111,7 @@ class Weights:
         """Take what is there now for what there should be."""
         assert self.runner is not None
         self.places, self.counted = [], []
-        for name, tensor in self.runner.weights.items():
+        for name, tensor in self.kept().items():
             weight = self.by_tensor[tensor]
             self.places.append(weight.source.data_ptr)
             is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
@@ -118,9 +133,53 @@ class Weights:
         assert self.runner is not None
         with self.lock:
             self.stale = False
+            self.require_the_same()
             self.look()  # before anything is read: what is written meanwhile shows at the next call
-            named = self.runner.weights.items()
+            named = self.kept().items()
             self.runner.renew({name: self.by_tensor[tensor].renew() for name, tensor in named})
+
+    def kept(self) -> dict[str, Tensor]:
+        """The constants whose tensors are still looked at, by name."""
+        assert self.runner is not None
+        named = self.runner.weights.items()
+        return {name: tensor for name, tensor in named if name not in self.given_up}
+
+    def give_up(self, names: Collection[str]) -> None:
+        """Look no more at these weights, and let go of what only they were needed for."""
+        runner = self.runner
+        assert runner is not None
+        with self.lock:
+            runner.give_up(name for name in names if name not in runner.direct)
+            for name in names:
+                tensor = runner.weights[name]
+                weight = self.by_tensor[tensor]
+                self.given_up[name] = weight.source
+                if name not in runner.direct:
+                    weight.memory, tensor.storage = torch.empty(0), None
+            if runner.sealed:
+                kept = self.kept().items()
+                left = (self.by_tensor[t].source for name, t in kept if name in runner.sources)
+                self.fixed = [(each, each.data_ptr(), writes(each)) for each in left]
+            self.look()
+
+    def require_the_same(self) -> None:
+        """Raise if something that is derived once only would have to be derived again."""
+        if not self.given_up:
+            return
+        assert self.runner is not None
+        named = self.runner.weights
+        replaced = any(
+            self.by_tensor[named[name]].source is not source
+            for name, source in self.given_up.items()
+        )
+        written = any(
+            (each.data_ptr(), writes(each)) != (place, count) for each, place, count in self.fixed
+        )
+        if replaced or written:
+            raise BadArgument(
+                "weights changed after steal_weights, which keeps only what was derived from them",
+                help="compile the model again, without steal_weights",
+            )
 
     def replace(self, others: Mapping[int, torch.Tensor]) -> None:
         """Read other tensors from the next call on, given by the id of those they stand for."""
@@ -133,6 +192,11 @@ class Weights:
 LIVE: WeakSet[Weights] = WeakSet()
 writes_to = attrgetter("_version")
 """How often a tensor was written to."""
+
+
+def writes(tensor: torch.Tensor) -> int:
+    """How often a tensor was written to; 0 where nobody counts."""
+    return 0 if tensor.is_inference() else int(writes_to(tensor))
 
 
 def refresh(model: torch.nn.Module) -> None:

@@ -55,7 +55,7 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     # Constants as they were given: passes neither make nor drop any that matters to the caller.
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     weights = {name: tensor for tensor, name in names.items()}
-    if not options.cache.get() or options.dump.get():
+    if not options.cache.get() or is_watched():
         return Compiled(built(graph, chosen, names), weights)
     key = key_of(
         graph=canonical(graph),
@@ -64,6 +64,12 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     )
     whole = Cache().made(key, lambda: built(graph, chosen, names).to_bytes(), graph.name)
     return Compiled(read(whole, f"cache entry {key}"), weights)
+
+
+def is_watched() -> bool:
+    """Whether someone wants to see the stages of compilation, so that they have to take place."""
+    asked = (options.dump, options.verbose, options.save_graph, options.profile_passes)
+    return any(each.get() for each in asked)
 
 
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
 
+from hidet import options
 from hidet.build.compile import compile_graph
 from hidet.build.target import device_of
 from hidet.errors import BadArgument
@@ -28,8 +29,8 @@ def run_graph(graph: FlowGraph, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def executor_for(graph: FlowGraph) -> Executor:
-    """The graph compiled and loaded; graphs with the same nodes and constants share one."""
-    key = signature(graph)
+    """The graph compiled and loaded; the same nodes and constants under the same options share."""
+    key = signature(graph), options.code_values()
     with _lock:
         found = _executors.get(key)
         if found is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hidet import options
 from hidet.compute import Grid
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
@@ -32,15 +33,25 @@ class Implemented:
 assert load.LOADED, "importing hidet.schedules.load files every schedule"
 
 
-@lru_cache(maxsize=4096)
 def choices(op: Op, target: Target) -> tuple[Candidate, ...]:
     """The schedules written for this operator that fit it, the cheapest by the cost model first."""
+    return known_choices(op, target, options.code_values())
+
+
+def has_schedule(op: Op, target: Target) -> bool:
+    """Whether some schedule was written for this operator and fits it."""
+    return known_schedule(op, target, options.code_values())
+
+
+@lru_cache(maxsize=4096)
+def known_choices(op: Op, target: Target, settings: object) -> tuple[Candidate, ...]:
+    """What was found for them under the options in force, whose values are `settings`."""
     return tuple(candidates(op, target))
 
 
 @lru_cache(maxsize=4096)
-def has_schedule(op: Op, target: Target) -> bool:
-    """Whether some schedule was written for this operator and fits it."""
+def known_schedule(op: Op, target: Target, settings: object) -> bool:
+    """What was found for them under the options in force, whose values are `settings`."""
     return any(schedule.fits(op, target) for schedule in SCHEDULES)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from hidet.build.compile import compile_graph
 from hidet.build.target import device_of
+from hidet.errors import InternalError
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime import Allocator, View
@@ -27,6 +28,11 @@ class Runner:
         prepare = executor.archive.plans.get("prepare")
         buffers = prepare.buffers if prepare is not None else ()
         self.sources = frozenset(each.name for each in buffers if each.role == "weight")
+        main = executor.archive.main
+        self.direct = frozenset(main.buffers[n].name for n in main.of_role("weight"))
+        """The names of the constants that calls read themselves."""
+        self.sealed = False
+        """Whether what is derived stays as it is: its sources are gone."""
         self.epoch = 0
         """Changes when programs that `program` gave are no longer right."""
 
@@ -52,7 +58,19 @@ class Runner:
                 executor.programs.clear()
                 executor.prepared = None
                 self.epoch += 1
-        executor.refresh()
+        if not self.sealed:
+            executor.refresh()
+
+    def give_up(self, names: Iterable[str]) -> None:
+        """Let go of weights that calls do not read; nothing is derived again from now on."""
+        gone = set(names)
+        if gone & self.direct:
+            raise InternalError(f"calls read {sorted(gone & self.direct)}")
+        with self.executor.lock:
+            kept = {n: view for n, view in self.executor.constants.items() if n not in gone}
+            self.executor.constants = kept
+            self.executor.prepared = None
+            self.sealed = self.sealed or bool(gone & self.sources)
 
 
 def prepare_runner(

@@ -20,6 +20,7 @@ from hidet.graph.evaluate import evaluate, refer
 from hidet.graph.flow import FlowGraph, optimize, trace_from
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import OPERATORS, Op, family, operator
+from hidet.graph.pass_context import PassContext
 from hidet.graph.rewrite import replace, rewrite
 from hidet.graph.tensor import Node, Tensor, symbol, symbol_like
 
@@ -29,6 +30,7 @@ __all__ = [
     "Foreign",
     "Node",
     "Op",
+    "PassContext",
     "Tensor",
     "apply",
     "apply_all",

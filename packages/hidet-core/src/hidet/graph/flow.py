@@ -71,6 +71,15 @@ class FlowGraph:
         """The graph compiled, for its device or for `targets`: a `hidet.build.CompiledGraph`."""
         return seams.call("build_graph", self, targets)
 
+    def correctness_report(self, *inputs: Tensor, float64: bool = False) -> Any:
+        """How far each operator, and the whole, compiled here is from what it means: a Report.
+
+        `print(report)` is a table, `report.rows` the same as data, `report.first` the first row
+        whose error is out of line. Outputs are compared with each operator's result rounded to its
+        type on the way, or with `float64` all the way.
+        """
+        return seams.call("correctness_report", self, inputs, float64=float64)
+
     def cuda_graph(self) -> Any:
         """The graph compiled for a GPU; its `run([...])` replays one CUDA graph."""
         device = next((each.device for each in (*self.inputs, *self.outputs)), "cpu")

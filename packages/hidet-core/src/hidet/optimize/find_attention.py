@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hidet import ops
+from hidet import ops, options
 from hidet.compute.sizes import broadcast, same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
@@ -41,8 +41,11 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
 
     The mask may be added, or chosen by `where` with a very low number; the scale is applied before
     it. Where several heads of q read one of k and v that was repeated for them, it is read once. A
-    row that keeps nothing gives zeros, where softmax gives NaN.
+    row that keeps nothing gives zeros, where softmax gives NaN. Without the option `attention`
+    nothing changes.
     """
+    if not options.attention.get():
+        return graph
     readers = Readers(graph)
     inner = {each for node in graph.nodes for each in node.outputs if readers.only(each)}
     originals = iter(graph.nodes)

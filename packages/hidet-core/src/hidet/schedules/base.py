@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from hidet import options
 from hidet.cost import Work, seconds
 from hidet.graph.operator import Op
 from hidet.ir.kernel import Module
@@ -83,13 +84,47 @@ class Candidate:
 
 
 def candidates(op: Op, target: Target) -> list[Candidate]:
-    """Every schedule at every point that fits, the cheapest by the cost model first."""
+    """Every schedule at every point that fits, the cheapest by the cost model first.
+
+    Where the option `parallel_k` says so, those that share sums among other numbers of blocks are
+    left out.
+    """
     found = [
         Candidate(schedule, point, seconds(point.work(op, target), target))
         for schedule in SCHEDULES
         for point in schedule.candidates(op, target)
     ]
-    return sorted(found, key=lambda candidate: candidate.seconds)
+    return sharing(sorted(found, key=lambda candidate: candidate.seconds))
+
+
+def sharing(found: list[Candidate]) -> list[Candidate]:
+    """Those that share sums among as many blocks as the option `parallel_k` says.
+
+    A number is an upper bound where k is too short for it. By default each tile comes once, with
+    the number that the cost model likes best, except where the whole space was asked for.
+    """
+    asked = options.parallel_k.get()
+    if asked == "search" or (asked == "default" and options.search_space.get() == 2):
+        return found
+    if asked == "default":
+        best: dict[Any, Candidate] = {}
+        for each in found:
+            best.setdefault((each.schedule.name, unshared(each.point)), each)
+        return list(best.values())
+    bound = 1 if asked == "disabled" else int(asked)
+    counts = {slices(each.point) or 1 for each in found}
+    most = max((count for count in counts if count <= bound), default=1)
+    return [each for each in found if slices(each.point) in (most, None)]
+
+
+def slices(point: Any) -> Any:
+    """How many blocks share a sum at this point; None where the schedule has no such choice."""
+    return getattr(point, "slices", None)
+
+
+def unshared(point: Any) -> Any:
+    """The point with every sum in one block."""
+    return point if slices(point) is None else replace(point, slices=1)
 
 
 __all__ = ["SCHEDULES", "Candidate", "Schedule", "Scheduled", "Work", "candidates", "schedule_for"]

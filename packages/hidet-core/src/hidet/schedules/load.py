@@ -8,6 +8,7 @@ from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
+from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
 
 LOADED = (
     _cpu_conv,
@@ -18,5 +19,6 @@ LOADED = (
     _cuda_depthwise,
     _cuda_matmul_mma,
     _cuda_matmul_simt,
+    _cuda_matmul_tf32,
 )
 """In this order schedules are filed."""

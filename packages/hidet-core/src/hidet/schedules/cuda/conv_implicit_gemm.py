@@ -6,13 +6,26 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of
-from hidet.schedules.cuda.mma import Warps, is_half
+from hidet.schedules.cuda.mma import Warps, by_tensor_cores
+from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
 from hidet.target import Target
 
 
 class ConvWarps(Warps):
+    """Tiles of a convolution: output channels by places."""
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(convolution_of(op), target)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(convolution_of(op), target)
+
+
+class ConvSingleWarps(SingleWarps):
     """Tiles of a convolution: output channels by places."""
 
     def fits(self, op: Conv, target: Target) -> bool:
@@ -44,9 +57,7 @@ def has_channels(op: Conv) -> bool:
 
 @schedule_for(
     Conv, target="cuda", space=ConvWarps,
-    when=lambda op, target: (
-        target.has_feature("mma_f16") and has_channels(op) and is_half(convolution_of(op))
-    ),
+    when=lambda op, target: has_channels(op) and by_tensor_cores(convolution_of(op), target),
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores."""
@@ -54,8 +65,17 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 
 
 @schedule_for(
+    Conv, target="cuda", space=ConvSingleWarps,
+    when=lambda op, target: has_channels(op) and in_tf32(convolution_of(op), target),
+)  # fmt: skip
+def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
+    """Tiles of channels by places on tensor cores, float32 rounded to tf32."""
+    return Scheduled(tiled(op.name, convolution_of(op), point), point)
+
+
+@schedule_for(
     Conv, target="cuda", space=ConvThreads,
-    when=lambda op, target: has_channels(op) and not is_half(convolution_of(op)),
+    when=lambda op, target: has_channels(op) and not by_tensor_cores(convolution_of(op), target),
 )  # fmt: skip
 def conv_simt(op: Conv, target: Target, point: ConvThreads) -> Scheduled:
     """Tiles of channels by places on the ordinary units."""

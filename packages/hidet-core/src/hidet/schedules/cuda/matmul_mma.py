@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.mma import Warps, is_half
+from hidet.schedules.cuda.mma import Warps, by_tensor_cores
 from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
 from hidet.target import Target
@@ -25,7 +25,7 @@ class MatmulWarps(Warps):
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarps,
-    when=lambda op, target: target.has_feature("mma_f16") and is_half(product_of(op)),
+    when=lambda op, target: by_tensor_cores(product_of(op), target),
 )  # fmt: skip
 def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Scheduled:
     """Tiles of the product by warps with `mma.sync`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.mma import is_half
+from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
@@ -25,9 +25,9 @@ class MatmulThreads(Threads):
 
 
 def is_plain(op: Matmul | Linear, target: Target) -> bool:
-    """Whether there are numbers to multiply, and no tensor cores for them."""
+    """Whether there are numbers to multiply, and no tensor cores for them at full precision."""
     p = product_of(op)
-    return not p.empty and not p.c.dtype.is_bool and not is_half(p)
+    return not p.empty and not p.c.dtype.is_bool and not by_tensor_cores(p, target)
 
 
 @schedule_for(Matmul, Linear, target="cuda", space=MatmulThreads, when=is_plain)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from hidet import options
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -27,6 +28,7 @@ from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
+from hidet.target import Target
 from hidet.types import DType, bf16, f16
 
 WARP = 32
@@ -63,8 +65,16 @@ class Warps(Tile):
         return self.part[0] // 16, self.part[1] // 8, 4
 
     def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums."""
+        """The type of the sums: float32, float16 only where that was asked for."""
+        return f16 if options.fp16_reduction.get() and p.a.dtype is f16 else f32
+
+    def partial_type(self, p: Contraction) -> DType:
+        """Parts of sums are added up in float32, whatever they were summed in."""
         return f32
+
+    def unit(self, p: Contraction) -> str:
+        """The operands' type."""
+        return p.a.dtype.name
 
     def sides(self, p: Contraction) -> tuple[Side, Side]:
         """Tiles as their operands lie; eight elements between rows keep ldmatrix from conflicts."""
@@ -104,6 +114,11 @@ class Warps(Tile):
 def is_half(p: Contraction) -> bool:
     """Whether both operands are of one half-precision type, and there is something to multiply."""
     return p.a.dtype is p.b.dtype and p.a.dtype in (f16, bf16) and not p.empty
+
+
+def by_tensor_cores(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these, by their types, the target and the options."""
+    return is_half(p) and target.has_feature("mma_f16") and options.mma.get() == "mma"
 
 
 def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
@@ -156,7 +171,7 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
         column = left + warp % point.warps[1] * columns + lane % 4 * 2
         for i, half, j in unroll(grid(rows // 16, len(lanes_up), columns // 8)):
             for v in vectorize(2):
-                total = sums[i, j, half * 2 + v]
+                total = cast(sums[i, j, half * 2 + v], f32)
                 at = (z, row + i * 16 + half * 8, column + j * 8 + v)
                 if whole:
                     if p.bias is not None:

@@ -87,6 +87,14 @@ class Tile(ABC):
 
     tensor_core = False
 
+    def partial_type(self, p: Contraction) -> DType:
+        """The type in which blocks that share a sum hand over their parts of it."""
+        return self.sum_type(p)
+
+    def unit(self, p: Contraction) -> str:
+        """The type by whose rate the target's units multiply."""
+        return self.sum_type(p).name
+
     def shared_bytes(self, p: Contraction) -> int:
         """Two tiles of each operand."""
         return sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
@@ -115,12 +123,12 @@ class Tile(ABC):
         if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
             rounds *= 1 + columns * self.depth / self.threads / SCATTERED
         partial = 0.0 if self.slices == 1 else float(blocks * rows * columns)
-        partial *= self.sum_type(p).nbytes
+        partial *= self.partial_type(p).nbytes
         return Work(
             once + read + partial,
             written + partial,
             2.0 * elements * rows * columns / self.busy(),
-            p.a.dtype.name if self.tensor_core else self.sum_type(p).name,
+            self.unit(p),
             blocks,
             self.threads,
             tensor_core=self.tensor_core,
@@ -137,7 +145,7 @@ def tiled(name: str, p: Contraction, tile: Tile) -> Module:
     wide = tile.sum_type(p)
     turns = cdiv(cdiv(p.k, depth), slices)
     side_a, side_b = tile.sides(p)
-    partial_type = slices_type(p, wide, tile.block, slices)
+    partial_type = slices_type(p, tile.partial_type(p), tile.block, slices)
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():

@@ -1,0 +1,228 @@
+"""Which operator of a graph computes something else than it means, on given inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from hidet.build.compile import compile_graph
+from hidet.build.differences import Report, Row, expected_error, harmonic_error
+from hidet.build.eager import as_tensor, given_view
+from hidet.build.target import device_of
+from hidet.compute.sizes import numbers
+from hidet.errors import BadArgument, UnsupportedOp
+from hidet.graph.evaluate import bind, refer, resolved
+from hidet.graph.flow import FlowGraph
+from hidet.graph.operator import Op
+from hidet.graph.tensor import Node, Tensor, moved
+from hidet.ir.expr import Expr, Var
+from hidet.ops.in_place import updated_tensor
+from hidet.runtime.executor import Executor
+from hidet.types import DType, TensorType
+
+Array = np.ndarray[Any, Any]
+BATCH_BYTES = 1 << 30
+"""How many bytes of operands and results are on the device at once."""
+
+
+def correctness_report(
+    graph: FlowGraph,
+    inputs: Sequence[Tensor],
+    expected: Mapping[Tensor, Array] | None = None,
+    float64: bool = False,
+    outputs: bool = True,
+) -> Report:
+    """Compare each operator, compiled alone under the options in force, with what it means.
+
+    `expected` holds what the framework computed for some tensors: the operators that make them are
+    compared with that, or with numpy in `float64`; all others with numpy's. Each operator is given
+    what those before it should have computed. With `outputs` the whole compiled graph runs too.
+    """
+    meaning = Meaning(graph, inputs, expected or {}, float64)
+    rows = [
+        Row("placeholder", each.name or "", each.dtype.name, 0.0, place=None)
+        for each in graph.inputs
+    ]
+    found = {node: [foreign_row(node)] for node in graph.nodes if not node.op.defined}
+    for nodes in batches(meaning, [node for node in graph.nodes if is_compared(node)]):
+        found |= compared(meaning, nodes)
+    rows += [row for node in graph.nodes for row in found.get(node, ())]
+    if outputs:
+        rows += whole(meaning)
+    return Report(tuple(rows))
+
+
+class Meaning:
+    """What each tensor of a graph should be for these inputs.
+
+    `stored` has the values in the tensors' types, which operators are given; `wanted` what they are
+    compared with.
+    """
+
+    def __init__(
+        self,
+        graph: FlowGraph,
+        inputs: Sequence[Tensor],
+        expected: Mapping[Tensor, Array],
+        float64: bool,
+    ) -> None:
+        if len(inputs) != len(graph.inputs):
+            raise BadArgument(f"{len(inputs)} tensors for {len(graph.inputs)} inputs")
+        self.graph, self.expected, self.float64 = graph, expected, float64
+        self.symbols: dict[Var, Expr] = {}
+        self.stored: dict[Tensor, Array] = {}
+        self.wanted: dict[Tensor, Array] = {}
+        self.exact: dict[Tensor, Array] = {}
+        """In float64 all the way, where that was asked for: what outputs are compared with."""
+        for tensor, value in zip(graph.inputs, inputs, strict=True):
+            bind(tensor, tuple(map(int, numbers(value.shape))), self.symbols)
+            self.stored[tensor] = value.numpy().copy()
+        for constant in graph.constants:
+            self.stored[constant] = constant.numpy()
+        for node in graph.nodes:
+            self.add(node)
+
+    def add(self, node: Node) -> None:
+        """What a node should compute."""
+        op, known = self.op(node), [self.expected.get(each) for each in node.outputs]
+        if not op.defined and any(each is None for each in known):
+            raise UnsupportedOp(
+                f"{op.name} runs in the framework, which has to say what it computes",
+                place=node.place,
+            )
+        refers = op.defined and (self.float64 or any(each is None for each in known))
+        given = [self.stored[each] for each in node.inputs]
+        meant = refer(op, given) if refers else [np.asarray(each) for each in known]
+        for tensor, one, told in zip(node.outputs, meant, known, strict=True):
+            self.wanted[tensor] = one if told is None or self.float64 else told
+            self.stored[tensor] = stored(one if told is None else told, tensor.dtype)
+        if self.float64:
+            wide = [self.exact.get(each, self.stored[each]) for each in node.inputs]
+            follow = refer(op, wide) if op.defined else meant
+            self.exact.update(zip(node.outputs, follow, strict=True))
+
+    def op(self, node: Node) -> Op:
+        """The node's operator with all sizes as numbers, making a tensor of its own."""
+        op = node.op.with_sizes(lambda size: resolved(size, self.symbols))
+        return replace(op, in_place=False) if getattr(op, "in_place", False) else op  # type: ignore[call-arg]
+
+    def nbytes(self, node: Node) -> int:
+        """Bytes of what a node reads and writes."""
+        return sum(self.stored[each].nbytes for each in (*node.inputs, *node.outputs))
+
+
+def is_compared(node: Node) -> bool:
+    """Whether a node computes something from tensors, here and not in the framework."""
+    return node.op.defined and bool(node.inputs)
+
+
+def stored(value: Array, of: DType) -> Array:
+    """Values as a tensor of that type has them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(np.asarray(value).astype(of.numpy)).reshape(np.shape(value))
+
+
+def batches(meaning: Meaning, nodes: Sequence[Node]) -> Iterator[list[Node]]:
+    """The nodes in order, as many at once as there is memory for."""
+    found: list[Node] = []
+    used = 0
+    for node in nodes:
+        used += meaning.nbytes(node)
+        if found and used > BATCH_BYTES:
+            yield found
+            found, used = [], meaning.nbytes(node)
+        found.append(node)
+    if found:
+        yield found
+
+
+def compared(meaning: Meaning, nodes: Sequence[Node]) -> dict[Node, list[Row]]:
+    """A row for each result of these nodes, all compiled together, none fused with another."""
+    alone, given = [], []
+    for node in nodes:
+        inputs = tuple(stand_in(meaning, each) for each in node.inputs)
+        given += [(new, old) for new, old in zip(inputs, node.inputs, strict=True) if is_open(new)]
+        alone.append(Node(meaning.op(node), inputs, node.place, node.device))
+    cut = FlowGraph(
+        (new for new, _ in given), (each for node in alone for each in node.outputs), "correctness"
+    )
+    found = iter(run(cut, [on_device(meaning.stored[old], old) for _, old in given]))
+    return {
+        node: [
+            row("operator", repr(node.op), tensor, next(found), meaning.wanted[tensor], node)
+            for tensor in node.outputs
+        ]
+        for node in nodes
+    }
+
+
+def stand_in(meaning: Meaning, tensor: Tensor) -> Tensor:
+    """A constant itself, a number made again, anything else as an input of its own."""
+    if tensor.storage is not None:
+        return tensor
+    if tensor.trace is not None and not tensor.trace[0].inputs and tensor not in meaning.expected:
+        node, at = tensor.trace
+        return Node(meaning.op(node), (), node.place, node.device).outputs[at]
+    shape = meaning.stored[tensor].shape
+    return Tensor(TensorType(tensor.dtype, shape), tensor.device)
+
+
+def is_open(tensor: Tensor) -> bool:
+    """Whether a tensor waits for a value."""
+    return tensor.storage is None and tensor.trace is None
+
+
+def whole(meaning: Meaning) -> list[Row]:
+    """A row for each output of the graph, compiled as a whole; updates in place do not come out."""
+    graph = meaning.graph
+    found = run(graph, [on_device(meaning.stored[each].copy(), each) for each in graph.inputs])
+    kept = [each for each in graph.outputs if updated_tensor(each) is None]
+    wanted = {**meaning.stored, **meaning.wanted, **meaning.exact}
+    more = sqrt(max(1, len(graph.nodes)))  # errors of operators in a chain add up, at random
+    return [
+        row("output", "", tensor, value, wanted[tensor], times=more)
+        for tensor, value in zip(kept, found, strict=True)
+    ]
+
+
+def row(
+    kind: str,
+    operator: str,
+    tensor: Tensor,
+    actual: Array,
+    wanted: Array,
+    node: Node | None = None,
+    times: float = 1.0,
+) -> Row:
+    """The row of one result."""
+    error = harmonic_error(actual, stored(wanted, tensor.dtype))
+    limit = times * expected_error(tensor.dtype, node.op.name if node is not None else "matmul")
+    place = node.place if node is not None else None
+    return Row(kind, operator, tensor.dtype.name, error, limit, place)
+
+
+def foreign_row(node: Node) -> Row:
+    """The row of what runs in the framework: nothing is compared."""
+    what = str(getattr(node.op, "key", node.op.name))
+    return Row("framework", what, node.outputs[0].dtype.name, place=node.place)
+
+
+def on_device(array: Array, tensor: Tensor) -> Tensor:
+    """An array as values of a tensor, where that lies."""
+    shape = tuple(map(int, array.shape))
+    return moved(Tensor(TensorType(tensor.dtype, shape), "cpu", array), tensor.device)
+
+
+def run(graph: FlowGraph, inputs: Sequence[Tensor]) -> list[Array]:
+    """The outputs of a graph that is compiled for this call only."""
+    if not graph.outputs:
+        return []
+    compiled = compile_graph(graph)
+    weights = {name: given_view(tensor) for name, tensor in compiled.weights.items()}
+    executor = Executor(compiled.archive, device_of(graph), weights=weights)
+    views = executor([given_view(each) for each in inputs])
+    return [as_tensor(view).numpy() for view in views]
