@@ -174,7 +174,7 @@ def assignment_to_a_constant():
     @script
     def kernel(a: f32[n]):
         attr.cuda_block_dim = 32
-        n += 1
+        n += 1  # noqa: F823
 
 
 def assignment_to_a_constant_of_a_struct():
@@ -299,7 +299,7 @@ EXPECTED = {
     assignment_to_a_constant: """\
         error[bad-script]: `n` is a constant from outside of the script, which assigns it
           --> {here}:5:9 in kernel
-                    n += 1
+                    n += 1  # noqa: F823
                     ^
           help: assign to another name: a name that is assigned is local everywhere""",
     assignment_to_a_constant_of_a_struct: """\
@@ -355,13 +355,13 @@ def test_what_is_right_beside_what_is_wrong():
 
 
 def test_a_type_that_is_written_and_no_return():
+    @script
+    def nothing(x: f32) -> f32:
+        y = x
+
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+        nothing(a[0])
+
     with pytest.raises(HidetError, match="`nothing` returns f32 and does not end with `return`"):
-
-        @script
-        def nothing(x: f32) -> f32:
-            y = x
-
-        @script
-        def kernel(a: f32[n]):
-            attr.cuda_block_dim = 32
-            nothing(a[0])
+        script(kernel)

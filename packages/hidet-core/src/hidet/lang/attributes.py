@@ -25,7 +25,8 @@ ATTRIBUTES = (
     "cuda_min_blocks",
 )
 MOST_THREADS = 1024
-KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU}
+HOST = "public"
+KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU, HOST: HOST}
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:
     value = plain(value)
     if name == "func_kind":
         if value not in KINDS:
-            raise BadScript(f"there is no func_kind {value!r}", help=f"use {' or '.join(KINDS)}")
+            raise BadScript(f"there is no func_kind {value!r}", help=f"use {', '.join(KINDS)}")
         return KINDS[value]
     if name == "func_name":
         if not isinstance(value, str) or not value.isidentifier():
@@ -121,8 +122,11 @@ def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
     """Where the kernel runs: on a CUDA device unless `func_kind` says otherwise."""
     kind = attributes.get("func_kind", KernelKind.CUDA)
     cuda = [name for name in attributes if name.startswith("cuda_")]
-    if kind is KernelKind.CPU and cuda:
-        raise BadScript(f"a cpu_kernel has no {cuda[0]}", help="remove it")
+    if kind is not KernelKind.CUDA and cuda:
+        named = HOST if kind == HOST else "cpu_kernel"
+        raise BadScript(f"a {named} function has no {cuda[0]}", help="remove it")
+    if kind == HOST:
+        return KernelKind.CPU  # its own statements run there, where it launches nothing
     if kind is KernelKind.CUDA and "cuda_block_dim" not in attributes:
         raise BadScript(
             "the kernel does not say how many threads run it",

@@ -14,6 +14,7 @@ from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
 from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
+from hidet.lang.launching import host_module, launched
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
 from hidet.lang.names import assigned
@@ -27,8 +28,8 @@ DEEPEST = 64
 """How many calls deep script functions may be taken into one another."""
 
 
-def transcribe(source: Source) -> Kernel:
-    """The kernel that a captured function describes."""
+def transcribe(source: Source) -> Kernel | Module:
+    """The kernel that a captured function describes; a module if it launches kernels."""
     recorder = Recorder()
     function = Transcriber(source, recorder)
     with recording(recorder), function.placed(source.tree):
@@ -37,6 +38,8 @@ def transcribe(source: Source) -> Kernel:
         function.statements(source.tree.body)
         recorder.place = None
         name = recorder.attributes.get("func_name", source.name)
+        if recorder.launches or recorder.workspaces:
+            return host_module(recorder, name, tuple(params))
         return Kernel(
             name=name,
             params=tuple(params),
@@ -298,6 +301,9 @@ class Transcriber(Statements):
     ) -> Any:
         """The result of another script function, whose statements are written here."""
         here = self.place(node)
+        if function._kernel is not None:
+            launched(self.recorder, function._kernel, args, keywords, here)
+            return None
         depth, caller = 0, here.called_from
         while caller is not None:
             depth, caller = depth + 1, caller.called_from
