@@ -8,6 +8,7 @@ from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
+from hidet.intrinsics.inline import INLINE
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
 from hidet.intrinsics.memory import MEMORY
@@ -34,6 +35,7 @@ FAMILIES = (
     MBARRIERS,
     BULK,
     TMA,
+    INLINE,
 )
 
 INTRINSICS: dict[str, Intrinsic] = {each.name: each for family in FAMILIES for each in family}

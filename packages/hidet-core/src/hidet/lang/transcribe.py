@@ -9,7 +9,7 @@ from typing import Any
 
 from hidet.errors import BadScript, DtypeMismatch, Place, ShapeMismatch
 from hidet.ir.expr import Address, Const, Expr, Var
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, Module
 from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
 from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
