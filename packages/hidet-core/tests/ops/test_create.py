@@ -3,8 +3,10 @@
 import hidet
 
 
-    assert (zeros := hidet.zeros_like(x)).dtype.name == "float16"
-    assert zeros.shape == (2, 3)
+def test_creation_like_another_tensor():
+    x = hidet.randn([2, 3], "float16")
+    assert hidet.zeros_like(x).dtype.name == "float16"
+    assert hidet.zeros_like(x).shape == (2, 3)
     assert hidet.ones_like(x, "int32").numpy().tolist() == [[1] * 3] * 2
     assert hidet.full_like(x, 2.5).numpy().tolist() == [[2.5] * 3] * 2
 
