@@ -63,7 +63,7 @@ def linspace(
     if num < 1:
         raise BadArgument(f"linspace of {num} numbers")
     step = (stop - start) / max(num - 1, 1)
-    return arange(0, num, dtype=f64, device=device).mul(step).add(start).cast(dtype)
+    return (arange(0, num, dtype=f64, device=device) * step + start).astype(dtype)
 
 
 def arange(
