@@ -32,6 +32,8 @@ def test_a_name_begins_with_the_label_and_differs_where_the_text_does():
     assert unique(relu, "same").name == unique(replace(relu, name="other"), "same").name
     assert unique(relu, "same").name != unique(tanh, "same").name
     assert unique(relu, "a b/c" * 40).name.isidentifier()
+    for cut in range(44, 52):
+        assert "__" not in unique(relu, f"{'a' * cut}_b__c").name
 
 
 TEXT = """

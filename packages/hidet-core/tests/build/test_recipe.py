@@ -3,9 +3,10 @@
 import pickle
 
 from hidet import ops
-from hidet.build.kernels import group_of, shape_of, signature, worked_out
+from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
 from hidet.build.schedule import has_schedule
 from hidet.fusion import partition
+from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.runtime.plan import Pointer, Scalar
@@ -54,3 +55,14 @@ def test_one_variable_stays_one_where_a_group_is_sent():
     ((op, _),) = shape.wiring
     assert shape.inputs[0].shape[0] is op.types()[0].shape[0]
     assert signature(group_of(shape)) != signature(group)  # not the variable it was here
+
+
+def test_groups_that_give_more_results_are_not_alike():
+    x = symbol((4, 8))
+    y = x + 1
+    z = y * 2
+    nodes = [y.trace[0], z.trace[0]]
+    one, both = Group(list(nodes)), Group(list(nodes), also=(y,))
+    assert key_of_group(one, Target.parse("cpu")) != key_of_group(both, Target.parse("cpu"))
+    again = group_of(shape_of(both))
+    assert again.also[0] is again.nodes[0].outputs[0]

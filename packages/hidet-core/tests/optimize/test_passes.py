@@ -1,12 +1,10 @@
 """Each graph pass before and after, as text; the value stays the same."""
 
-import re
-
 import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.graph import evaluate, from_numpy, symbol, trace_from
+from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.flow import FlowGraph
 from hidet.ops.attention import Attention
 from hidet.ops.create import scalar
@@ -14,20 +12,7 @@ from hidet.optimize import PASSES, optimize
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.spell_attention import spell_attention
-from hidet.testing.graphs import arrays_for
-
-
-def lines(graph):
-    """The graph's lines, without types and attributes."""
-    shown = graph.show().splitlines()[1:-1]
-    plain = (re.sub(r": \w+\[[^]]*\]\[\w+\]|, \w+=(\([^)]*\)|[^,)]*)", "", line) for line in shown)
-    return [line.strip() for line in plain]
-
-
-def same_value(a, b):
-    arrays = arrays_for(a)
-    for x, y in zip(evaluate(a, *arrays), evaluate(b, *arrays), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+from hidet.testing.graph_passes import lines, same_value
 
 
 def test_separate_outputs():

@@ -15,7 +15,7 @@ from hidet import options
 from hidet.build.kernels import Made, Recipes, key_of_group, settings, shape_of, worked_out
 from hidet.build.remote import Job, Pool, Remote, only_ours
 from hidet.build.units import Units
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 
 Item: TypeAlias = tuple[Any, Group]
 Queue: TypeAlias = "deque[Item]"

@@ -16,7 +16,8 @@ from hidet.build.record import GraphStages
 from hidet.build.schedule import has_schedule
 from hidet.build.target import target_for
 from hidet.build.units import Units
-from hidet.fusion.partition import Group, partition
+from hidet.fusion.group import Group
+from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import optimize, split
@@ -68,7 +69,7 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
 def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
     """The archive of a graph, without values of weights."""
     stages = GraphStages(graph)
-    graph = optimize(graph, [stages])
+    graph = optimize(graph, [stages], lambda op: has_schedule(op, chosen))
     parts = split(graph)
     derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
     with Units(chosen) as units:
@@ -80,7 +81,7 @@ def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive
         for name, planner in planners.items():
             planner.run(groups[name], RECIPES)
         for part, planner in planners.items():
-            stages.groups(part, planner.groups)
+            stages.groups(part, planner.groups, chosen)
         binaries, home = units.compile(f"Compiling {graph.name}")
     plans = {name: planner.plan(home) for name, planner in planners.items()}
     meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}

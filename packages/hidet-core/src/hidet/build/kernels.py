@@ -11,7 +11,7 @@ from hidet import options
 from hidet.build.collector import collector_paused
 from hidet.build.recipe import Recipe, recipe
 from hidet.build.schedule import implement
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.passes.base import Observer
@@ -94,16 +94,20 @@ def numbered(group: Group) -> list[Tensor]:
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
     shape = shape_of(group)
-    return shape.anchor, shape.wiring
+    return shape.anchor, shape.wiring, shape.also
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A group without its tensors: operators, the numbers of what each reads, and the inputs."""
+    """A group without its tensors: operators, the numbers of what each reads, and the inputs.
+
+    `also` are the numbers of what leaves the group besides the last operator's results.
+    """
 
     anchor: int | None
     wiring: tuple[tuple[Op, tuple[int, ...]], ...]
     inputs: tuple[TensorType, ...]
+    also: tuple[int, ...] = ()
 
 
 def shape_of(group: Group) -> Shape:
@@ -111,7 +115,8 @@ def shape_of(group: Group) -> Shape:
     numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
     anchor = None if group.anchor is None else group.nodes.index(group.anchor)
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
-    return Shape(anchor, wiring, tuple(each.type for each in group.inputs))
+    also = tuple(numbers[each] for each in group.also)
+    return Shape(anchor, wiring, tuple(each.type for each in group.inputs), also)
 
 
 def group_of(shape: Shape) -> Group:
@@ -121,4 +126,5 @@ def group_of(shape: Shape) -> Group:
     for op, reads in shape.wiring:
         nodes.append(Node(op, tuple(tensors[number] for number in reads)))
         tensors += nodes[-1].outputs
-    return Group(nodes, None if shape.anchor is None else nodes[shape.anchor])
+    anchor = None if shape.anchor is None else nodes[shape.anchor]
+    return Group(nodes, anchor, also=tuple(tensors[number] for number in shape.also))

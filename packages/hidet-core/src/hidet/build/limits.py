@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from hidet.compute.sizes import numbers
 from hidet.errors import BadKernel
 from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Builtin
@@ -50,4 +51,4 @@ def nbytes(array: Declare) -> int:
     """The size of an array, in bytes."""
     of = array.var.of
     assert isinstance(of, TensorType)
-    return math.prod(int(size) for size in of.shape) * of.dtype.bits // 8
+    return math.prod(numbers(of.shape)) * of.dtype.bits // 8

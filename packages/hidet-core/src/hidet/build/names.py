@@ -15,5 +15,6 @@ def unique(kernel: Kernel, label: str) -> Kernel:
     """The kernel under a name that only kernels with the same text have, beginning with `label`."""
     plain = replace(kernel, name="kernel", place=None)
     digest = hashlib.sha256(str(plain).encode()).hexdigest()[:12]
-    label = re.sub(r"\W", "_", label)[:LONGEST]
+    # Two underscores in a row are for the compilers' own names.
+    label = re.sub(r"[\W_]+", "_", label)[:LONGEST].rstrip("_")
     return replace(kernel, name=f"{label}_{digest}")

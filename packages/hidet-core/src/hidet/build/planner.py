@@ -9,7 +9,7 @@ from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
 from hidet.build.units import Units
 from hidet.errors import InternalError
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
@@ -90,8 +90,12 @@ class Planner:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
             elif is_computed(group):
-                for part in recipes.parts(group, self.target):
+                parts = recipes.parts(group, self.target)
+                for part in parts:
                     self.compute(part)
+                if len(parts) > 1 and group.anchor is not None:
+                    why = f"the schedule of {group.anchor.op.name} has no hook for all of it"
+                    group.reason = f"{len(parts)} kernels instead of one: {why}"
 
     def plan(self, home: Mapping[str, str]) -> Plan:
         """The plan; `home` names the binary of each kernel."""

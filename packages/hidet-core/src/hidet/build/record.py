@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hidet import options
+from hidet.build.explain import described
 from hidet.build.names import unique
 from hidet.codegen import cpu, cuda
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.optimize.pipeline import GraphPass
 from hidet.passes.base import Observer
 from hidet.passes.observers import Check, Dump
 from hidet.passes.pipeline import lower
+from hidet.target import Target
 
 
 def lowered(kernel: Kernel, label: str, observers: Sequence[Observer] = ()) -> Kernel:
@@ -65,14 +67,10 @@ class GraphStages:
         if self.folder is not None:
             self.write(after.__name__, graph.show())
 
-    def groups(self, part: str, groups: Sequence[Group]) -> None:
+    def groups(self, part: str, groups: Sequence[Group], target: Target) -> None:
         """Which operators become one kernel, and why not more."""
-        lines = []
-        for group in groups:
-            anchor = "no anchor" if group.anchor is None else f"anchor {group.anchor.op.name}"
-            lines.append(f"{group.name}: {anchor}" + (f"; {group.reason}" if group.reason else ""))
-            lines += [f"    {node.op!r}" for node in group.nodes]
-        self.write(f"groups_of_{part}", "\n".join(lines))
+        if self.folder is not None:
+            self.write(f"groups_of_{part}", described(groups, target))
 
 
 def graph_folder(graph: FlowGraph) -> Path:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hidet.compute import Grid
-from hidet.fusion.compose import compose, operands
+from hidet.fusion.compose import compose, leading_to, operands
+from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
-from hidet.fusion.partition import Group
+from hidet.fusion.group import Group
+from hidet.fusion.pairs import has_pairs
 from hidet.fusion.ports import ports
 from hidet.graph.operator import Op
-from hidet.graph.tensor import Node, Tensor
+from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic, load
 from hidet.schedules.base import SCHEDULES, Candidate, candidates
@@ -77,33 +79,26 @@ def reachable(group: Group, module: Module) -> bool:
     ]
     if group.last is not group.anchor:
         needed.append(module.params[-1])
+        where = Following(group).landing
+        if where is not None and where.pairs and not has_pairs(module, module.params[-1]):
+            return False
     return all(var in hooks for var in needed)
 
 
 def split(group: Group) -> list[Group]:
     """The prologues, the anchor and the epilogue of a group as groups of their own."""
-    assert group.anchor is not None
-    place = group.nodes.index(group.anchor)
-    before, after = group.nodes[:place], group.nodes[place + 1 :]
+    anchor = group.anchor
+    assert anchor is not None
     parts = []
-    for tensor in dict.fromkeys(group.anchor.inputs):
-        chain = leading_to(tensor, before)
+    for tensor in dict.fromkeys(anchor.inputs):
+        chain = leading_to([tensor], group.nodes)
         if chain:
             parts.append(Group(chain))
-    parts.append(Group([group.anchor], group.anchor))
+    parts.append(Group([anchor], anchor))
+    stored = {*anchor.outputs, *(each for part in parts for each in part.results)}
+    after = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     if after:
         parts.append(Group(after))
     for part in parts:
-        part.reason = f"the schedule of {group.anchor.op.name} has no hook for it"
+        part.reason = f"the schedule of {anchor.op.name} has no hook for it"
     return parts
-
-
-def leading_to(tensor: Tensor, nodes: list[Node]) -> list[Node]:
-    """Those of `nodes` that `tensor` needs, in order."""
-    needed = {tensor}
-    chain = []
-    for node in reversed(nodes):
-        if needed & set(node.outputs):
-            needed |= set(node.inputs)
-            chain.append(node)
-    return chain[::-1]

@@ -9,12 +9,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from hidet.build.arguments import current_stream, described, glance
 from hidet.build.compiled import load
 from hidet.cli.run import arguments, assigned
 from hidet.errors import BadArgument
 from hidet.frontend import installed
 from hidet.frontend import load as load_frontend
-from hidet.utils import benchmark_func
+from hidet.runtime.timing import median_seconds
 
 
 def bench(model: str, device: str | None, sizes: list[str], repeat: int) -> int:
@@ -25,23 +26,22 @@ def bench(model: str, device: str | None, sizes: list[str], repeat: int) -> int:
         compiled = load(model, device)
         given = arguments(compiled, (), dict(map(assigned, sizes)))
         print(compiled)
-        measured("hidet", lambda: compiled.run(given), repeat)
+        measured("hidet", lambda: compiled.run(given), compiled.device, repeat)
         return 0
     made, *inputs = example(model)
     name = frontend_of(made)
     direct = load_frontend(name).compile(made, *inputs)
-    measured(name, lambda: made(*inputs), repeat)
-    measured("hidet", lambda: direct(*inputs), repeat)
+    where = next((described(each.facts).device for each in map(glance, inputs) if each), "cpu")
+    measured(name, lambda: made(*inputs), where, repeat)
+    measured("hidet", lambda: direct(*inputs), where, repeat)
     return 0
 
 
-def measured(label: str, run: Callable[[], object], repeat: int) -> None:
-    """Print the median of some calls and how far they are apart."""
-    times = benchmark_func(run, warmup=3, number=1, repeat=repeat, median=False)
-    assert isinstance(times, list)
-    times.sort()
-    middle = times[len(times) // 2]
-    print(f"{label:8}  {middle:.3f} ms, median of {repeat} ({times[0]:.3f} to {times[-1]:.3f})")
+def measured(label: str, run: Callable[[], object], device: str, repeat: int) -> None:
+    """Print the median time of a call."""
+    stream = 0 if device == "cpu" else current_stream(device)
+    seconds = median_seconds(run, device=device, stream=stream, repeats=repeat)
+    print(f"{label:8}  {seconds * 1e3:.3f} ms, median of {repeat}")
 
 
 def example(model: str) -> Any:

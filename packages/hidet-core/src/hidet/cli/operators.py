@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from dataclasses import fields
 from inspect import cleandoc
+from typing import Any
 
 from hidet import seams
 from hidet.errors import BadArgument
-from hidet.graph.operator import OPERATORS, Op, operand_names
+from hidet.graph.operator import OPERATORS, operand_names
 from hidet.schedules.base import SCHEDULES
 from hidet.schedules.load import LOADED
 
@@ -31,7 +32,7 @@ def operators(name: str | None) -> int:
     return 0
 
 
-def show(kind: type[Op]) -> None:
+def show(kind: Any) -> None:
     """Print what an operator takes, and its schedules."""
     print(f"{kind.name}\n\n{cleandoc(kind.__doc__ or '')}\n")
     operands = operand_names(kind)

@@ -56,8 +56,8 @@ def summary(before: Path | None, after: Path) -> str:
 
 def changes(before: Path, after: Path) -> Iterator[str]:
     """The lines that differ, as a unified diff."""
-    texts = [path.read_text().splitlines() for path in (before, after)]
-    return difflib.unified_diff(*texts, before.stem, after.stem, lineterm="", n=1)
+    old, new = (path.read_text().splitlines() for path in (before, after))
+    return difflib.unified_diff(old, new, before.stem, after.stem, lineterm="", n=1)
 
 
 def stages_of(folder: Path) -> list[Path]:

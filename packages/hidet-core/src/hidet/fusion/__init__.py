@@ -5,6 +5,7 @@ writes take in consumers.
 """
 
 from hidet.fusion.fuse import fuse
-from hidet.fusion.partition import Group, partition
+from hidet.fusion.group import Group
+from hidet.fusion.partition import partition
 
 __all__ = ["Group", "fuse", "partition"]

@@ -21,3 +21,14 @@ def compose(nodes: Sequence[Node], known: Mapping[Tensor, Grid]) -> dict[Tensor,
 def operands(tensors: Sequence[Tensor]) -> dict[Tensor, Input]:
     """An operand of a definition for each tensor."""
     return {each: Input(f"x{position}", each.type) for position, each in enumerate(tensors)}
+
+
+def leading_to(tensors: Sequence[Tensor], nodes: Sequence[Node]) -> list[Node]:
+    """Those of `nodes`, given in order, that `tensors` need."""
+    needed = set(tensors)
+    chain = []
+    for node in reversed(nodes):
+        if needed & set(node.outputs):
+            needed |= set(node.inputs)
+            chain.append(node)
+    return chain[::-1]

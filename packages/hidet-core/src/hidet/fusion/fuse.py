@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 
-from hidet.compute import Computed, Grid, Input
-from hidet.compute.definition import Definition
+from hidet.compute import Computed, Grid
 from hidet.errors import InternalError
-from hidet.fusion.compose import compose, operands
-from hidet.fusion.moves import landing
-from hidet.fusion.partition import Group
+from hidet.fusion.compose import compose, leading_to, operands
+from hidet.fusion.following import Following
+from hidet.fusion.group import Group
+from hidet.fusion.moves import Landing
+from hidet.fusion.pairs import in_pairs
+from hidet.fusion.pairs import writes as writes_of
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
+    Add,
     And,
     Const,
     Equal,
@@ -28,7 +32,7 @@ from hidet.ir.expr import (
 )
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.node import Node as IrNode
-from hidet.ir.stmt import If, Put, Stmt
+from hidet.ir.stmt import Body, For, If, Put, Stmt
 from hidet.ir.walk import rebuild_body, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import TensorType, i32
@@ -68,6 +72,8 @@ class Surgery:
                 return reads[node.tensor].at(node.index)
             if isinstance(node, Put) and node.tensor in writes:
                 return writes[node.tensor].put(node)
+            if isinstance(node, For):
+                return paired(node, writes)
             return node
 
         params = (*(self.vars[each] for each in self.group.inputs), *results)
@@ -92,9 +98,8 @@ class Surgery:
 
         One tensor that is read through two operands is one parameter.
         """
-        before = self.group.nodes[: self.group.nodes.index(self.anchor)]
         inputs = operands(self.group.inputs)
-        grids = compose(before, inputs)
+        grids = compose(leading_to(self.anchor.inputs, self.group.nodes), inputs)
         expansion = Expansion({inputs[each]: self.vars[each] for each in self.group.inputs})
         found: dict[Var, Prologue] = {}
         for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
@@ -113,17 +118,12 @@ class Surgery:
         if self.group.last is self.anchor:
             return {}
         (result,), (out,) = self.anchor_results, results
-        after = self.group.nodes[self.group.nodes.index(self.anchor) + 1 :]
-        value = Input("value", self.anchor.outputs[0].type)
-        inputs = operands(self.group.inputs)
-        grids = compose(after, {**inputs, self.anchor.outputs[0]: value})
-        tensors: dict[Grid, Var] = {inputs[each]: self.vars[each] for each in self.group.inputs}
-        tensors[value] = result
-        grid = grids[self.group.results[0]]
-        axes = landing(Definition((value, *inputs.values()), (grid,)), value)
-        if axes is None or not isinstance(grid, Computed):
+        after = Following(self.group)
+        if after.landing is None or not isinstance(after.grid, Computed):
             raise InternalError(f"the epilogue of {self.group.name} moves elements out of sight")
-        return {result: Epilogue(result, out, grid, axes, Expansion(tensors))}
+        tensors: dict[Grid, Var] = {after.inputs[each]: self.vars[each] for each in after.inputs}
+        tensors[after.value] = result
+        return {result: Epilogue(result, out, after.grid, after.landing, Expansion(tensors))}
 
 
 class Prologue:
@@ -155,23 +155,54 @@ class Epilogue:
     """A write that computes what follows and writes that instead."""
 
     def __init__(
-        self, result: Var, out: Var, grid: Computed, axes: tuple[int | None, ...], read: Expansion
+        self, result: Var, out: Var, grid: Computed, landing: Landing, read: Expansion
     ) -> None:
-        self.result, self.out, self.grid, self.axes, self.read = result, out, grid, axes, read
+        self.result, self.out, self.grid, self.read = result, out, grid, read
+        self.axes, self.pairs = landing.axes, landing.pairs
 
     def put(self, write: Put) -> Stmt:
-        """What `put(index, value)` becomes.
+        """What `put(index, value)` becomes; one of a pair waits for the loop that has both.
 
         A write outside of an axis of size 1 that the result lacks has to be dropped still.
         """
+        if self.pairs:
+            return write
+        return self.written(write, write.index, lambda value: put_reads(value, self.result, write))
+
+    def put_pair(self, write: Put, even: Expr, odd: Expr) -> Body:
+        """What becomes of the write of an even element and of its neighbour, given both values."""
+        index = (*write.index[:-1], write.index[-1] // 2)
+        values = {0: even, 1: odd}
+
+        def known(value: Expr) -> Expr:
+            """The value with what it reads of the result in place: which one, its index says."""
+            return reads_replaced(value, self.result, lambda e: values[parity(e.index[-1])])
+
+        return (self.written(write, index, known),)
+
+    def written(self, write: Put, at: tuple[Expr, ...], known: Callable[[Expr], Expr]) -> Stmt:
+        """The write of the element that lands where the result's element `at` goes."""
         zero = Const(0, i32)
-        index = tuple(zero if axis is None else write.index[axis] for axis in self.axes)
-        value = substitute(self.read.of(self.grid), dict(zip(self.grid.vars, index, strict=True)))
-        whole = substitute_reads(value, self.result, write.value)
+        index = tuple(zero if axis is None else at[axis] for axis in self.axes)
+        value = known(self.read.of(self.grid))
+        whole = substitute(value, dict(zip(self.grid.vars, index, strict=True)))
         made = Put(self.out, index, convert(whole, self.out.dtype), write.place)
-        gone = [e for axis, e in enumerate(write.index) if axis not in self.axes]
+        gone = [e for axis, e in enumerate(at) if axis not in self.axes]
         asked: list[Expr] = [Equal(e, constant(0, e.dtype)) for e in gone if not is_zero(e)]
         return If(reduce(And, asked), (made,), (), write.place) if asked else made
+
+
+def paired(loop: For, writes: Mapping[Var, Epilogue]) -> For:
+    """A loop over neighbours that are written in pairs, if it is one."""
+    for result, epilogue in writes.items():
+        if epilogue.pairs and len(writes_of(loop.body, result)) == 1:
+            return in_pairs(loop, result, epilogue.put_pair)
+    return loop
+
+
+def parity(e: Expr) -> int:
+    """Which one of a pair an index 2j or 2j + 1 means."""
+    return 1 if isinstance(e, Add) else 0
 
 
 def is_zero(e: Expr) -> bool:
@@ -179,14 +210,19 @@ def is_zero(e: Expr) -> bool:
     return isinstance(e, Const) and e.value == 0
 
 
-def substitute_reads(value: Expr, tensor: Var, by: Expr) -> Expr:
+def put_reads(value: Expr, tensor: Var, write: Put) -> Expr:
     """`value` with every read of `tensor` replaced: it reads the element that is being written."""
+    return reads_replaced(value, tensor, lambda _: write.value)
+
+
+def reads_replaced(value: Expr, tensor: Var, by: Callable[[Get], Expr]) -> Expr:
+    """`value` with every read of `tensor` replaced."""
     done: dict[Expr, Expr] = {}
 
     def visit(e: Expr) -> Expr:
         if e not in done:
             own = isinstance(e, Get) and e.tensor is tensor
-            done[e] = convert(by, tensor.dtype) if own else e.map_children(visit)
+            done[e] = convert(by(e), tensor.dtype) if own else e.map_children(visit)  # type: ignore[arg-type]
         return done[e]
 
     return visit(value)

@@ -6,6 +6,7 @@ from hidet.intrinsics.barrier import BARRIERS
 from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
+from hidet.intrinsics.cluster import CLUSTER
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.inline import INLINE
@@ -34,6 +35,7 @@ FAMILIES = (
     CONTROL,
     MBARRIERS,
     BULK,
+    CLUSTER,
     TMA,
     INLINE,
 )

@@ -61,7 +61,7 @@ def host_module(recorder: Recorder, name: str, params: tuple[Var, ...]) -> Modul
         if not isinstance(stmt, Declare):
             raise BadScript(
                 "a function that launches kernels does nothing else at run time",
-                place=stmt.place,
+                place=getattr(stmt, "place", None),
                 help="move it into a kernel",
             )
     kernels: dict[str, Kernel] = {}

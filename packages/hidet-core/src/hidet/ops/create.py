@@ -63,7 +63,8 @@ def linspace(
     if num < 1:
         raise BadArgument(f"linspace of {num} numbers")
     step = (stop - start) / max(num - 1, 1)
-    return (arange(0, num, dtype=f64, device=device) * step + start).astype(dtype)
+    found: Tensor = (arange(0, num, dtype=f64, device=device) * step + start).astype(dtype)
+    return found
 
 
 def arange(

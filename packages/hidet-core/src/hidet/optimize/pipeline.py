@@ -5,25 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hidet.graph.flow import FlowGraph
+from hidet.graph.operator import Op
 from hidet.optimize.duplicate_creators import duplicate_creators
+from hidet.optimize.find_attention import find_attention
+from hidet.optimize.fold_scale import fold_scale
+from hidet.optimize.merge_gates import merge_gates
+from hidet.optimize.merge_siblings import merge_siblings
+from hidet.optimize.normalize import normalize
 from hidet.optimize.separate_outputs import separate_outputs
+from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
 
 GraphPass = Callable[[FlowGraph], FlowGraph]
 Observer = Callable[[GraphPass, FlowGraph], None]
 
 PASSES: tuple[GraphPass, ...] = (
-    spell_attention,  # first: it makes products and a softmax, which the others see
+    normalize,  # first: what undoes itself hides what the others look for
+    share_results,  # operands that are the same become one tensor, which siblings are found by
+    fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
+    find_attention,  # while its products are apart from others
+    merge_gates,  # before siblings: those that meet again had better take turns
+    merge_siblings,  # sees attention whole: its operands are what is merged
+    spell_attention,  # it makes products and a softmax, which partition sees
+    normalize,  # what the passes above left: shapes of shapes
     separate_outputs,  # before creators are copied: its own nodes read none
     duplicate_creators,  # last: whatever reads a constant made on the way gets its own
 )
 
 
-def optimize(graph: FlowGraph, observers: Iterable[Observer] = ()) -> FlowGraph:
-    """The graph after all passes, each shown to all observers; the given one is not changed."""
+def optimize(
+    graph: FlowGraph,
+    observers: Iterable[Observer] = (),
+    scheduled: Callable[[Op], bool] = lambda op: False,
+) -> FlowGraph:
+    """The graph after all passes, each shown to all observers; the given one is not changed.
+
+    `scheduled` says which operators the target computes whole: those are not spelled out.
+    """
     watching = tuple(observers)
     for each in PASSES:
-        graph = each(graph)
+        graph = spell_attention(graph, scheduled) if each is spell_attention else each(graph)
         for observer in watching:
             observer(each, graph)
     return graph

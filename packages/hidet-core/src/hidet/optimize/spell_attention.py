@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hidet.compute.sizes import same
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
+from hidet.graph.operator import Op
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import wrap
@@ -15,15 +18,17 @@ from hidet.ops.shape import reshape, unsqueeze
 from hidet.types import f32
 
 
-def spell_attention(graph: FlowGraph) -> FlowGraph:
-    """Write attention out.
+def spell_attention(
+    graph: FlowGraph, scheduled: Callable[[Op], bool] = lambda op: False
+) -> FlowGraph:
+    """Write attention out where no schedule computes it whole, as `scheduled` says.
 
     before   y = attention(q, k, v, mask)
     after    s = matmul(q, k^T) in float32;  w = attention_weights(s, mask);  y = matmul(w, v)
 
     Where one head of k and v serves several of q, these become rows of one product.
     """
-    return rewrite(graph, spelled)
+    return rewrite(graph, lambda node: None if scheduled(node.op) else spelled(node))
 
 
 def spelled(node: Node) -> tuple[Tensor, ...] | None:

@@ -166,11 +166,14 @@ def flat(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
 
 
 def put(stage: MapStage, index: Mapping[Var, Expr], known: Mapping[Expr, Expr]) -> Body:
-    """Write the stage's element at `index`, with `known` reductions in place."""
-    before, value = with_serial_reductions(stage.value, known)
+    """Write the stage's elements at `index`, with `known` reductions in place."""
     where = tuple(index[var] for var in stage.vars)
-    write = Put(stage.out, where, convert(value, stage.out.dtype))
-    return tuple(substitute(s, dict(index)) for s in (*before, write))
+    body: list[Stmt] = []
+    for out, value in ((stage.out, stage.value), *stage.also):
+        before, element = with_serial_reductions(value, known)
+        write = Put(out, where, convert(element, out.dtype))
+        body += [substitute(s, dict(index)) for s in (*before, write)]
+    return tuple(body)
 
 
 def row_level(stage: MapStage) -> list[AnyReduce]:

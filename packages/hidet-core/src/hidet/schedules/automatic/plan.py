@@ -9,13 +9,14 @@ the kernel computes once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
-from hidet.ir.expr import Expr, Math, Var
+from hidet.compute.sizes import same_shape
+from hidet.ir.expr import Expr, Get, Math, Var
 from hidet.ir.node import Node
-from hidet.ir.walk import contains, find, variables
+from hidet.ir.walk import contains, find, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import Size, TensorType, i32
 
@@ -30,6 +31,8 @@ class MapStage:
     out: Var
     vars: tuple[Var, ...]
     value: Expr
+    also: tuple[tuple[Var, Expr], ...] = ()
+    """Other results of the same shape, with their values at the same index."""
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -57,6 +60,16 @@ class ScatterStage:
 
 
 Stage = MapStage | ScanStage | ScatterStage
+
+
+def tensors_of(stage: Stage) -> set[Var]:
+    """The tensors that a stage reads."""
+    match stage:
+        case MapStage():
+            return {each.tensor for each in find([stage.value, *(e for _, e in stage.also)], Get)}
+        case ScanStage(source=source):
+            return {source}
+    return {stage.out, *(each.tensor for each in find([*stage.index, stage.value], Get))}
 
 
 def shape_of(tensor: Var) -> tuple[Size, ...]:
@@ -115,7 +128,26 @@ class Planner:
         for out, grid in zip(self.plan.outputs, self.outputs, strict=True):
             if self.tensors.get(grid) is not out:
                 self.compute(grid, out)
+        self.join_outputs()
         return self.plan
+
+    def join_outputs(self) -> None:
+        """Let one stage write results of one shape, of which one has all that the others reduce."""
+        stages, outputs = self.plan.stages, set(self.plan.outputs)
+        last = next((each for each in reversed(stages) if isinstance(each, MapStage)), None)
+        if last is None or last is not stages[-1] or last.out not in outputs:
+            return
+        known = set(reductions(last.value))
+        for stage in list(stages[:-1]):
+            if not isinstance(stage, MapStage) or stage.out not in outputs:
+                continue
+            read = {var for each in stages if each is not stage for var in tensors_of(each)}
+            value = substitute(stage.value, dict(zip(stage.vars, last.vars, strict=False)))
+            alike = same_shape(stage.shape, last.shape) and set(reductions(value)) <= known
+            if alike and stage.out not in read:
+                stages.remove(stage)
+                last = replace(last, also=(*last.also, (stage.out, value)))
+        stages[-1] = last
 
     def place(self, grid: Grid) -> Var:
         """The tensor a materialised grid goes to: the output it is, or a new workspace."""

@@ -34,8 +34,8 @@ def automatic(
 def used(stage: Stage, tensors: Sequence[Var]) -> tuple[Var, ...]:
     """The tensors a stage touches, in the order of the module."""
     match stage:
-        case MapStage(out=out, value=value):
-            touched = {out, *find(value, Var)}
+        case MapStage(out=out, value=value, also=also):
+            touched = {out, *find([value, *(e for _, e in also)], Var), *(var for var, _ in also)}
         case ScanStage(out=out, source=source):
             touched = {out, source}
         case _:

@@ -1,0 +1,61 @@
+"""Which operators share a kernel, and why others do not: as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet.build.schedule import choices, has_schedule
+from hidet.build.target import target_for
+from hidet.fusion import Group, partition
+from hidet.graph.flow import FlowGraph
+from hidet.graph.operator import Op
+from hidet.optimize import optimize, split
+from hidet.optimize.separate_outputs import is_view
+from hidet.target import Target
+
+
+def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
+    """The groups of operators that a compilation of `graph` would make, nothing compiled.
+
+    Those of `prepare` run once, before the first call; those of `main` at each call. For each group
+    come its operators, the schedule of its anchor, and why its neighbours are apart.
+    """
+    chosen = target_for(graph, target)
+
+    def scheduled(op: Op) -> bool:
+        return has_schedule(op, chosen)
+
+    parts = split(optimize(graph, scheduled=scheduled))
+    texts = []
+    for name, part in (("prepare", parts.prepare), ("main", parts.main)):
+        if part is not None:
+            groups = partition(part, scheduled)
+            count = sum(takes_kernel(group) for group in groups)
+            texts.append(f"{name}: {count} groups\n{described(groups, chosen)}")
+    return "\n".join(texts)
+
+
+def described(groups: Sequence[Group], target: Target) -> str:
+    """A line for each group, for each operator in it, and for each reason."""
+    lines = []
+    for group in groups:
+        lines.append(f"{group.name}: {manner(group, target)}")
+        lines += [f"    {node.op!r}" for node in group.nodes]
+        notes = [group.reason] if group.reason else []
+        lines += [f"    apart: {note}" for note in (*notes, *group.notes)]
+    return "\n".join(lines)
+
+
+def manner(group: Group, target: Target) -> str:
+    """How a group is computed."""
+    if not takes_kernel(group):
+        return "another shape of what lies in memory, no kernel"
+    if group.anchor is None:
+        return "no anchor"
+    best = choices(group.anchor.op, target)[0]
+    return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
+
+
+def takes_kernel(group: Group) -> bool:
+    """Whether anything is computed for a group."""
+    return not (len(group.nodes) == 1 and is_view(group.results[0]))

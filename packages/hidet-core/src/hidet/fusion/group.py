@@ -1,0 +1,56 @@
+"""A group: operators that become one scheduled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hidet.graph.tensor import Node, Tensor
+
+
+@dataclass(eq=False)
+class Group:
+    """Operators that become one scheduled kernel, in an order in which they can run.
+
+    An operator may be in several groups: what costs nothing is computed again where it is read.
+    """
+
+    nodes: list[Node]
+    anchor: Node | None = None
+    reason: str = ""
+    """Why the operators of a group that was split are apart."""
+    notes: list[str] = field(default_factory=list)
+    """Why what reads the results, or makes the operands, is not in the group."""
+    also: tuple[Tensor, ...] = ()
+    """What leaves the group besides the last operator's results: it has their shape."""
+    repeats: int = 1
+    """About how often a value may appear in that of the last operator, written out."""
+    order: Mapping[Node, int] = field(default_factory=dict, repr=False)
+    """The place of each operator in the graph, where others may still join."""
+
+    @property
+    def name(self) -> str:
+        """The operators' names, joined."""
+        return "_".join(node.op.name for node in self.nodes[:6])
+
+    @property
+    def last(self) -> Node:
+        """The operator whose results leave the group."""
+        return self.nodes[-1]
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What the group reads, in order of first use."""
+        made = {each for node in self.nodes for each in node.outputs}
+        read = [each for node in self.nodes for each in node.inputs]
+        return tuple(dict.fromkeys(each for each in read if each not in made))
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """What the group writes."""
+        return (*self.also, *self.last.outputs)
+
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Let operators in; each is there once, and all stay in an order in which they can run."""
+        self.nodes = list(dict.fromkeys([*self.nodes, *nodes]))
+        self.nodes.sort(key=self.order.__getitem__)

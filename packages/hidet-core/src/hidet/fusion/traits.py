@@ -1,0 +1,60 @@
+"""What an operator's definition tells fusion: what kind of map it is, and what an element costs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from hidet.compute import At, Computed, Input, Kind, classify
+from hidet.compute.classify import inputs as read_inputs
+from hidet.fusion.moves import landing
+from hidet.graph.operator import Op
+from hidet.ir.expr import Expr, Math
+from hidet.ir.node import Node
+from hidet.ir.walk import contains, postorder
+
+
+@lru_cache(maxsize=4096)
+def kind_of(op: Op) -> Kind:
+    """What kind of map an operator's definition is."""
+    return classify(*op.definition().outputs)
+
+
+@lru_cache(maxsize=4096)
+def cheap(op: Op) -> bool:
+    """Whether computing an element again costs little: no functions such as exp or erf."""
+    return not contains(op.definition().outputs, Math)
+
+
+@lru_cache(maxsize=4096)
+def moves_only(op: Op) -> bool:
+    """Whether each element is one of the operand's, at an index that no operand decides."""
+    outputs = op.definition().outputs if op.defined else ()
+    if len(outputs) != 1 or not isinstance(outputs[0], Computed):
+        return False
+    match outputs[0].value:
+        case At(grid=Input(), index=index):
+            return not any(contains(e, At) for e in index if isinstance(e, Expr))
+    return False
+
+
+@lru_cache(maxsize=4096)
+def lands(op: Op, position: int) -> bool:
+    """Whether each element of operand `position` goes to one known place of the result."""
+    definition = op.definition()
+    operand = definition.inputs[position]
+    if operand not in read_inputs(*definition.outputs):
+        return False
+    found = landing(definition, operand)
+    return found is not None and not found.pairs
+
+
+@lru_cache(maxsize=4096)
+def appearances(op: Op, position: int) -> int:
+    """How often an element of operand `position` appears in the definition, written out."""
+    definition = op.definition()
+    operand = definition.inputs[position]
+    counts: dict[Node, int] = {}
+    for node in postorder(definition.outputs):
+        own = int(isinstance(node, At) and node.grid is operand)
+        counts[node] = own + sum(counts[each] for each in node.children())
+    return max(1, *(counts[each] for each in definition.outputs))

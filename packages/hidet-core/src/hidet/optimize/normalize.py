@@ -1,0 +1,165 @@
+"""Operators that undo or repeat each other, or change nothing, leave the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hidet import ops
+from hidet.compute.sizes import same_shape
+from hidet.graph.apply import placed, tracing
+from hidet.graph.flow import FlowGraph
+from hidet.graph.rewrite import rewrite
+from hidet.graph.tensor import Node, Tensor
+from hidet.ops.cast import Cast
+from hidet.ops.create import Full
+from hidet.ops.in_place import updated_tensor
+from hidet.ops.matmul import Matmul
+from hidet.ops.shape import Permute, Reshape
+from hidet.types import DType
+
+Rule = Callable[[Node], "Tensor | None"]
+
+
+def normalize(graph: FlowGraph) -> FlowGraph:
+    """Bring a graph to fewer operators of the same meaning.
+
+    before   y = permute(permute(x));  z = cast(cast(y, f32), f16);  w = z * 1
+    after    w = permute(x)
+
+    Only identities that hold bit by bit are used: x + 0 is not x where x is -0.
+    """
+
+    def change(node: Node) -> tuple[Tensor, ...] | None:
+        with tracing(), placed(node.place):
+            for rule in RULES:
+                found = rule(node)
+                # What was updated in place lies in an input: a copy of it is not the same.
+                if found is not None and updated_tensor(found) is None:
+                    return (found,)
+        return None
+
+    return rewrite(graph, change)
+
+
+def maker(tensor: Tensor) -> Node | None:
+    """The node that computes a tensor, if it is not there already."""
+    return None if tensor.trace is None or tensor.storage is not None else tensor.trace[0]
+
+
+def joined_reshape(node: Node) -> Tensor | None:
+    """One reshape for two; one to the same shape is a copy that somebody wants, and stays."""
+    if copies(node):
+        return None
+    before = maker(node.inputs[0]) if isinstance(node.op, Reshape) else None
+    if before is None or not isinstance(before.op, Reshape) or copies(before):
+        return None
+    return ops.reshape(before.inputs[0], node.outputs[0].shape)
+
+
+def copies(node: Node) -> bool:
+    """Whether a node is a copy: a reshape to the same shape."""
+    return isinstance(node.op, Reshape) and same_shape(node.inputs[0].shape, node.op.shape)
+
+
+def joined_permute(node: Node) -> Tensor | None:
+    """One permute for two; none where each axis stays."""
+    if not isinstance(node.op, Permute):
+        return None
+    (x,) = node.inputs
+    if node.op.axes == tuple(range(x.ndim)):
+        return x
+    before = maker(x)
+    if before is None or not isinstance(before.op, Permute):
+        return None
+    return ops.permute(before.inputs[0], [before.op.axes[axis] for axis in node.op.axes])
+
+
+def joined_cast(node: Node) -> Tensor | None:
+    """One cast for two, if the first one keeps every value; none to the same type."""
+    if not isinstance(node.op, Cast):
+        return None
+    (x,) = node.inputs
+    if x.dtype is node.op.dtype:
+        return x
+    before = maker(x)
+    if before is None or not isinstance(before.op, Cast):
+        return None
+    source = before.inputs[0]
+    return ops.cast(source, node.op.dtype) if holds(x.dtype, source.dtype) else None
+
+
+def holds(wide: DType, narrow: DType) -> bool:
+    """Whether each value of `narrow` is one of `wide`."""
+    if wide.is_float and narrow.is_float:
+        return wide.bits > narrow.bits
+    if wide.is_integer and narrow.is_integer:
+        low, high = wide.limits
+        return low <= narrow.limits[0] and narrow.limits[1] <= high
+    return False
+
+
+def neutral(node: Node) -> Tensor | None:
+    """The other operand, where one is a number that changes nothing, bit by bit."""
+    if node.op.name not in ("multiply", "divide", "subtract", "add") or len(node.inputs) != 2:
+        return None
+    result = node.outputs[0].type
+    for x, number in (node.inputs, node.inputs[::-1]):
+        if x.type != result or (
+            number is node.inputs[0] and node.op.name in ("divide", "subtract")
+        ):
+            continue
+        if changes_nothing(node.op.name, value_of(number), x.dtype):
+            return x
+    return None
+
+
+def value_of(tensor: Tensor) -> float | int | None:
+    """The one value of a tensor that is made of a number."""
+    made = maker(tensor)
+    return made.op.value if made is not None and isinstance(made.op, Full) else None
+
+
+def changes_nothing(name: str, value: float | int | None, of: DType) -> bool:
+    """Whether an operator with this second operand gives its first one."""
+    if value is None or of.is_bool:
+        return False
+    if name in ("multiply", "divide"):
+        return value == 1
+    return value == 0 and (name == "subtract" or of.is_integer)
+
+
+def turned_operand(node: Node) -> Tensor | None:
+    """A product that reads a matrix the other way round, for one of a transposed matrix."""
+    op = node.op
+    if not isinstance(op, Matmul):
+        return None
+    a, b = node.inputs
+    plain_a, plain_b = untransposed(a), untransposed(b)
+    if plain_a is None and plain_b is None:
+        return None
+    return ops.matmul(
+        a if plain_a is None else plain_a,
+        b if plain_b is None else plain_b,
+        transpose_a=op.transpose_a ^ (plain_a is not None),
+        transpose_b=op.transpose_b ^ (plain_b is not None),
+        dtype=op.dtype,
+    )
+
+
+def untransposed(x: Tensor) -> Tensor | None:
+    """The tensor of which `x` is the transpose of the last two axes, all others in place."""
+    made = maker(x)
+    if made is None or not isinstance(made.op, Permute):
+        return None
+    rank = x.ndim
+    swapped = (*range(rank - 2), rank - 1, rank - 2)
+    return made.inputs[0] if made.op.axes == swapped else None
+
+
+RULES: tuple[Rule, ...] = (
+    joined_reshape,
+    joined_permute,
+    joined_cast,
+    neutral,
+    turned_operand,
+)

@@ -1,0 +1,46 @@
+"""A graph as the compiler makes it, run group by group in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hidet import sim
+from hidet.build.schedule import has_schedule, implement
+from hidet.fusion import Group, partition
+from hidet.graph import FlowGraph, Tensor, evaluate
+from hidet.optimize import optimize, split
+from hidet.target import Target
+from hidet.testing.graphs import sizes
+
+CUDA = Target.parse("sm_90a")
+
+
+def groups_of(graph: FlowGraph, target: Target = CUDA) -> list[Group]:
+    """The groups of an optimised graph that take a kernel, those of folded constants apart."""
+    main = split(optimize(graph, scheduled=lambda op: has_schedule(op, target))).main
+    return partition(main, lambda op: has_schedule(op, target))
+
+
+def simulated(
+    graph: FlowGraph, arrays: Sequence[Any], target: Target = CUDA
+) -> list[np.ndarray[Any, Any]]:
+    """The outputs of a graph whose sizes are known, optimised, fused and run by its kernels.
+
+    What is folded before the first call is computed by the operators' references.
+    """
+    parts = split(optimize(graph, scheduled=lambda op: has_schedule(op, target)))
+    values: dict[Tensor, Any] = dict(zip(graph.inputs, arrays, strict=True))
+    values |= {each: each.numpy() for each in parts.main.constants}
+    if parts.prepare is not None:
+        folded = zip(parts.derived, evaluate(parts.prepare), strict=True)
+        values |= {t: np.ascontiguousarray(a, t.dtype.numpy).reshape(sizes(t)) for t, a in folded}
+    for group in partition(parts.main, lambda op: has_schedule(op, target)):
+        for made in implement(group, target):
+            for each in made.group.results:
+                values[each] = np.zeros(sizes(each), each.dtype.numpy)
+            tensors = (*made.group.inputs, *made.group.results)
+            sim.launch(made.module, *(values[each] for each in tensors))
+    return [values[each] for each in parts.main.outputs]

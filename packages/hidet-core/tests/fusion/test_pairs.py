@@ -1,0 +1,59 @@
+"""Loops over neighbours that are written in pairs."""
+
+from dataclasses import replace
+
+import pytest
+
+from hidet import ops
+from hidet.build.schedule import choices, implement, reachable
+from hidet.fusion import partition
+from hidet.fusion.pairs import has_pairs
+from hidet.graph import symbol, trace_from
+from hidet.ir.expr import constant
+from hidet.ir.stmt import Put
+from hidet.ir.walk import rebuild_body
+from hidet.ops.matmul import Matmul
+from hidet.target import Target
+from hidet.types import i32
+
+CUDA, CPU = Target.parse("sm_90a"), Target.parse("cpu+avx2")
+
+
+def gate(m=8, k=16, n=32, kind="float16"):
+    x, w = symbol((m, k), kind), symbol((k, n), kind)
+    y = ops.matmul(x, w)
+    graph = trace_from([ops.slice(y, -1, 0, None, 2) * ops.slice(y, -1, 1, None, 2)], [x, w])
+    (group,) = partition(graph, lambda op: isinstance(op, Matmul))
+    return group
+
+
+def scheduled(group, target):
+    best = choices(group.anchor.op, target)[0]
+    return best.schedule.apply(group.anchor.op, target, best.point).module
+
+
+@pytest.mark.parametrize("target", [CUDA, CPU])
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+def test_products_are_written_in_pairs(target, kind):
+    group = gate(kind=kind)
+    module = scheduled(group, target)
+    assert has_pairs(module, module.params[-1])
+    assert len(implement(group, target)) == 1
+
+
+def test_neighbours_that_begin_at_an_odd_place_are_no_pairs():
+    group = gate()
+    module = scheduled(group, CUDA)
+    result = module.params[-1]
+
+    def shifted(node):
+        if isinstance(node, Put) and node.tensor is result:
+            index = (*node.index[:-1], node.index[-1] + constant(1, i32))
+            return Put(node.tensor, index, node.value)
+        return node
+
+    kernels = tuple(replace(k, body=rebuild_body(k.body, shifted)) for k in module.kernels)
+    moved = replace(module, kernels=kernels)
+    assert not has_pairs(moved, result)
+    assert reachable(group, module)
+    assert not reachable(group, moved)

@@ -1,0 +1,36 @@
+"""What is computed again, and what is stored."""
+
+from hidet import ops
+from hidet.fusion import Group
+from hidet.fusion.repeating import nbytes, repeatable, weight
+from hidet.graph import symbol, trace_from
+
+
+def chain(result):
+    return Group(trace_from([result]).nodes)
+
+
+def test_moving_is_repeated_whoever_reads_it():
+    x = symbol((64, 32))
+    moved = chain(ops.permute(ops.slice(x, 0, 3, 40), (1, 0)))
+    assert repeatable(moved, 9, straight=False)
+    assert weight(moved.nodes) == 0
+
+
+def test_cheap_arithmetic_is_repeated_where_it_saves_bytes():
+    small, large = symbol((64, 32)), symbol((4096, 4096))
+    many = [symbol((4096, 4096)) for _ in range(4)]
+    assert repeatable(chain(small + 1.0), 2, straight=True)
+    assert not repeatable(chain(small + 1.0), 2, straight=False)
+    assert repeatable(chain(ops.relu(large)), 3, straight=True)
+    summed = chain(many[0] + many[1] + many[2] + many[3])
+    assert not repeatable(summed, 3, straight=True)
+    assert weight(summed.nodes) == 3
+
+
+def test_dear_functions_are_stored():
+    assert not repeatable(chain(ops.exp(symbol((4,)))), 2, straight=True)
+
+
+def test_bytes():
+    assert nbytes(symbol((3, 5), "float16")) == 30

@@ -1,0 +1,47 @@
+"""What definitions tell fusion."""
+
+import pytest
+
+from hidet import ops
+from hidet.fusion.traits import appearances, cheap, lands, moves_only
+from hidet.graph import Foreign, symbol
+
+
+def op_of(tensor):
+    return tensor.trace[0].op
+
+
+X = symbol((4, 6))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        ops.permute(X, (1, 0)),
+        ops.reshape(X, (3, 8)),
+        ops.slice(X, 1, 2, 5),
+        ops.expand(ops.reshape(X, (4, 1, 6)), (4, 5, 6)),
+    ],
+)
+def test_what_moves_elements_only(made):
+    assert moves_only(op_of(made))
+    assert cheap(op_of(made))
+
+
+def test_what_computes_or_chooses_does_not_move_only():
+    for made in (ops.relu(X), ops.concat([X, X]), ops.cast(X, "float16")):
+        assert not moves_only(op_of(made))
+    assert not moves_only(op_of(ops.take(X, [symbol((3,), "int32")])))
+
+
+def test_what_stays_in_the_framework_does_not_move_only():
+    assert not any(moves_only(op) for op in Foreign.samples())
+
+
+def test_cost_and_landing():
+    assert not cheap(op_of(ops.exp(X)))
+    assert cheap(op_of(X + X))
+    assert appearances(op_of(ops.silu(X)), 0) == 2
+    assert appearances(op_of(ops.softmax(X)), 0) == 4
+    assert lands(op_of(ops.permute(X, (1, 0))), 0)
+    assert not lands(op_of(ops.flip(X, 0)), 0)

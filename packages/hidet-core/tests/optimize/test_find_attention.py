@@ -1,0 +1,102 @@
+"""Attention found whatever way it is spelled."""
+
+import pytest
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.optimize import optimize
+from hidet.optimize.find_attention import find_attention
+from hidet.optimize.normalize import normalize
+from hidet.testing.graph_passes import kinds, lines, same_value
+
+Q, K = symbol((2, 3, 5, 8)), symbol((2, 3, 7, 8))
+V = symbol((2, 3, 7, 4))
+MASK = symbol((2, 1, 5, 7))
+
+
+def spelled(before=lambda s: s, inputs=(Q, K, V), weights=lambda w: w):
+    scores = before(ops.matmul(Q, ops.transpose(K)))
+    made = ops.matmul(weights(ops.softmax(scores, -1)), V)
+    return trace_from([made], inputs)
+
+
+def found(graph):
+    after = find_attention(normalize(graph))
+    same_value(graph, after, 1e-6)
+    return after
+
+
+def test_the_text_before_and_after():
+    before = spelled(lambda s: s / 8.0)
+    assert lines(before) == [
+        "x_3 = Permute(x_1)",
+        "x_4 = Matmul(x, x_3)",
+        "x_5 = Full(shape=())",
+        "x_6 = Divide(x_4, x_5)",
+        "x_7 = Softmax(x_6)",
+        "x_8 = Matmul(x_7, x_2)",
+        "return x_8",
+    ]
+    after = found(before)
+    assert lines(after) == ["x_3 = Attention(x, x_1, x_2)", "return x_3"]
+    assert after.nodes[0].op.scale == 0.125
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda s: s * 0.5 + MASK,
+        lambda s: MASK + 0.5 * s,
+        lambda s: ops.where(ops.greater(MASK, 0.0), s, -1e9),
+        lambda s: ops.where(ops.greater(MASK, 1.5), -3e38, s * 0.5),
+        lambda s: ops.where(ops.greater(MASK, -9.0), s, float("-inf")),
+        lambda s: ops.masked_fill(s, ops.greater(MASK, 5.0), float("-inf")),
+    ],
+)
+def test_masks(before):
+    after = found(spelled(before, (Q, K, V, MASK)))
+    assert kinds(after)[-1] == "attention"
+    assert "softmax" not in kinds(after)
+
+
+def test_casts_around_the_softmax():
+    q, k, v = (symbol((3, 5, 8), "float16") for _ in range(3))
+    scores = ops.cast(ops.matmul(q, k, transpose_b=True) * 0.25, "float32")
+    made = ops.matmul(ops.cast(ops.softmax(scores), "float16"), v)
+    assert kinds(find_attention(trace_from([made], [q, k, v]))) == ["attention"]
+
+
+def test_what_is_no_attention():
+    graph = spelled(lambda s: s + MASK * 2.0, (Q, K, V, MASK))
+    assert kinds(found(graph))[-1] == "attention"
+    for before in (lambda s: ops.tanh(s), lambda s: (s + MASK) * 2.0):
+        assert "softmax" in kinds(found(spelled(before, (Q, K, V, MASK))))
+    scores = ops.matmul(Q, K, transpose_b=True)
+    weights = ops.softmax(scores)
+    shared = trace_from([ops.matmul(weights, V), weights], [Q, K, V])
+    assert find_attention(shared) is shared
+    columns = trace_from([ops.matmul(ops.softmax(scores, -2), V)], [Q, K, V])
+    assert find_attention(columns) is columns
+
+
+def test_heads_that_were_repeated_are_read_once():
+    q = symbol((1, 6, 5, 8))
+    k, v = symbol((1, 2, 7, 8)), symbol((1, 2, 7, 8))
+    wide = [ops.repeat_interleave(each, 3, 1) for each in (k, v)]
+    before = trace_from([ops.attention(q, *wide, scale=0.5)], [q, k, v])
+    after = normalize(found(before))
+    assert kinds(after) == ["attention"]
+    assert after.nodes[0].op.k.shape == (1, 2, 7, 8)
+
+
+def test_tiled_heads_stay():
+    q, k = symbol((1, 6, 5, 8)), symbol((1, 2, 7, 8))
+    wide = ops.reshape(ops.expand(ops.reshape(k, (1, 1, 2, 7, 8)), (1, 3, 2, 7, 8)), (1, 6, 7, 8))
+    graph = trace_from([ops.attention(q, wide, wide, scale=0.5)], [q, k])
+    assert find_attention(graph) is graph
+
+
+def test_attention_stays_whole_where_a_schedule_computes_it():
+    graph = spelled()
+    assert kinds(optimize(graph, scheduled=lambda op: op.name == "attention")) == ["attention"]
+    assert "attention_weights" in kinds(optimize(graph))

@@ -1,0 +1,36 @@
+"""What is computed twice is computed once."""
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.optimize.share_results import share_results
+from hidet.testing.graph_passes import kinds, lines, same_value
+
+
+def test_the_text_before_and_after():
+    x = symbol((2, 3))
+    before = trace_from([ops.tanh(ops.relu(x)) + ops.tanh(ops.relu(x))], [x])
+    after = share_results(before)
+    assert len(kinds(before)) == 5
+    assert lines(after) == [
+        "x_1 = Relu(x)",
+        "x_2 = Tanh(x_1)",
+        "x_3 = Add(x_2, x_2)",
+        "return x_3",
+    ]
+    same_value(before, after)
+
+
+def test_other_attributes_and_operands_are_other_results():
+    x, y = symbol((2, 3)), symbol((2, 3))
+    outputs = [ops.sum(x, 0), ops.sum(x, 1), ops.relu(x), ops.relu(y)]
+    graph = trace_from(outputs, [x, y])
+    assert share_results(graph) is graph
+
+
+def test_several_results():
+    x = symbol((4, 6))
+    first, second = ops.moments(x, (1,)), ops.moments(x, (1,))
+    graph = trace_from([first[0] + second[1]], [x])
+    found = share_results(graph)
+    assert kinds(found).count("moments") == 1
+    same_value(graph, found)
