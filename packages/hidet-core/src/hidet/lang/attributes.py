@@ -123,8 +123,8 @@ def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
     kind = attributes.get("func_kind", KernelKind.CUDA)
     cuda = [name for name in attributes if name.startswith("cuda_")]
     if kind is not KernelKind.CUDA and cuda:
-        named = HOST if kind == HOST else "cpu_kernel"
-        raise BadScript(f"a {named} function has no {cuda[0]}", help="remove it")
+        named = f"function of kind {HOST}" if kind == HOST else "cpu_kernel"
+        raise BadScript(f"a {named} has no {cuda[0]}", help="remove it")
     if kind == HOST:
         return KernelKind.CPU  # its own statements run there, where it launches nothing
     if kind is KernelKind.CUDA and "cuda_block_dim" not in attributes:
