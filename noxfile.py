@@ -95,9 +95,13 @@ def wheels(session: nox.Session) -> None:
 @nox.session(tags=["docs", *PACKAGES])
 @timed
 def docs(session: nox.Session) -> None:
-    """Run every Python fence of the READMEs and docs/."""
+    """Run every Python fence of the READMEs and docs/, and build the site into .nox/site."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
     torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
+    site = Environment(session, "site")
+    site.install("mkdocs-material", "mkdocstrings-python")
+    quiet = {"NO_MKDOCS_2_WARNING": "1"}
+    site.run("-m", "mkdocs", "build", "--strict", "--quiet", env=quiet)
 
 
 @nox.session(tags=["docs", *PACKAGES])

@@ -52,7 +52,7 @@ def check(path: Path) -> tuple[int, list[str]]:
         out = io.StringIO()
         try:
             with contextlib.redirect_stdout(out):
-                exec(compile(source, where, "exec"), names)
+                exec(compile(source, where, "exec", dont_inherit=True), names)
         except Exception:
             problems.append(f"{where}\n{traceback.format_exc()}")
             continue

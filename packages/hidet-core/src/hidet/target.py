@@ -204,6 +204,9 @@ _GPUS = {
     ),
 }  # fmt: skip
 
+MOST_SHARED_BYTES = max(row.shared - 1 for row in _GPUS.values()) * KIB
+"""The shared memory that a block may have on the GPU that has most, in bytes."""
+
 _SINCE = {
     "cp_async": (8, 0), "mma_f16": (8, 0), "mma_tf32": (8, 0), "mma_int8": (8, 0), "bf16": (8, 0),
     "ldmatrix": (8, 0), "fp8": (8, 9), "tma": (9, 0), "mbarrier_tx": (9, 0), "cluster": (9, 0),

@@ -276,7 +276,7 @@ def misspelled_attribute(a: f32[8]):
     attr.cuda_gridim = 1
 
 
-@case("{def}", "a block has at most 1024 threads, not 2048")
+@case("32, 64", "a block has at most 1024 threads, not 2048")
 def too_many_threads(a: f32[8]):
     attr.cuda_block_dim = 32, 64
 

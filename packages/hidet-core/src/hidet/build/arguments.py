@@ -78,9 +78,18 @@ def of_torch(value: Any) -> Glance:
 
 def of_array(value: np.ndarray[Any, Any]) -> Glance:
     """A numpy array."""
-    pointer, read_only = value.__array_interface__["data"]
-    flags = value.flags
-    return Glance(pointer, ("numpy", value.shape, value.dtype, read_only, flags.c_contiguous))
+    flags, kind = value.flags, value.dtype
+    if flags.writeable and flags.c_contiguous and value.size and kind.kind in BUFFERED:
+        # A fifth of the time of numpy's own ways to say where an array lies.
+        pointer, read_only = addressof(from_buffer(value)), False  # type: ignore[arg-type]
+    else:
+        pointer, read_only = value.__array_interface__["data"]
+    return Glance(pointer, ("numpy", value.shape, kind, read_only, flags.c_contiguous))
+
+
+BUFFERED = "fiub"
+"""The kinds of numpy's types whose arrays Python can see as buffers."""
+addressof, from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 def of_tensor(value: Tensor) -> Glance:

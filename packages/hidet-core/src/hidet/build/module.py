@@ -14,9 +14,10 @@ from hidet import options
 from hidet.build import effects, record
 from hidet.build.arguments import Described, current_stream, described, glance, host_array
 from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
+from hidet.build.limits import check_shared
 from hidet.build.target import target_of_device
 from hidet.build.units import Units
-from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, ShapeMismatch
+from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, Place, ShapeMismatch, at
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Module
 from hidet.runtime.device import cuda_capability, current_device, device_count
@@ -43,6 +44,8 @@ def build_module(module: Module, target: Target | str | None = None) -> Compiled
         return SimulatedFunction(module, text)
     chosen = chosen_target(module, target)
     kernels = {each.name: record.lowered(each, each.name) for each in module.kernels}
+    for each in module.kernels:
+        check_shared(each, kernels[each.name], chosen)
     units = Units(chosen)
     for kernel in kernels.values():
         units.add(kernel)
@@ -121,7 +124,8 @@ class CompiledFunction:
         key = tuple(facts)
         ready = self.prepared.get(key)
         if ready is None:
-            ready = self.prepare(key)
+            with at(self.place):
+                ready = self.prepare(key)
         if stream is None and isinstance(ready, CudaLaunches):
             stream = current_stream(ready.device)
         ready.run(pointers, stream or 0)
@@ -213,6 +217,11 @@ class CompiledFunction:
             raise BadArgument(f"{self.module.name} writes {var.name}, which is read-only")
 
     @property
+    def place(self) -> Place | None:
+        """Where the first kernel is written: its parameters say what arguments must be."""
+        return self.module.kernels[0].place
+
+    @property
     def default_device(self) -> str:
         """Where the target's tensors are."""
         cuda = isinstance(self.target, Target) and self.target.kind == "cuda"
@@ -252,8 +261,10 @@ class SimulatedFunction(CompiledFunction):
             self.refuse_count(len(arguments))
         values: list[Any] = []
         for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
-            values.append(self.host_values(var, value) if is_array else as_number(var, value))
-        self.report = simulate(self.module, *values)
+            with at(self.place):
+                values.append(self.host_values(var, value) if is_array else as_number(var, value))
+        with at(self.place):
+            self.report = simulate(self.module, *values)
 
     def host_values(self, var: Var, value: Any) -> np.ndarray[Any, Any]:
         """An argument's memory as the simulator takes it."""

@@ -7,10 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from hidet.__about__ import __version__
+from hidet.cli.bench import bench
 from hidet.cli.cache import clear, status
 from hidet.cli.doctor import doctor
 from hidet.cli.explain import explain
+from hidet.cli.frontends import frontends
+from hidet.cli.operators import operators
 from hidet.cli.run import run
+from hidet.cli.show import show
 from hidet.errors import HidetError
 
 
@@ -22,6 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return doctor()
         if given.command == "explain":
             return explain(given.code)
+        if given.command == "frontends":
+            return frontends()
+        if given.command == "ops":
+            return operators(given.name)
+        if given.command == "show":
+            return show(given.folder, given.stages)
+        if given.command == "bench":
+            return bench(given.model, given.device, given.size, given.repeat)
         if given.command == "run":
             return run(
                 given.path, given.device, given.input, given.size, given.output, given.repeat
@@ -42,6 +54,17 @@ def parser() -> argparse.ArgumentParser:
     cache.add_argument("action", choices=["status", "clear"])
     explaining = commands.add_parser("explain", help="say what an error code means")
     explaining.add_argument("code", nargs="?", help="such as shape-mismatch; none lists all")
+    commands.add_parser("frontends", help="list the installed frontends")
+    listing = commands.add_parser("ops", help="list the operators, or say all about one")
+    listing.add_argument("name", nargs="?", help="such as softmax; none lists all")
+    showing = commands.add_parser("show", help="look at what HIDET_DUMP wrote")
+    showing.add_argument("folder", help="the folder, or that of one kernel in it")
+    showing.add_argument("stages", nargs="*", help="one to see it, two to compare; such as 03")
+    measuring = commands.add_parser("bench", help="measure a model beside its framework")
+    measuring.add_argument("model", help="a saved graph, or module:function for (model, *inputs)")
+    measuring.add_argument("--device", help="such as cpu or cuda:1; of a saved graph")
+    measuring.add_argument("--size", action="append", default=[], help="a size, such as n=8")
+    measuring.add_argument("--repeat", type=int, default=20, help="measure this many calls")
     running = commands.add_parser("run", help="run a graph that was saved to a file")
     running.add_argument("path", help="what CompiledGraph.save wrote")
     running.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")

@@ -9,6 +9,7 @@ from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.cluster import CLUSTER
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
+from hidet.intrinsics.inline import INLINE
 from hidet.intrinsics.matrix import MATRIX
 from hidet.intrinsics.mbarrier import MBARRIERS
 from hidet.intrinsics.memory import MEMORY
@@ -36,6 +37,7 @@ FAMILIES = (
     BULK,
     CLUSTER,
     TMA,
+    INLINE,
 )
 
 INTRINSICS: dict[str, Intrinsic] = {each.name: each for family in FAMILIES for each in family}

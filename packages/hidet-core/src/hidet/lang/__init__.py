@@ -3,7 +3,9 @@
 from functools import partial
 
 from hidet.ir.functions import call
+from hidet.lang import meta
 from hidet.lang.attributes import attr, attrs
+from hidet.lang.cuda.inline import asm
 from hidet.lang.functions import absolute, cast, cdiv, choose, maximum, minimum, power, printf
 from hidet.lang.loops import grid, parallel, static, unroll, vectorize
 from hidet.lang.memory import (
@@ -80,6 +82,7 @@ __all__ = [
     "address",
     "asin",
     "asinh",
+    "asm",
     "atan",
     "atan2",
     "atanh",
@@ -134,6 +137,7 @@ __all__ = [
     "log2",
     "log10",
     "max",
+    "meta",
     "min",
     "parallel",
     "pow",

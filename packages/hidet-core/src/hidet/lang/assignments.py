@@ -53,6 +53,8 @@ class Assignments(Expressions):
         self.loops: list[tuple[str, bool, bool]] = []
         """The loops around: what each is, and whether `break` and `continue` are possible."""
         self.is_kernel = called_from is None
+        self.alone: ast.expr | None = None
+        """The last expression that was a statement: nothing uses its value."""
 
     @contextmanager
     def placed(self, node: ast.AST) -> Iterator[None]:
@@ -189,7 +191,10 @@ class Assignments(Expressions):
         """Set an attribute of the kernel."""
         base = self.evaluate(target.value)
         if not isinstance(base, Attributes):
-            raise BadScript(f"a script does not assign attributes of {spoken(base)}")
+            raise BadScript(
+                f"a script does not assign attributes of {spoken(base)}",
+                help="values from outside are constants; keep what changes in a variable or tensor",
+            )
         if not self.is_kernel:
             raise BadScript("a function that is called by a script has no kernel attributes")
         if len(self.recorder.blocks) > 1:
@@ -220,7 +225,8 @@ class Assignments(Expressions):
             raise BadScript("attributes of the kernel are assigned once, by `=`")
         element = self.element_place(node.target)
         if isinstance(node.target, ast.Name):
-            old = self.scope.value(node.target.id)
+            with self.placed_at(node.target):
+                old = self.scope.value(node.target.id)
             if not isinstance(old, Expr | int | float):
                 raise BadScript(f"`{node.target.id}` is {spoken(old)}", help="use `=`")
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from hidet.errors import BadScript
@@ -12,7 +13,7 @@ from hidet.ir.expr import Builtin, Const, Expr, Get, Load, Var
 from hidet.ir.kernel import ONE, KernelKind, Launch
 from hidet.ir.walk import find
 from hidet.lang.values import index, plain, spoken
-from hidet.types import i32
+from hidet.target import MOST_SHARED_BYTES
 
 ATTRIBUTES = (
     "func_kind",
@@ -23,7 +24,9 @@ ATTRIBUTES = (
     "cuda_dynamic_smem_bytes",
     "cuda_min_blocks",
 )
-KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU}
+MOST_THREADS = 1024
+HOST = "public"
+KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU, HOST: HOST}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:
     value = plain(value)
     if name == "func_kind":
         if value not in KINDS:
-            raise BadScript(f"there is no func_kind {value!r}", help=f"use {' or '.join(KINDS)}")
+            raise BadScript(f"there is no func_kind {value!r}", help=f"use {', '.join(KINDS)}")
         return KINDS[value]
     if name == "func_name":
         if not isinstance(value, str) or not value.isidentifier():
@@ -67,6 +70,12 @@ def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:
         return tuple(constants(name, value))
     if not isinstance(value, int) or value < 0:
         raise BadScript(f"{name} is a number known beforehand, not {spoken(value)}")
+    if name == "cuda_dynamic_smem_bytes" and value > MOST_SHARED_BYTES:
+        raise BadScript(
+            f"no GPU has {value} bytes of shared memory for a block; "
+            f"the most is {MOST_SHARED_BYTES}",
+            help="make the tiles smaller, or use fewer stages",
+        )
     return value
 
 
@@ -83,6 +92,12 @@ def dimensions(name: str, value: Any, declared: frozenset[Var]) -> tuple[Expr, E
         if isinstance(size, Const) and size.value < 1:
             raise BadScript(f"{name} has the size {size.value}; sizes are at least 1")
     x, y, z = (*sizes, ONE, ONE)[:3]
+    threads = prod(int(size.value) for size in (x, y, z) if isinstance(size, Const))
+    if name == "cuda_block_dim" and threads > MOST_THREADS:
+        raise BadScript(
+            f"a block has at most {MOST_THREADS} threads, not {threads}",
+            help="let each thread do more, or launch more blocks",
+        )
     return x, y, z
 
 
@@ -107,8 +122,11 @@ def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
     """Where the kernel runs: on a CUDA device unless `func_kind` says otherwise."""
     kind = attributes.get("func_kind", KernelKind.CUDA)
     cuda = [name for name in attributes if name.startswith("cuda_")]
-    if kind is KernelKind.CPU and cuda:
-        raise BadScript(f"a cpu_kernel has no {cuda[0]}", help="remove it")
+    if kind is not KernelKind.CUDA and cuda:
+        named = f"function of kind {HOST}" if kind == HOST else "cpu_kernel"
+        raise BadScript(f"a {named} has no {cuda[0]}", help="remove it")
+    if kind == HOST:
+        return KernelKind.CPU  # its own statements run there, where it launches nothing
     if kind is KernelKind.CUDA and "cuda_block_dim" not in attributes:
         raise BadScript(
             "the kernel does not say how many threads run it",
@@ -120,15 +138,9 @@ def kernel_kind(attributes: Mapping[str, Any]) -> KernelKind:
 def launch(attributes: Mapping[str, Any]) -> Launch:
     """The launch configuration that the attributes say."""
     one = (ONE, ONE, ONE)
-    block = attributes.get("cuda_block_dim", one)
-    threads = 1
-    for size in block:
-        threads *= int(size.value) if isinstance(size, Const) and size.of is i32 else 1
-    if threads > 1024:
-        raise BadScript(f"a block has at most 1024 threads, not {threads}")
     return Launch(
         grid=attributes.get("cuda_grid_dim", one),
-        block=block,
+        block=attributes.get("cuda_block_dim", one),
         cluster=attributes.get("cuda_cluster_dim", (1, 1, 1)),
         shared_bytes=attributes.get("cuda_dynamic_smem_bytes", 0),
         min_blocks=attributes.get("cuda_min_blocks", 0),

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from hidet.errors import BadScript, Place
+from hidet.ir.kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -141,3 +142,5 @@ class Captured:
     """A function of which the source is kept, so that another one can take it in."""
 
     source: Source
+    _kernel: Kernel | None = None
+    """The kernel that it is; None if it is a part of kernels, or launches them."""

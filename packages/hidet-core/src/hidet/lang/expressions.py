@@ -9,7 +9,7 @@ from functools import partial
 from types import BuiltinFunctionType
 from typing import Any
 
-from hidet.errors import BadScript, HidetError, Place
+from hidet.errors import BadScript, HidetError, Place, at
 from hidet.ir.expr import (
     And,
     Expr,
@@ -179,7 +179,12 @@ class Expressions:
             other_truth = constant_truth(other)
             if other_truth is stops:
                 return stops
-            found = truth(found) if other_truth is not None else kind(truth(found), truth(other))
+            what = f"an operand of `{word}`"
+            with at(self.place(node.values[0])):
+                found = truth(found, what)
+            if other_truth is None:
+                with at(self.place(right)):
+                    found = kind(found, truth(other, what))
         return found
 
     def value_Compare(self, node: ast.Compare) -> Any:

@@ -24,6 +24,7 @@ from hidet.ir.expr import (
     is_vector,
 )
 from hidet.ir.stmt import Put, Store
+from hidet.lang.attributes import HOST
 from hidet.lang.recorder import TaskLoop, current
 from hidet.lang.values import (
     converted,
@@ -99,18 +100,31 @@ def tensor(
     """A new tensor in shared memory or in registers; `init` is given to each element."""
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     for size in sizes:
-        if not isinstance(plain(size), int) or size < 1:
+        known = isinstance(plain(size), int) and size >= 1
+        if not known and not (scope == "global" and isinstance(size, Expr)):
             raise BadScript(
                 f"a size of a {scope} tensor is a positive integer, not {spoken(size)}",
                 help="its size must be known before the kernel runs",
             )
     scope = Scope(scope)
-    if scope is Scope.GLOBAL:
-        raise BadScript("a kernel cannot make a global tensor", help="pass it as a parameter")
     element = dtype_of(dtype)
+    if scope is Scope.GLOBAL:
+        return workspace(TensorType(element, tuple(map(plain, sizes))), layout, init)
     of = TensorType(element, tuple(map(int, sizes)), scope, layout)
     first = None if init is None else converted(init, element, "the tensor's element")
     return current(f"a {scope} tensor").declare(of, first)
+
+
+def workspace(of: TensorType, layout: Any, init: Any) -> Var:
+    """A global tensor that a host function makes for the kernels that it launches."""
+    recorder = current("a global tensor")
+    if recorder.attributes.get("func_kind") != HOST:
+        raise BadScript("a kernel cannot make a global tensor", help="pass it as a parameter")
+    if layout is not None or init is not None:
+        raise BadScript("a global tensor has neither a layout nor first values")
+    shape = tuple(recorder.expanded(size) for size in of.shape)
+    recorder.workspaces.append(Var(recorder.name or "workspace", TensorType(of.dtype, shape)))
+    return recorder.workspaces[-1]
 
 
 def shared_tensor(dtype: DType | str, shape: Sequence[int] | int, layout: Any = None) -> Any:

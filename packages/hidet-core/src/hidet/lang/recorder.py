@@ -10,7 +10,7 @@ from typing import Any
 
 from hidet.errors import BadScript, Place
 from hidet.ir.expr import Expr, Get, Load, Var
-from hidet.ir.kernel import TensorMap
+from hidet.ir.kernel import Call, Kernel, TensorMap
 from hidet.ir.node import Node, nodes_in
 from hidet.ir.stmt import Assign, Declare, Stmt
 from hidet.ir.walk import find, substitute
@@ -38,6 +38,10 @@ class Recorder:
         self.attributes: dict[str, Any] = {}
         self.maps: list[TensorMap] = []
         """Tensor maps that the host makes for the kernel."""
+        self.launches: list[tuple[Kernel, Call]] = []
+        """What a host function launches, in order."""
+        self.workspaces: list[Var] = []
+        """Global tensors that live during the launches of a host function."""
         self.tasks: list[TaskLoop] = []
         self.spread: list[Any] = []
         """Mappings that have a distributed register tensor."""

@@ -53,6 +53,11 @@ class Scope:
                 f"`{name}` has a value only inside {self.ended[name]}",
                 help=f"give `{name}` a first value before it",
             )
+        if name in self.outside:
+            return BadScript(
+                f"`{name}` is a constant from outside of the script, which assigns it",
+                help="assign to another name: a name that is assigned is local everywhere",
+            )
         return BadScript(f"`{name}` is used before it has a value")
 
     def run_time(self) -> dict[str, Any]:

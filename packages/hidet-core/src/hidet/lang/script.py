@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from hidet import seams
@@ -27,12 +28,15 @@ class ScriptFunction(Captured):
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._kernel = transcribe(source) if is_kernel(source) else None
+        made = transcribe(source) if is_kernel(source) else None
+        self._kernel = made if isinstance(made, Kernel) else None
+        self._module = made if isinstance(made, Module) else None
 
     @property
     def name(self) -> str:
         """The kernel's name, or the function's."""
-        return self.source.name if self._kernel is None else self._kernel.name
+        made = self._kernel or self._module
+        return self.source.name if made is None else made.name
 
     @property
     def kernel(self) -> Kernel:
@@ -47,8 +51,8 @@ class ScriptFunction(Captured):
         return self._kernel
 
     def ir_module(self) -> Module:
-        """A module that launches this kernel on its own parameters."""
-        return single(self.kernel)
+        """A module that launches this kernel on its own parameters, or what it launches."""
+        return self._module or single(self.kernel)
 
     def __call__(self, *args: Any) -> Any:
         raise BadScript(
@@ -57,7 +61,8 @@ class ScriptFunction(Captured):
         )
 
     def __repr__(self) -> str:
-        return f"<script {self.name}>" if self._kernel is None else str(self._kernel)
+        made = self._kernel or self._module
+        return f"<script {self.name}>" if made is None else str(made)
 
 
 class ScriptModule:
@@ -107,6 +112,14 @@ class ScriptModule:
 
     def ir_module(self) -> Module:
         """The module: what is launched, on what, in which order."""
+        hosts = [f._module for f in self.functions if f._module is not None]
+        if len(hosts) == 1 and not self.calls:
+            return replace(hosts[0], name=self.name or hosts[0].name)
+        if hosts:
+            raise BadScript(
+                "the module says more than once what it launches",
+                help="write one host function, and no module.launch(...)",
+            )
         kernels = [f.kernel for f in self.functions if f._kernel is not None]
         names = [kernel.name for kernel in kernels]
         for name in names:

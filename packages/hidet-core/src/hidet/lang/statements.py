@@ -143,6 +143,7 @@ class Statements(Assignments):
             return  # a docstring
         if isinstance(node.value, ast.Constant) and node.value.value is Ellipsis:
             return
+        self.alone = node.value
         self.evaluate(node.value)
         if not isinstance(node.value, ast.Call):
             raise BadScript(

@@ -7,13 +7,14 @@ from collections import ChainMap
 from collections.abc import Sequence
 from typing import Any
 
-from hidet.errors import BadScript, DtypeMismatch, Place
+from hidet.errors import BadScript, DtypeMismatch, Place, ShapeMismatch
 from hidet.ir.expr import Address, Const, Expr, Var
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, Module
 from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
 from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
+from hidet.lang.launching import host_module, launched
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
 from hidet.lang.names import assigned
@@ -27,15 +28,18 @@ DEEPEST = 64
 """How many calls deep script functions may be taken into one another."""
 
 
-def transcribe(source: Source) -> Kernel:
-    """The kernel that a captured function describes."""
+def transcribe(source: Source) -> Kernel | Module:
+    """The kernel that a captured function describes; a module if it launches kernels."""
     recorder = Recorder()
     function = Transcriber(source, recorder)
     with recording(recorder), function.placed(source.tree):
         params = function.parameters()
+        function.check_returns_nothing()
         function.statements(source.tree.body)
         recorder.place = None
         name = recorder.attributes.get("func_name", source.name)
+        if recorder.launches or recorder.workspaces:
+            return host_module(recorder, name, tuple(params))
         return Kernel(
             name=name,
             params=tuple(params),
@@ -80,19 +84,41 @@ class Transcriber(Statements):
             self.scope.fixed[arg.arg] = "a parameter"
         return params
 
+    def check_returns_nothing(self) -> None:
+        """BadScript if the kernel says that it returns something."""
+        written = self.source.tree.returns
+        if written is not None and self.annotated("return", written, "the result") is not None:
+            raise BadScript(
+                "a kernel returns nothing",
+                place=self.place(written),
+                help="write results to tensor parameters",
+            )
+
     def annotation(self, arg: ast.arg) -> Type | None:
         """The type a parameter is annotated with."""
         if arg.annotation is None:
             return None
-        with self.placed(arg.annotation):
-            found = self.source.annotations.get(arg.arg)
+        found = self.annotated(arg.arg, arg.annotation, f"`{arg.arg}`")
+        if found is None:
+            raise BadScript(
+                f"the type of `{arg.arg}` is None, not a type of the language",
+                place=self.place(arg.annotation),
+            )
+        return found
+
+    def annotated(self, name: str, node: ast.expr, what: str) -> Type | None:
+        """The type that an annotation says; None if it says None."""
+        with self.placed(node):
+            found = self.source.annotations.get(name)
             while isinstance(found, str):
-                found = self.postponed(arg.annotation, found)
+                found = self.postponed(node, found)
             if isinstance(found, type):
                 found = PYTHON_TYPES.get(found, found)
+            if found is None:
+                return None
             if not isinstance(found, DType | VectorType | PointerType | TensorType):
                 raise BadScript(
-                    f"the type of `{arg.arg}` is {spoken(found)}, not a type of the language",
+                    f"the type of {what} is {spoken(found)}, not a type of the language",
                     help="write a type as `f32`, `~f32` or `f32[m, n]`",
                 )
             return found
@@ -275,6 +301,9 @@ class Transcriber(Statements):
     ) -> Any:
         """The result of another script function, whose statements are written here."""
         here = self.place(node)
+        if function._kernel is not None:
+            launched(self.recorder, function._kernel, args, keywords, here)
+            return None
         depth, caller = 0, here.called_from
         while caller is not None:
             depth, caller = depth + 1, caller.called_from
@@ -283,6 +312,12 @@ class Transcriber(Statements):
         name = self.recorder.name
         inner = Transcriber(function.source, self.recorder, here)
         result = inner.taken_in(self, here, args, keywords)
+        if result is None and node is not self.alone:
+            raise BadScript(
+                f"`{function.source.name}` returns nothing, and its value is used",
+                place=here,
+                help="end it with `return`, or call it as a statement of its own",
+            )
         self.recorder.name, self.recorder.place = name, here
         return result
 
@@ -303,16 +338,32 @@ class Transcriber(Statements):
         for arg in declared:
             try:
                 value = self.argument(arg, given[arg.arg])
-            except DtypeMismatch as error:
+            except (DtypeMismatch, ShapeMismatch) as error:
                 error.place = error.place or call
                 raise
             self.scope.bind(arg.arg, value)
+        return self.result()
+
+    def result(self) -> Any:
+        """Write the body; what its last `return` gives, as the type written after `->`."""
         *body, last = self.source.tree.body
-        if not isinstance(last, ast.Return):
-            self.statements([*body, last])
+        written = self.source.tree.returns
+        of = None if written is None else self.annotated("return", written, "the result")
+        if not isinstance(last, ast.Return) or last.value is None:
+            self.statements(self.source.tree.body if not isinstance(last, ast.Return) else body)
+            if of is not None and written is not None:
+                raise BadScript(
+                    f"`{self.source.name}` returns {of} and does not end with `return`",
+                    place=self.place(written),
+                    help="return the result last, or remove the type",
+                )
             return None
         self.statements(body)
-        return None if last.value is None else self.evaluate(last.value)
+        value = self.evaluate(last.value)
+        if of is None:
+            return value
+        with self.placed(last.value):
+            return converted(value, of, "the result")
 
     def argument(self, arg: ast.arg, value: Any) -> Any:
         """An argument as its parameter: numbers by value, tensors and pointers as they are."""
@@ -325,6 +376,9 @@ class Transcriber(Statements):
         if isinstance(of, TensorType):
             if not is_tensor(value) or value.dtype is not of.dtype or value.type.ndim != of.ndim:
                 raise DtypeMismatch(f"{what} is {of}, the argument is {described(value)}")
+            sizes = zip(of.shape, value.type.shape, strict=True)
+            if any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes):
+                raise ShapeMismatch(f"{what} is {of}, the argument is {described(value)}")
             return value
         if isinstance(of, PointerType) and is_tensor(value):
             value = address(value)

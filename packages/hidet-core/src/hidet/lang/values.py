@@ -85,11 +85,11 @@ def index(value: Any) -> Expr:
     return found
 
 
-def truth(value: Any) -> Expr:
+def truth(value: Any, what: str = "a condition") -> Expr:
     """A run-time value as a condition: numbers are true where they are not zero."""
-    found = number(value, "a condition")
+    found = number(value, what)
     if is_vector(found):
-        raise BadScript(f"a condition is one value, not {spoken(found)}")
+        raise BadScript(f"{what} is one value, not {spoken(found)}")
     return found if found.dtype is boolean else found.ne(0)
 
 

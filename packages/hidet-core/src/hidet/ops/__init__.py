@@ -57,7 +57,19 @@ from hidet.ops.cast import cast
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.conv_transpose import conv_transpose
-from hidet.ops.create import arange, full, iota, ones, scalar, size_value, zeros
+from hidet.ops.create import (
+    arange,
+    full,
+    full_like,
+    iota,
+    linspace,
+    ones,
+    ones_like,
+    scalar,
+    size_value,
+    zeros,
+    zeros_like,
+)
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -191,6 +203,7 @@ __all__ = [
     "fmin",
     "fmod",
     "full",
+    "full_like",
     "gather",
     "gelu",
     "glu",
@@ -217,6 +230,7 @@ __all__ = [
     "less",
     "less_equal",
     "linear",
+    "linspace",
     "log",
     "log1p",
     "log2",
@@ -245,6 +259,7 @@ __all__ = [
     "not_equal",
     "one_hot",
     "ones",
+    "ones_like",
     "origin",
     "pad",
     "permute",
@@ -310,4 +325,5 @@ __all__ = [
     "where",
     "window",
     "zeros",
+    "zeros_like",
 ]

@@ -40,6 +40,33 @@ def ones(shape: Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Ten
     return full(shape, 1, dtype, device=device)
 
 
+def full_like(x: Tensor, value: Number, dtype: Any = None, *, device: str | None = None) -> Tensor:
+    """`value` everywhere, with the shape of `x`, and its type and device unless others are said."""
+    of = x.dtype if dtype is None else dtype
+    return full(x.shape, value, of, device=x.device if device is None else device)
+
+
+def zeros_like(x: Tensor, dtype: Any = None, *, device: str | None = None) -> Tensor:
+    """Zero everywhere, as `full_like`."""
+    return full_like(x, 0, dtype, device=device)
+
+
+def ones_like(x: Tensor, dtype: Any = None, *, device: str | None = None) -> Tensor:
+    """One everywhere, as `full_like`."""
+    return full_like(x, 1, dtype, device=device)
+
+
+def linspace(
+    start: Number, stop: Number, num: int, dtype: Any = f32, *, device: str = "cpu"
+) -> Tensor:
+    """`num` numbers, equally far apart, from `start` to `stop`, which is the last one."""
+    if num < 1:
+        raise BadArgument(f"linspace of {num} numbers")
+    step = (stop - start) / max(num - 1, 1)
+    found: Tensor = (arange(0, num, dtype=f64, device=device) * step + start).astype(dtype)
+    return found
+
+
 def arange(
     start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None,
     *, device: str = "cpu",

@@ -66,6 +66,7 @@ from hidet.lang.cuda.control import (
     prefetch,
     trap,
 )
+from hidet.lang.cuda.inline import asm
 from hidet.lang.cuda.matrix import ldmatrix, mma_sync, stmatrix
 from hidet.lang.cuda.mbarrier import (
     fence_mbarrier_init,
@@ -143,6 +144,7 @@ __all__ = [
     "activemask",
     "all_sync",
     "any_sync",
+    "asm",
     "atomic_add",
     "atomic_and",
     "atomic_cas",

@@ -1,0 +1,102 @@
+"""`hidet frontends`, `ops`, `show`, `bench`: what there is, and what became of it."""
+
+import pytest
+
+import hidet
+from hidet.cli.main import main
+from hidet.frontend import installed
+from hidet.options import options
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIDET_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def graph():
+    x, w = hidet.symbol([4, 8]), hidet.randn([8, 4], seed=0)
+    return hidet.trace_from(hidet.ops.relu(x @ w))
+
+
+def test_frontends_are_listed(capsys):
+    status = main(["frontends"])
+    out = capsys.readouterr().out
+    for name in installed():
+        assert f"\n{name}" in f"\n{out}"
+    assert installed() or "none installed" in out
+    assert status == 0 or "pip install" in out
+
+
+def test_operators_are_listed(capsys):
+    assert main(["ops"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 100
+    assert any(line.startswith("softmax ") and "sum to one" in line for line in lines)
+
+
+def test_one_operator_is_described(capsys):
+    assert main(["ops", "matmul"]) == 0
+    out = capsys.readouterr().out
+    assert "operands    a, b" in out
+    assert "matmul_simt (cuda)" in out
+    assert "automatic (cpu, cuda)" in out
+
+
+def test_an_unknown_operator_names_the_nearest(capsys):
+    assert main(["ops", "sofmax"]) == 1
+    assert "did you mean softmax?" in capsys.readouterr().err
+
+
+def test_a_dump_is_listed_shown_and_compared(capsys, tmp_path):
+    with options(dump=str(tmp_path / "dump")):
+        graph().build()
+    assert main(["show", str(tmp_path / "dump")]) == 0
+    out = capsys.readouterr().out
+    assert "01-unfold_tasks" in out
+    assert "00-input" in out
+    (kernel,) = [each for each in (tmp_path / "dump").iterdir() if each.name != "graph"]
+
+    assert main(["show", str(kernel), "00"]) == 0
+    assert capsys.readouterr().out == (kernel / "00-scheduled.txt").read_text()
+
+    assert main(["show", str(kernel), "00", "02"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("--- 00-scheduled\n+++ 02-guard_bounds\n")
+    assert any(line.startswith("-") and ".put(" in line for line in out.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere is no folder"),
+        (["{empty}"], "holds no stages"),
+        (["{empty}", "01"], "has no stage '01'"),
+        (["{empty}", "1", "2", "3"], "3 stages"),
+    ],
+)
+def test_what_cannot_be_shown(arguments, message, capsys, tmp_path):
+    given = [each.replace("{empty}", str(tmp_path)) for each in arguments]
+    assert main(["show", *given]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_saved_graph_is_measured(capsys, tmp_path):
+    path = tmp_path / "graph.hidet"
+    graph().build().save(path)
+    assert main(["bench", str(path), "--repeat", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "ms, median of 3" in out
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("nothing", "is no file"),
+        ("json:nothing", "cannot be imported"),
+        ("os:getcwd", "gives no (model, *inputs)"),
+        ("platform:libc_ver", "no installed frontend takes a str"),
+    ],
+)
+def test_what_cannot_be_measured(model, message, capsys):
+    assert main(["bench", model]) == 1
+    assert message in capsys.readouterr().err
