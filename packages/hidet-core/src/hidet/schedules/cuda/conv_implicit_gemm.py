@@ -61,7 +61,7 @@ def has_channels(op: Conv) -> bool:
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores."""
-    return Scheduled(tiled(op.name, convolution_of(op), point), point)
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
 @schedule_for(
@@ -70,7 +70,7 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 )  # fmt: skip
 def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores, float32 rounded to tf32."""
-    return Scheduled(tiled(op.name, convolution_of(op), point), point)
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
 @schedule_for(
@@ -79,4 +79,4 @@ def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
 )  # fmt: skip
 def conv_simt(op: Conv, target: Target, point: ConvThreads) -> Scheduled:
     """Tiles of channels by places on the ordinary units."""
-    return Scheduled(tiled(op.name, convolution_of(op), point), point)
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)

@@ -29,4 +29,4 @@ class MatmulWarps(Warps):
 )  # fmt: skip
 def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Scheduled:
     """Tiles of the product by warps with `mma.sync`."""
-    return Scheduled(tiled(op.name, product_of(op), point), point)
+    return Scheduled(tiled(op.name, product_of(op), point, target), point)

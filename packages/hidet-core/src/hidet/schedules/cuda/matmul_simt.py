@@ -33,4 +33,4 @@ def is_plain(op: Matmul | Linear, target: Target) -> bool:
 @schedule_for(Matmul, Linear, target="cuda", space=MatmulThreads, when=is_plain)
 def matmul_simt(op: Matmul | Linear, target: Target, point: MatmulThreads) -> Scheduled:
     """Tiles of the product by threads."""
-    return Scheduled(tiled(op.name, product_of(op), point), point)
+    return Scheduled(tiled(op.name, product_of(op), point, target), point)

@@ -1,4 +1,4 @@
-"""Adding up what blocks that share the sum over k have found."""
+"""Adding up what blocks that share the sum over k have found, in a kernel of its own."""
 
 from __future__ import annotations
 

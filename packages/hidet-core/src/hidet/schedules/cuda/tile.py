@@ -2,7 +2,8 @@
 
 A block owns a tile of the result, in registers. While its threads multiply one pair of tiles in
 shared memory, they hold the next one in flight. Where the grid is too small for the device, several
-blocks share the sum over k, and a second kernel adds what they found.
+blocks share the sum over k. Those of a cluster add what they found in each other's shared memory;
+without clusters, or with more blocks than one holds, a second kernel does.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from hidet.lang import (
     script_module,
     shared_tensor,
 )
-from hidet.lang.cuda import blockIdx, syncthreads
+from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.staging import Side
 from hidet.target import Target
@@ -35,6 +37,10 @@ CACHE_GAIN = 2.0
 """How much faster tiles come from the second-level cache than from memory; an estimate."""
 SCATTERED = 16
 """Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
+MOST_TOGETHER = 8
+"""Blocks that every device with clusters can put into one."""
+MEETING = 2
+"""Waits for memory that two barriers of a cluster and the reads between them take; an estimate."""
 
 
 class Tile(ABC):
@@ -95,9 +101,17 @@ class Tile(ABC):
         """The type by whose rate the target's units multiply."""
         return self.sum_type(p).name
 
-    def shared_bytes(self, p: Contraction) -> int:
-        """Two tiles of each operand."""
-        return sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
+    def together(self, target: Target) -> bool:
+        """Whether the blocks that share a sum are a cluster, and so one kernel is enough."""
+        return 1 < self.slices <= MOST_TOGETHER and target.has_feature("cluster")
+
+    def shared_bytes(self, p: Contraction, target: Target) -> int:
+        """Two tiles of each operand, and the sums that other blocks of a cluster read."""
+        tiles = sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
+        if not self.together(target):
+            return tiles
+        of = self.partial_type(p)
+        return tiles + prod(pile_shape(self.block, of)) * of.nbytes
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
@@ -106,7 +120,7 @@ class Tile(ABC):
         turns = -(-known(p.k) // self.depth)
         return (
             self.registers(p) <= target.max_registers_per_thread
-            and self.shared_bytes(p) <= target.max_shared_bytes_per_block
+            and self.shared_bytes(p, target) <= target.max_shared_bytes_per_block
             and (self.slices == 1 or (isinstance(p.k, int) and turns >= 2 * self.slices))
         )
 
@@ -122,8 +136,10 @@ class Tile(ABC):
         rounds = float(turns)
         if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
             rounds *= 1 + columns * self.depth / self.threads / SCATTERED
-        partial = 0.0 if self.slices == 1 else float(blocks * rows * columns)
-        partial *= self.partial_type(p).nbytes
+        apart = self.slices > 1 and not self.together(target)
+        partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
+        if self.together(target):
+            rounds += MEETING
         return Work(
             once + read + partial,
             written + partial,
@@ -132,15 +148,16 @@ class Tile(ABC):
             blocks,
             self.threads,
             tensor_core=self.tensor_core,
-            launches=1 if self.slices == 1 else 2,
-            shared_bytes=self.shared_bytes(p),
+            launches=2 if apart else 1,
+            shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
             rounds=round(rounds),
         )
 
 
-def tiled(name: str, p: Contraction, tile: Tile) -> Module:
-    """A contraction as kernels."""
+def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
+    """A contraction as one kernel, or as two where a sum is shared without a cluster."""
+    together = tile.together(target)
     slices, (rows, columns), depth = tile.slices, tile.block, tile.depth
     wide = tile.sum_type(p)
     turns = cdiv(cdiv(p.k, depth), slices)
@@ -152,12 +169,14 @@ def tiled(name: str, p: Contraction, tile: Tile) -> Module:
         fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
         place_a, place_b = side_a.place(), side_b.place()
         multiply, finish = tile.multiplication(p), tile.writing(p)
+        add = add_pile(p, tile.block, tile.threads, slices, partial_type.dtype)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, partial: partial_type, c: p.c) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), cdiv(p.m, rows), p.batch * slices)
             attr.cuda_block_dim = tile.threads
+            attr.cuda_cluster_dim = (1, 1, slices if together else 1)
             z, share = blockIdx.z // slices, blockIdx.z % slices
             top, left = blockIdx.y * rows, blockIdx.x * columns
             tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
@@ -179,7 +198,16 @@ def tiled(name: str, p: Contraction, tile: Tile) -> Module:
                     place_a(flight_a, tiles_a, (turn + 1) % 2)
                     place_b(flight_b, tiles_b, (turn + 1) % 2)
                 syncthreads()
-            finish(sums, bias, partial, c, z, share, top, left)
+            if together:
+                pile = shared_tensor(partial_type.dtype, pile_shape(tile.block, partial_type.dtype))
+                finish(sums, bias, pile, c, 0, 0, 0, 0)
+                cluster_sync()
+                add(pile, bias, c, z, share, top, left)
+                # A block's shared memory goes with it: it stays until all others have read there.
+                cluster_sync()
+            else:
+                finish(sums, bias, partial, c, z, share, top, left)
 
-        kernels = [product] if slices == 1 else [product, add_slices(name, p, partial_type)]
+        apart = slices > 1 and not together
+        kernels = [product, add_slices(name, p, partial_type)] if apart else [product]
     return assemble(name, kernels, names_of(p), ["c"], ["partial"])
