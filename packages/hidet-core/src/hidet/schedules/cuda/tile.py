@@ -39,8 +39,10 @@ SCATTERED = 16
 """Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
 MOST_TOGETHER = 8
 """Blocks that every device with clusters can put into one."""
-MEETING = 2
+MEETING = 1
 """Waits for memory that two barriers of a cluster and the reads between them take; an estimate."""
+IN_FLIGHT = 4
+"""Slices that a thread of a second kernel reads in one wait for memory; what NVRTC unrolls."""
 
 
 class Tile(ABC):
@@ -138,8 +140,8 @@ class Tile(ABC):
             rounds *= 1 + columns * self.depth / self.threads / SCATTERED
         apart = self.slices > 1 and not self.together(target)
         partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
-        if self.together(target):
-            rounds += MEETING
+        if self.slices > 1:  # a second kernel has to begin, too, beside what its launch takes
+            rounds += 1 + -(-self.slices // IN_FLIGHT) if apart else MEETING
         return Work(
             once + read + partial,
             written + partial,
