@@ -29,4 +29,4 @@ class MatmulSingleWarps(SingleWarps):
 )  # fmt: skip
 def matmul_tf32(op: Matmul | Linear, target: Target, point: MatmulSingleWarps) -> Scheduled:
     """Tiles of the product by warps with `mma.sync` on tf32."""
-    return Scheduled(tiled(op.name, product_of(op), point), point)
+    return Scheduled(tiled(op.name, product_of(op), point, target), point)
