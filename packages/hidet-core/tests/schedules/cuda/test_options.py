@@ -53,7 +53,7 @@ def rounded(array):
 
 @pytest.mark.parametrize("op", SINGLE, ids=str)
 def test_tf32_rounds_operands_and_sums_in_float32(op):
-    with options(tf32=True):
+    with options(tf32=True, parallel_k="search"):
         found = [each for each in candidates(op, TARGET) if "tf32" in each.schedule.name]
         chosen = [found[0], next(each for each in found if each.point.slices == 1)]
         for each in chosen:
@@ -71,9 +71,10 @@ def test_tf32_rounds_operands_and_sums_in_float32(op):
 @pytest.mark.parametrize("op", [Matmul(f32[512, 512], f32[512, 512]), SINGLE[-1]], ids=str)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_tf32_compiles_without_spills(op, arch):
+    target = Target.parse(arch)
     with options(tf32=True):
-        best = next(c for c in candidates(op, TARGET) if "tf32" in c.schedule.name)
-        text = text_of(module_of(best, op))
+        best = next(c for c in candidates(op, target) if "tf32" in c.schedule.name)
+        text = text_of(best.schedule.apply(op, target, best.point).module)
     assert "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32" in text
     built = compile_cuda(text, arch=arch)
     assert all(usage.spill_bytes == 0 for usage in built.usage.values())
