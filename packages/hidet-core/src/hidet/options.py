@@ -104,11 +104,17 @@ target = Option(
 search_space = Option(
     "search_space",
     0,
-    "How many schedules to try: 0 none, 1 the best few, 2 all (no effect yet, as a warning says).",
+    "How many schedules of an operator to measure: 0 none, the cost model decides; 1 its best "
+    "eight; 2 all.",
     int,
-    affects_code=True,
     allowed=(0, 1, 2),
-    pending=True,
+)
+tune_seconds = Option(
+    "tune_seconds",
+    0,
+    "Seconds that measuring schedules may take in one compilation, which keeps the best so far; "
+    "0: no limit.",
+    int,
 )
 fp16_reduction = Option(
     "fp16_reduction",
@@ -140,6 +146,7 @@ OPTIONS: dict[str, Option[Any]] = {
         workers,
         target,
         search_space,
+        tune_seconds,
         fp16_reduction,
         tf32,
     )

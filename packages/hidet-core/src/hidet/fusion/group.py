@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hidet.graph.tensor import Node, Tensor
+from hidet.schedules.base import Choice
 
 
 @dataclass(eq=False)
@@ -24,6 +25,8 @@ class Group:
     """What leaves the group besides the last operator's results: it has their shape."""
     repeats: int = 1
     """About how often a value may appear in that of the last operator, written out."""
+    choice: Choice | None = None
+    """How the anchor is scheduled; None: as the cost model says."""
 
     @property
     def name(self) -> str:

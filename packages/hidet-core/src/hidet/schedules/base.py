@@ -81,6 +81,22 @@ class Candidate:
     point: Any
     seconds: float
 
+    @property
+    def choice(self) -> Choice:
+        """The candidate by name."""
+        return Choice(self.schedule.name, self.point)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of an operator's candidates by name: data, which goes to other processes."""
+
+    schedule: str
+    point: Any
+
+    def __str__(self) -> str:
+        return f"{self.schedule} {self.point}"
+
 
 def candidates(op: Op, target: Target) -> list[Candidate]:
     """Every schedule at every point that fits, the cheapest by the cost model first."""
@@ -92,4 +108,13 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
     return sorted(found, key=lambda candidate: candidate.seconds)
 
 
-__all__ = ["SCHEDULES", "Candidate", "Schedule", "Scheduled", "Work", "candidates", "schedule_for"]
+__all__ = [
+    "SCHEDULES",
+    "Candidate",
+    "Choice",
+    "Schedule",
+    "Scheduled",
+    "Work",
+    "candidates",
+    "schedule_for",
+]
