@@ -1,4 +1,4 @@
-"""What decides how fast a candidate is: the group, what it is compiled with, and for what device."""
+"""What decides how fast a candidate is: the group, its compiler, and the device."""
 
 from __future__ import annotations
 

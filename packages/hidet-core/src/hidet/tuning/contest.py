@@ -104,7 +104,7 @@ class Contest:
         return timed + [Trial(name_of(each), None, why) for each, why in self.refused.items()]
 
     def screen(self) -> bool:
-        """A first look at each candidate while the next ones are compiled; False at the deadline."""
+        """A first look at each while the next ones are compiled; False at the deadline."""
         waiting, started = deque(self.candidates), deque[Choice]()
         while waiting or started:
             while waiting and len(started) < self.bench.ahead:
@@ -132,12 +132,11 @@ class Contest:
 
     def round(self, repeats: int) -> bool:
         """Time those that are near the best again, half as many each time."""
-        noise = self.bench.noise if repeats == ROUNDS[0] else 1.0
-        near = [
-            c for c in self.ranked if self.seconds(c) <= NEAR * noise * (self.best_seconds or 0)
-        ]
+        first = repeats == ROUNDS[0]
+        limit = NEAR * (self.bench.noise if first else 1.0) * (self.best_seconds or 0)
+        near = [each for each in self.ranked if self.seconds(each) <= limit]
         last = {self.candidates[0]} & set(self.times)  # the one that the others are compared with
-        chosen = near if repeats == ROUNDS[0] else near[: max(2, (len(near) + 1) // 2)]
+        chosen = near if first else near[: max(2, (len(near) + 1) // 2)]
         chosen += [each for each in last if each not in chosen]
         if len(chosen) < 2:
             return True

@@ -1,4 +1,4 @@
-"""The problem that a group of operators solves: test values, and what its definition makes of them."""
+"""The problem that a group of operators solves: test values, and what has to come out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hidet.compute import Definition, Grid, Input, grid
 from hidet.compute.evaluate import evaluate as evaluate_definition
 from hidet.compute.grid import At, Computed
 from hidet.compute.inline import element
-from hidet.compute.sizes import tidy
+from hidet.compute.sizes import numbers, tidy
 from hidet.fusion.compose import compose, operands
 from hidet.fusion.group import Group
 from hidet.graph import evaluate
@@ -67,7 +67,7 @@ def symbols_in(size: Size) -> list[Var]:
 
 def shape_of(tensor: Tensor, sizes: dict[Var, Expr]) -> tuple[int, ...]:
     """A tensor's shape in numbers."""
-    return tuple(int(number(size, sizes)) for size in tensor.shape)  # type: ignore[call-overload]
+    return numbers(tuple(number(size, sizes) for size in tensor.shape))
 
 
 def number(size: Size, sizes: dict[Var, Expr]) -> Size:
@@ -123,7 +123,7 @@ def elements(whole: Grid, tables: Sequence[Input]) -> Grid:
     """The elements of a grid whose indices are in tables, without computing the others."""
     done: dict[Node, Any] = {}
 
-    def written_out(node: Node) -> Node:
+    def written_out(node: Grid) -> Any:
         for each in postorder([node]):
             if each not in done:
                 done[each] = put_in(each.map_children(done.__getitem__))
@@ -138,4 +138,5 @@ def elements(whole: Grid, tables: Sequence[Input]) -> Grid:
         return whole[tuple(table[i] for table in tables)]
 
     plain = grid((SAMPLED,), one)
-    return written_out(plain)  # type: ignore[return-value]
+    made: Grid = written_out(plain)
+    return made

@@ -12,7 +12,6 @@ import sys
 from contextlib import suppress
 from multiprocessing import Pipe
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from hidet.errors import NoDevice
@@ -39,12 +38,7 @@ class Testbed:
     def __enter__(self) -> Testbed:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.end()
 
     def pose(self, problem: Problem) -> None:
