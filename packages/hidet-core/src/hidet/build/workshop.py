@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import replace
+from statistics import median
 
 from hidet.build.kernels import Recipes, Shape, group_of
 from hidet.build.planner import Planner
@@ -78,6 +80,10 @@ class Workshop:
     def time(self, choice: Choice, repeats: int) -> list[float]:
         """Seconds of up to so many runs."""
         return self.bed.time(self.numbers[choice], repeats)
+
+    def typical(self, times: Sequence[float]) -> float:
+        """The median; on a CPU the shortest, since what else the machine does only adds to it."""
+        return min(times) if self.target.kind == "cpu" else median(times)
 
 
 def alone(group: Group) -> FlowGraph:

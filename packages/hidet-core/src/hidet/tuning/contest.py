@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Sequence
-from statistics import median
 from typing import Protocol
 
 from hidet.schedules.base import Choice
@@ -20,6 +19,10 @@ from hidet.tuning.report import Bar
 FIRST = 3
 """Measurements of a candidate that was just compiled, if the first of them is near the best."""
 ROUNDS = (4, 8, 16)
+TURN = 2
+"""Measurements of one candidate before it is the next one's turn."""
+ROUND_SECONDS = 1.0
+"""A round is over after so long, once each candidate had a turn."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
 GAIN = 0.98
@@ -50,6 +53,9 @@ class Bench(Protocol):
     def time(self, choice: Choice, repeats: int) -> list[float]:
         """Seconds of up to so many runs, one at least; raises Refused if one fails."""
 
+    def typical(self, times: Sequence[float]) -> float:
+        """The time that stands for several."""
+
 
 class Contest:
     """The candidates of one operator on their way through the rounds."""
@@ -74,7 +80,7 @@ class Contest:
     @property
     def ranked(self) -> list[Choice]:
         """The candidates that can be chosen, the fastest first."""
-        return sorted(self.times, key=lambda each: median(self.times[each]))
+        return sorted(self.times, key=self.seconds)
 
     @property
     def winner(self) -> Choice | None:
@@ -89,12 +95,12 @@ class Contest:
         return best if self.seconds(best) < GAIN * self.seconds(own) else own
 
     def seconds(self, choice: Choice) -> float:
-        """The median time of a candidate."""
-        return median(self.times[choice])
+        """The time of a candidate."""
+        return self.bench.typical(self.times[choice])
 
     @property
     def best_seconds(self) -> float | None:
-        """The shortest median so far."""
+        """The shortest time so far."""
         return self.seconds(self.ranked[0]) if self.times else None
 
     @property
@@ -141,7 +147,10 @@ class Contest:
         if len(chosen) < 2:
             return True
         fresh: dict[Choice, list[float]] = {each: [] for each in chosen}
-        for _ in range(repeats):
+        end = time.monotonic() + ROUND_SECONDS
+        for turn in range(-(-repeats // TURN)):
+            if turn and time.monotonic() >= end:
+                break
             for each in list(fresh):
                 if self.left == 0:
                     return False
@@ -149,9 +158,9 @@ class Contest:
         return True
 
     def again(self, choice: Choice, fresh: dict[Choice, list[float]]) -> None:
-        """One more measurement; the first ones, taken beside compilers, no longer count."""
+        """One more turn; the first measurements, taken beside compilers, no longer count."""
         try:
-            fresh[choice] += self.bench.time(choice, 1)
+            fresh[choice] += self.bench.time(choice, TURN)
             self.times[choice] = fresh[choice]
             self.bar.best(self.best_seconds)
         except Refused as refusal:

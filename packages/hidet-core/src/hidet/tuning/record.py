@@ -12,7 +12,7 @@ from hidet.schedules.space import to_json
 
 @dataclass(frozen=True)
 class Trial:
-    """One candidate: its median time, or why it is never chosen."""
+    """One candidate: its typical time, or why it is never chosen."""
 
     name: str
     seconds: float | None

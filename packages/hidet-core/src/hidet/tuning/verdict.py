@@ -56,7 +56,8 @@ def float_difference(values: Array, wanted: Array, of: DType, factor: float) -> 
     with np.errstate(invalid="ignore"):
         off = np.abs(values - wanted)
         alike = (values == wanted) | (np.isnan(values) & np.isnan(wanted))
-        wrong = ~(alike | (off <= factor * unit * (np.abs(wanted) + typical)))
+        near = finite & (off <= factor * unit * (np.abs(wanted) + typical))
+        wrong = ~(alike | near)
     if not wrong.any():
         return ""
     worst = int(np.argmax(np.where(wrong, np.nan_to_num(off, nan=np.inf), -1)))
