@@ -43,10 +43,8 @@ def test_types_attributes_and_wiring_count():
     assert of(plain) != of(Matmul(f32[64, 64], f32[64, 64], transpose_b=True))
     assert of(plain) != of(plain, plain)
     assert signature([(plain, (0, 1))]) != signature([(plain, (0, 0))])
-    conv = f32[1, 8, 56, 56], f32[16, 8, 3, 3], None
-    assert of(
-        Conv(*conv, stride=(1, 1), padding=((1, 1), (1, 1)), dilation=(1, 1), groups=1)
-    ) != of(Conv(*conv, stride=(2, 2), padding=((1, 1), (1, 1)), dilation=(1, 1), groups=1))
+    conv, rest = (f32[1, 8, 56, 56], f32[16, 8, 3, 3], None), (((1, 1), (1, 1)), (1, 1), 1)
+    assert of(Conv(*conv, (1, 1), *rest)) != of(Conv(*conv, (2, 2), *rest))
 
 
 def test_symbols_count_by_order_not_by_name():

@@ -68,7 +68,7 @@ def test_results_go_from_one_machine_to_another(tmp_path, monkeypatch):
 def test_what_is_no_export_is_refused(tmp_path, text):
     path = tmp_path / "wrong.json"
     path.write_text(text)
-    with pytest.raises(BadArgument, match="wrong.json"):
+    with pytest.raises(BadArgument, match=r"wrong\.json"):
         load(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from hidet.build.units import Units
 from hidet.runtime.device import cuda_name, host_name
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
+from hidet.tuning.record import canonical
 from hidet.tuning.signature import signature
 
 
@@ -25,13 +27,15 @@ def facts_of(shape: Shape, target: Target) -> dict[str, Any]:
     names = [each.name for each in SCHEDULES if isinstance(op, each.ops)]
     # The option that names a target says no more than the target.
     compiler = {k: v for k, v in Units(target).compiler().items() if k != "target"}
-    return {
+    facts = {
         "group": signature(shape.wiring, [shape.anchor, *shape.also]),
         "target": str(target),
         "hidet": __version__,
         "schedules": [*names, digest()],
         "compiler": compiler,
     }
+    found: dict[str, Any] = json.loads(canonical(facts))
+    return found
 
 
 @lru_cache(maxsize=1)

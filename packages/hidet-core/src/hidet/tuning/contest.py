@@ -21,7 +21,7 @@ FIRST = 3
 ROUNDS = (4, 8, 16)
 TURN = 2
 """Measurements of one candidate before it is the next one's turn."""
-ROUND_SECONDS = 1.0
+ROUND_SECONDS = 0.5
 """A round is over after so long, once each candidate had a turn."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
