@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 import hidet_torch
 from hidet_torch.backend import hidet
@@ -71,6 +72,35 @@ def test_as_precise_as_eager(name: str, dtype: torch.dtype) -> None:
     for _ in range(3):  # made, replayed, replayed with other memory
         found = compiled(x.clone())
         assert distance(found, exact) <= 4 * distance(model(x), exact) + epsilon
+
+
+DECODERS = {
+    "gpt2": lambda: GPT2LMHeadModel(
+        GPT2Config(n_layer=2, n_head=4, n_embd=128, vocab_size=211, n_positions=160)
+    ),
+    "llama": lambda: LlamaForCausalLM(
+        LlamaConfig(
+            hidden_size=128, intermediate_size=352, num_hidden_layers=2, num_attention_heads=4,
+            num_key_value_heads=2, vocab_size=211, max_position_embeddings=160,
+        )
+    ),
+}  # fmt: skip
+
+
+@torch.no_grad()
+@DTYPES
+@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("length", [33, 128])
+def test_decoders_are_as_precise_as_eager(name: str, length: int, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    model = DECODERS[name]().eval().cuda().to(dtype)
+    tokens = torch.randint(211, (1, length), device="cuda")
+    exact = copy.deepcopy(model).double()(tokens, use_cache=False).logits
+    compiled = torch.compile(model, backend=hidet, fullgraph=True, options={"fallback": "error"})
+    found = compiled(tokens, use_cache=False).logits
+    eager = model(tokens, use_cache=False).logits
+    assert distance(found, exact) <= 4 * distance(eager, exact) + torch.finfo(dtype).eps
 
 
 @torch.no_grad()

@@ -49,6 +49,7 @@ def test_only_the_groups_waited_for_arrive(block):
             commit,
             Invoke("cp_async_wait_group", (), (), (1,)),
             Store(y, (THREAD,), Load(tile, (read,))),
+            WAIT,
         )
 
     out = np.zeros(64, np.float32)

@@ -89,6 +89,7 @@ def test_the_clock_needs_64_bits():
 
 def test_builtins():
     assert builtin("threadIdx.y") is Builtin("threadIdx.y")
-    assert len(BUILTINS) == 22
+    assert builtin("clusterRank").dtype is i32
+    assert len(BUILTINS) == 32
     with pytest.raises(KeyError, match="warp"):
         builtin("warp")

@@ -1,7 +1,10 @@
 """Large shared arrays share one dynamic allocation."""
 
+import runpy
 from dataclasses import replace
+from textwrap import dedent
 
+import numpy as np
 import pytest
 
 from hidet.errors import BadKernel
@@ -10,6 +13,7 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Declare, For, Invoke, Store
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.place_shared import place_shared
+from hidet.sim import launch
 from hidet.types import PointerType, Scope, TensorType, f16, f32, i32
 
 THREAD = Builtin("threadIdx.x")
@@ -94,3 +98,48 @@ def test_same_meaning(kernels, agree, count):
     body = (Declare(a), Declare(b), Declare(c), *use(a), BARRIER, *use(b, 2.0), BARRIER, *use(c))
     last = agree(kernel(kernels, *body), [(32,)], [flatten_indices, place_shared])
     assert last.launch.shared_bytes < 48000 + 24000 + 48000
+
+
+ROLES = """
+    @script
+    def kernel(x: f32[8192], y: f32[8192], z: f32[8192]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 96
+        a = shared_tensor("float32", [8192])
+        b = shared_tensor("float32", [8192])
+        t = threadIdx.x
+        if t < 32:
+            for i in range(256):
+                a[i * 32 + t] = x[i * 32 + t]
+            syncwarp()
+            for i in range(256):
+                y[i * 32 + t] = a[i * 32 + 31 - t]
+        elif t < 64:
+            for i in range(256):
+                b[i * 32 + t - 32] = x[i * 32 + t - 32]
+            syncwarp()
+            for i in range(256):
+                z[i * 32 + t - 32] = b[i * 32 + 63 - t]
+        syncthreads()
+        LAST
+"""
+
+
+@pytest.mark.parametrize("last", ["pass", "y[t] = a[t]"])
+def test_roles_of_warps_share_no_memory(last, tmp_path):
+    """What one role has finished with, in the order of the text, another one still uses."""
+    head = "from hidet.lang import *\nfrom hidet.lang.cuda import *\n"
+    path = tmp_path / "roles.py"
+    path.write_text(head + dedent(ROLES).replace("LAST", last))
+    kernel = runpy.run_path(str(path))["kernel"].kernel
+    placed = place_shared(flatten_indices(kernel))
+    assert placed.launch.shared_bytes == 2 * 8192 * 4
+    text = str(placed)
+    assert "a: ~f32 = bits(&shared[0], ~f32)" in text
+    assert "b: ~f32 = bits(&shared[32768], ~f32)" in text
+    x = np.arange(8192, dtype=np.float32)
+    y, z = np.zeros_like(x), np.zeros_like(x)
+    launch(placed, x, y, z)
+    turned = x.reshape(-1, 32)[:, ::-1].reshape(-1)
+    np.testing.assert_array_equal(z, turned)
+    np.testing.assert_array_equal(y[96:], turned[96:])

@@ -13,6 +13,7 @@ from hidet.sim import (
     DivergentBarrier,
     InactiveLane,
     Misaligned,
+    MissingWait,
     OutOfBounds,
     Race,
     StepLimit,
@@ -220,11 +221,11 @@ def copy_to_tile(*after):
 
 def test_asynchronous_copies_need_a_wait_and_a_barrier():
     wait = Invoke("cp_async_wait_all")
-    with pytest.raises(Race, match="asynchronous copy"):
+    with pytest.raises(MissingWait, match="asynchronous copy"):
         copy_to_tile(SYNC)
     with pytest.raises(Race, match="nothing orders"):
         copy_to_tile(wait)
-    with pytest.raises(Race, match="asynchronous copy"):
+    with pytest.raises(MissingWait, match="asynchronous copy"):
         copy_to_tile(Invoke("cp_async_wait_group", (), (), (0,)), SYNC)  # nothing was committed
     assert copy_to_tile(wait, SYNC)[0] == 63
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hidet.graph.tensor import Node, Tensor
@@ -27,6 +28,8 @@ class Group:
     """About how often a value may appear in that of the last operator, written out."""
     choice: Choice | None = None
     """How the anchor is scheduled; None: as the cost model says."""
+    order: Mapping[Node, int] = field(default_factory=dict, repr=False)
+    """The place of each operator in the graph, where others may still join."""
 
     @property
     def name(self) -> str:
@@ -50,13 +53,7 @@ class Group:
         """What the group writes."""
         return (*self.also, *self.last.outputs)
 
-    def add(self, nodes: list[Node]) -> None:
-        """Let operators in behind those that are there; each is there once."""
-        self.nodes += [each for each in nodes if each not in self.nodes]
-
-    def put_before(self, nodes: list[Node]) -> None:
-        """Let operators in ahead of those that are there; each is there once, at its first place.
-
-        Together they must not read what is there.
-        """
-        self.nodes = list(dict.fromkeys([*nodes, *self.nodes]))
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Let operators in; each is there once, and all stay in an order in which they can run."""
+        self.nodes = list(dict.fromkeys([*self.nodes, *nodes]))
+        self.nodes.sort(key=self.order.__getitem__)

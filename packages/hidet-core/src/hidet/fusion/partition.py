@@ -260,6 +260,7 @@ class Partition:
         read = dict.fromkeys(each for node in nodes for each in node.inputs if each not in made)
         inputs = operands(list(read))
         known: dict[Tensor, Grid] = dict(inputs)
+        nodes = sorted(nodes, key=self.order.__getitem__)
         grids = compose(nodes, known)
         asked = [grids[each] for each in results or nodes[-1].outputs]
         return len(plan(list(inputs.values()), asked).stages)
@@ -287,7 +288,7 @@ class Partition:
     def started(self, node: Node) -> Group:
         """A new group around `node`, which takes in the chains that only it needs."""
         role = self.role(node.op)
-        group = Group([node], node if role is Role.ANCHOR else None)
+        group = Group([node], node if role is Role.ANCHOR else None, order=self.order)
         if role is Role.ALONE:
             return group
         for tensor in dict.fromkeys(node.inputs):
@@ -296,7 +297,7 @@ class Partition:
                 continue
             if self.is_prologue(chain, tensor, node, role):
                 group.repeats += chain.repeats * ways(tensor, [node])
-                group.put_before(chain.nodes)
+                group.add(chain.nodes)
                 self.move(chain, tensor, group)
         if role is Role.REDUCTION:
             self.keep_operand(group, node)
@@ -314,7 +315,7 @@ class Partition:
             if made is None or made.last is not maker or len(made.results) != 1:
                 continue
             if self.keepable(made, tensor, group, node):
-                group.put_before(made.nodes)
+                group.add(made.nodes)
                 group.also = (tensor,)
                 for each in made.nodes:
                     if self.group_of[each] is made:

@@ -6,6 +6,7 @@ from hidet.intrinsics.barrier import BARRIERS
 from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
+from hidet.intrinsics.cluster import CLUSTER
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.matrix import MATRIX
@@ -33,6 +34,7 @@ FAMILIES = (
     CONTROL,
     MBARRIERS,
     BULK,
+    CLUSTER,
     TMA,
 )
 

@@ -2,10 +2,13 @@
 
 Operands of `cp_async` are (target in shared memory, source[, bytes to take: i32]); the option is
 the size, 4, 8 or 16 bytes. Bytes of the size beyond those taken become zero. The copies become
-visible to the thread by a wait, and to the others by a barrier after it.
+visible to the thread by a wait, and to the others by a barrier after it; or to all who wait for a
+phase of an mbarrier.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,8 +24,9 @@ from hidet.intrinsics.base import (
     expect_scalar,
     fixed,
 )
+from hidet.intrinsics.mbarrier import changes, shared_address
 from hidet.ir.stmt import Invoke
-from hidet.types import i32
+from hidet.types import i32, i64, u64
 
 SIZES = (4, 8, 16)
 
@@ -82,6 +86,22 @@ def check_wait(invoke: Invoke) -> None:
         raise BadKernel(f"{invoke.name} waits for all but {pending!r} groups", place=invoke.place)
 
 
+def check_barrier(invoke: Invoke) -> None:
+    """The address of an mbarrier."""
+    expect(invoke, 1)
+    expect_pointer(invoke, 0, u64, i64)
+
+
+def arriving(instruction: str) -> Callable[[Invoke, Spell], str]:
+    """The text of an arrival by completed copies."""
+
+    def text(invoke: Invoke, spell: Spell) -> str:
+        address = shared_address(spell(invoke.args[0]))
+        return f'asm volatile("{instruction} [%0];" :: {address} : "memory");'
+
+    return text
+
+
 ORDERS = fixed(Effects(lasting=True))
 
 ASYNC_COPIES = (
@@ -118,5 +138,23 @@ ASYNC_COPIES = (
         ORDERS,
         lambda invoke, spell: 'asm volatile("cp.async.wait_all;" ::: "memory");',
         lambda context, invoke: context.wait_copies(None),
+    ),
+    Intrinsic(
+        "cp_async_mbarrier_arrive",
+        "The thread's copies so far complete within the phase of an mbarrier, which expects one "
+        "arrival more for them. PTX ISA: cp.async.mbarrier.arrive.",
+        check_barrier,
+        changes,
+        arriving("cp.async.mbarrier.arrive.shared::cta.b64"),
+        lambda context, invoke: context.copies_arrive(invoke.args[0], counts=False),
+    ),
+    Intrinsic(
+        "cp_async_mbarrier_arrive_noinc",
+        "The completion of the thread's copies so far is an arrival at an mbarrier. "
+        "PTX ISA: cp.async.mbarrier.arrive.noinc.",
+        check_barrier,
+        changes,
+        arriving("cp.async.mbarrier.arrive.noinc.shared::cta.b64"),
+        lambda context, invoke: context.copies_arrive(invoke.args[0], counts=True),
     ),
 )

@@ -94,6 +94,9 @@ class Agent(Protocol):
     ) -> None:
         """Atomically replace the bytes at offsets by `change(old, data)`."""
 
+    def move_to(self, block: int) -> None:
+        """What it touches from now on is the shared memory of a block of the cluster."""
+
     def finish_at_barrier(self, barrier: Place, nbytes: int) -> None:
         """It completes as `nbytes` bytes of the current phase of an mbarrier."""
 
@@ -208,6 +211,9 @@ class Context(Protocol):
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
 
+    def copies_arrive(self, barrier: Expr, counts: bool) -> None:
+        """The copies each thread has begun complete at an mbarrier, perhaps as its arrival."""
+
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
 
@@ -240,6 +246,15 @@ class Context(Protocol):
         the threads' own block, or of block `block` of their cluster.
         """
 
+    def map_pointer(self, result: Var, pointer: Expr, block: Array) -> None:
+        """Set `result` to the address that a pointer has in a block of the cluster."""
+
+    def cluster_arrive(self, release: bool) -> None:
+        """Each thread arrives at the barrier of its cluster; what it knows is passed on, or not."""
+
+    def cluster_wait(self) -> Iterator[None]:
+        """Wait until all threads of the cluster have arrived."""
+
     def cluster_size(self) -> int:
         """How many blocks a cluster has."""
 
@@ -261,8 +276,13 @@ class Context(Protocol):
     def mbarrier_fence_init(self) -> None:
         """Initialisations by these threads are seen by asynchronous operations and the cluster."""
 
-    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
-        """Expect `nbytes` bytes, then arrive; the state: the number of the phase arrived in."""
+    def mbarrier_arrive(
+        self, pointer: Expr, counts: Array, nbytes: Array | None, block: Array | None = None
+    ) -> Array:
+        """Expect `nbytes` bytes, then arrive; the state: the number of the phase arrived in.
+
+        `block` names another block of the cluster, whose barrier it is.
+        """
 
     def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
         """The current phase expects so many bytes more."""

@@ -11,7 +11,12 @@ BUILTINS: dict[str, DType] = {
         for what in ("threadIdx", "blockIdx", "blockDim", "gridDim")
         for axis in "xyz"
     },
-    **dict.fromkeys(("laneid", "warpid", "smid", "nsmid", "dynamic_smem_size"), i32),
+    **{
+        f"{what}.{axis}": i32
+        for what in ("clusterIdx", "clusterDim", "clusterBlockIdx")
+        for axis in "xyz"
+    },
+    **dict.fromkeys(("clusterRank", "laneid", "warpid", "smid", "nsmid", "dynamic_smem_size"), i32),
     **{f"lanemask_{which}": u32 for which in ("eq", "lt", "le", "gt", "ge")},
 }
 """Types by name. PTX ISA, "Special Registers"; `warpid` is that of the thread in its block."""

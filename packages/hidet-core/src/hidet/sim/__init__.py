@@ -2,6 +2,7 @@
 
 from hidet.sim.faults import (
     AssertionFailed,
+    ClusterMisuse,
     Deadlock,
     DivergentBarrier,
     InactiveLane,
@@ -26,6 +27,7 @@ from hidet.sim.undefined import empty
 __all__ = [
     "Access",
     "AssertionFailed",
+    "ClusterMisuse",
     "Deadlock",
     "DivergentBarrier",
     "InactiveLane",

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from hidet.sim.clocks import Agent
+from hidet.sim.clusters import reached
 from hidet.sim.conflicts import report_race
 from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import (
+    ClusterMisuse,
     MbarrierMisuse,
     Misaligned,
     MissingWait,
@@ -19,12 +21,14 @@ from hidet.sim.faults import (
     Uninitialised,
     WriteToInput,
 )
-from hidet.sim.gang import Gang
+from hidet.sim.gang import Gang, thread_name
+from hidet.sim.handing import Touch, exchange
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
+WARP = 32
 WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
@@ -65,6 +69,7 @@ def store(
     buffer = target.buffer
     lanes = gang.lanes(mask)
     at = addresses(gang, target, of.nbytes * count, lanes, align)
+    gang.run.progress += 1
     measure(gang, "store", buffer, at, of.nbytes * count, lanes, mask)
     given = rows(value, lanes, count > 1)
     elements = at // of.nbytes
@@ -99,6 +104,8 @@ def addresses(
             "use fewer lanes, or make the offset a multiple of them",
         )
     base = instance(gang, buffer, lanes)
+    if pointer.block is not None:
+        base = elsewhere(gang, pointer, lanes)
     found = offset + base
     if spread and not varies(found):
         found = np.full(len(gang.number[lanes]), found)
@@ -135,6 +142,21 @@ def instance(gang: Gang, buffer: Buffer, lanes: Any) -> Value:
     if buffer.scope is Scope.SHARED:
         return gang.slot[lanes] * buffer.stride
     return gang.origin[buffer.level][lanes] * buffer.stride
+
+
+def elsewhere(gang: Gang, pointer: Pointer, lanes: Any) -> Array:
+    """Where the instances begin that belong to other blocks of the cluster."""
+    size = gang.team.cluster
+    block = np.broadcast_to(rows(pointer.block, lanes), gang.slot[lanes].shape)
+    bad = (block < 0) | (block >= size)
+    if bad.any():
+        row = bad_row(gang, bad, lanes)
+        message = f"there is no block {at_row(block, bad)} in a cluster of {size}"
+        gang.fault(ClusterMisuse, message, row)
+    slots = gang.slot[lanes] // size * size + block
+    reached(gang, slots, lanes)
+    found: Array = slots * pointer.buffer.stride
+    return found
 
 
 def granules(buffer: Buffer, at: Array, width: int) -> tuple[Array, int]:
@@ -239,17 +261,20 @@ def check_agreement(
     differs = ~same.reshape(len(at), -1).all(axis=1)
     if not differs.any():
         return
+    assert buffer.shadow is not None
     entry = int(np.argmax(differs))
     where = int(at[entry]) % buffer.stride
+    last = int(buffer.shadow.writer[at[entry] // buffer.granule])
     gang.fault(
         Race,
-        f"threads write different values to {buffer.scope} {buffer.at(where)} at once",
+        f"threads write different values to {buffer.scope} {buffer.at(where)} at once, among them "
+        f"{thread_name(gang.run, gang.team, last)} and this one",
         row_of(gang, entry, lanes),
     )
 
 
 def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """`Race` if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
+    """Fault if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
@@ -262,11 +287,14 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
         )
     entry = buffer.shadow.in_flight(touched)
     if entry is not None:
-        where = int(touched[entry]) * buffer.granule % buffer.stride
+        granule = int(touched[entry])
+        where = granule * buffer.granule % buffer.stride
+        issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
+        place = gang.run.place(int(buffer.shadow.site[granule]))
         gang.fault(
-            Race,
+            MissingWait,
             f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            "is under way",
+            f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
             row_of(gang, entry // each, lanes),
             "wait for the copy's group, then synchronise the threads",
         )
@@ -319,11 +347,13 @@ def update(
     out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
     rows_there = np.arange(gang.count)[lanes]
     hand_over(gang, buffer, mask, rows_there, at, reads=True, writes=True)
+    touched = at // of.nbytes if count == 1 else (at // of.nbytes)[:, None] + np.arange(count)
+    before = view[touched]
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
         place = element if count == 1 else slice(element, element + count)
         out[row] = view[place]
         view[place] = change(out[row], int(row))
-    gang.run.progress += 1
+    gang.run.progress += bool((view[touched] != before).any())
     return out
 
 
@@ -332,7 +362,7 @@ def hand_over(
 ) -> None:
     """What atomic accesses tell of earlier fences, and what they will tell by later ones."""
     if buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, buffer, touching, at)
+        tell_blocks(gang, buffer, touching, at, reads, writes)
     told, clocks = gang.run.handover, gang.clocks
     if not told.released:
         return
@@ -344,11 +374,24 @@ def hand_over(
         told.touch(clocks, me, (id(buffer), place), reads, writes)
 
 
-def tell_blocks(gang: Gang, buffer: Buffer, updating: Array, at: Array) -> None:
-    """Through the elements they update, blocks learn what others made visible by fences."""
-    releases, clocks = gang.clocks.releases, gang.clocks
-    if not releases.fence_of_block.any():
+def tell_blocks(
+    gang: Gang, buffer: Buffer, updating: Array, at: Array, reads: bool, writes: bool
+) -> None:
+    """Through the elements they update, threads learn what others made visible by fences."""
+    clocks = gang.clocks
+    if not clocks.releases.times.size:
         return
-    for row, place in zip(updating, at, strict=True):
-        seen = clocks.block_row(int(gang.slot[row]), int(gang.warp[row]))
-        releases.update((id(buffer), int(place)), int(gang.number[row]), seen)
+    mask = np.zeros(gang.count, np.bool_)
+    mask[updating] = True
+    torn = np.any((gang.everyone & ~mask).reshape(-1, WARP), axis=1)
+    done = set()
+    for row, place in zip(updating.tolist(), at.tolist(), strict=True):
+        whole = not torn[row // WARP]
+        first = row // WARP * WARP if whole else row
+        if (first, place) in done:
+            continue
+        done.add((first, place))
+        rows = np.arange(first, first + (WARP if whole else 1))
+        rows = rows[gang.everyone[rows]]
+        own = Touch(int(gang.slot[row]), gang.number[rows], bool(whole), reads, writes)
+        exchange(clocks, (id(buffer), place), own)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import check_read, check_written, granules, note_write
-from hidet.sim.clocks import ASYNC_GLOBAL, ASYNC_SHARED, Agent
-from hidet.sim.faults import OutOfBounds
-from hidet.sim.gang import Gang
+from hidet.sim.clocks import AGENTS, ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
+from hidet.sim.clusters import reached
+from hidet.sim.faults import MissingWait, OutOfBounds
+from hidet.sim.gang import Gang, Residents, thread_name
 from hidet.sim.mbarriers import complete_transaction
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask
@@ -84,6 +85,13 @@ class Operation:
         """The issuing row, for each of `count` accesses."""
         return np.full(count, self.rows[0])
 
+    def move_to(self, block: int) -> None:
+        """What it touches from now on is the shared memory of a block of the cluster."""
+        size = self.gang.team.cluster
+        self.slot = self.slot // size * size + block
+        row = self.rows[:1]
+        reached(self.gang, np.array([self.slot]), row, remember=False)
+
     def finish_at_barrier(self, barrier: Pointer, nbytes: int) -> None:
         """It completes with `nbytes` bytes of the current phase of an mbarrier."""
         complete_transaction(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
@@ -120,8 +128,10 @@ def launched(
     owner = owner_of(gang, rows, group)
     thread = int(gang.number[rows[0]])
     agent = clocks.begin(kind, thread, cluster, gang.site, clock, owner)
-    there = slot if block is None else cluster * gang.team.cluster + block
-    return Operation(gang, rows, agent, group, there)
+    found = Operation(gang, rows, agent, group, slot)
+    if block is not None:
+        found.move_to(block)
+    return found
 
 
 def issuing_actors(gang: Gang, rows: Array) -> list[int]:
@@ -133,7 +143,7 @@ def issuing_actors(gang: Gang, rows: Array) -> list[int]:
     return [int(a) for a in gang.clocks.warp_actor(gang.slot[first], gang.warp[first])]
 
 
-def owner_of(gang: Gang, rows: Array, group: str | None) -> Hashable:
+def owner_of(gang: Gang, rows: Array, group: str | None) -> tuple[str, int]:
     """Whose groups these are: a thread's, or a warpgroup's."""
     slot = int(gang.slot[rows[0]])
     inside = slot % gang.team.cluster * gang.team.threads + int(gang.thread[rows[0]])
@@ -197,6 +207,30 @@ def waiting_actor(gang: Gang, row: int, group: str) -> int:
     if group == "wgmma":
         return int(gang.clocks.warp_actor(int(gang.slot[row]), int(gang.warp[row])))
     return gang.clocks.lane_actor(int(gang.thread[row]), int(gang.slot[row]))
+
+
+def check_end(residents: Residents) -> None:
+    """`MissingWait` if a block ends while an operation reads or writes its shared memory."""
+    gang = residents.gangs[0]
+    clocks = gang.clocks
+    agents = [a for a in clocks.agents[clocks.first_agent :] if a.completes_in[0] != "wgmma"]
+    if not agents:
+        return
+    lanes = [lane for each in clocks.lanes.values() for lane in each]
+    actors = np.array([*range(1, 1 + clocks.all_warps), *lanes])
+    known = clocks.seen[GENERIC][:, actors].max(axis=1)
+    first = clocks.place(0)
+    for agent in agents:
+        cluster, channel, time = clocks.done[:, AGENTS - (agent.number - 1)].tolist()
+        if channel and time < known[cluster - first, channel]:
+            continue
+        gang.site = agent.site
+        who = thread_name(gang.run, gang.team, agent.thread)
+        gang.fault(
+            MissingWait,
+            f"the kernel ends while a {agent.kind} of {who} may still use shared memory",
+            help="wait for the mbarrier or group by which it completes",
+        )
 
 
 def fence_proxy(gang: Gang, mask: Mask, spaces: str) -> None:

@@ -12,13 +12,13 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
+from hidet.sim import agents, clusters, copies
 from hidet.sim.clocks import Clocks, Team
 from hidet.sim.faults import Deadlock
-from hidet.sim.gang import Gang, Residents, Run, coordinates
+from hidet.sim.gang import Gang, Residents, Run, block_index, coordinates
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import LastReader, Shadow
-from hidet.sim.releases import Releases
 from hidet.sim.values import Array
 from hidet.types import Scope
 
@@ -27,6 +27,8 @@ LANES = 1 << 16
 
 WARP = 32
 WARPGROUP = 128
+QUIET = 3
+"""Rounds without any change after which there will be none; one turn of a loop may take two."""
 MOST_WAITS = 8
 """Waits that the message about a deadlock names."""
 
@@ -52,7 +54,11 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
     """
     buffers = {value.buffer for value in env.values() if isinstance(value, Pointer)}
     watched = {env[var].buffer for var in program.written if isinstance(env[var], Pointer)}
-    before = [(b, b.data.copy(), None if b.written is None else b.written.copy()) for b in watched]
+    before = [
+        (b, b.data.copy(), None if b.written is None else b.written.copy())
+        for b in watched
+        if b.data.flags.writeable
+    ]
     report = deepcopy(run.report)
     *coarse, finest = partings(program, run)
     for parting in coarse:
@@ -60,10 +66,10 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
             attempt(program, run, env, buffers, watched, parting)
         except Deadlock:
             for buffer, data, written in before:
-                buffer.data[:], buffer.written = data, written
+                buffer.data[:] = data
+                buffer.written = None if written is None else written.copy()
             vars(run.report).update(vars(deepcopy(report)))
-            run.steps = run.ticks = run.progress = 0
-            run.waits.clear()
+            run.again()
         else:
             return
     attempt(program, run, env, buffers, watched, finest)
@@ -93,16 +99,17 @@ def attempt(
     parting: Parting,
 ) -> None:
     """Run every block, the threads parted into gangs in one way."""
-    clocks = Clocks(1, 1, Team(1, 1, 0), Releases(0, 1))
+    clocks = Clocks(padded_team(run, 0))
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
-    for residents in batches(program, run, parting):
-        for buffer in watched:
-            assert buffer.shadow is not None
-            buffer.shadow.clocks = residents.gangs[0].clocks
+    for residents in batches(program, run, parting, clocks):
         for gang in residents.gangs:
             gang.env.update(env)
         finish(program, residents.gangs)
+        for gang in residents.gangs:
+            copies.check_end(gang)
+        agents.check_end(residents)
+        clusters.check_end(residents)
 
 
 def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
@@ -116,22 +123,18 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
         buffer.written = new if known is None else known.granules(buffer.granule)
 
 
-def batches(program: Program, run: Run, parting: Parting) -> Iterator[Residents]:
+def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Iterator[Residents]:
     """Blocks that are resident together, batch after batch, parted into gangs."""
     if program.kernel.kind is KernelKind.CPU:
-        yield single_thread(run)
+        yield single_thread(run, clocks)
         return
-    total, threads = prod(run.grid), padded_team(run, 0).threads
-    releases = Releases(total, threads)
-    each = total if program.spins else max(1, LANES // threads)
-    now = 1
+    total = prod(run.grid)
+    size = prod(run.cluster)
+    each = total if program.spins else max(1, LANES // clocks.team.threads // size) * size
     for first in range(0, total, each):
         count = min(each, total - first)
-        team = padded_team(run, first)
-        clocks = Clocks(count, threads // WARP, team, releases)
-        clocks.now = now  # time goes on, so that stamps of earlier batches stay comparable
+        clocks.renew(padded_team(run, first), count)
         yield parted(run, clocks, count, parting)
-        now = clocks.tick()
 
 
 def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents:
@@ -148,8 +151,10 @@ def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents
 
 def padded_team(run: Run, first: int) -> Team:
     """Blocks rounded up to whole warps."""
+    if run.kernel.kind is KernelKind.CPU:
+        return Team(TURNS, TURNS, 0)
     threads = prod(run.block)
-    return Team(-(-threads // WARP) * WARP, WARP, first)
+    return Team(-(-threads // WARP) * WARP, WARP, first, prod(run.cluster))
 
 
 def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, threads: Array) -> Gang:
@@ -173,7 +178,7 @@ def gang_of(run: Run, clocks: Clocks, residents: Residents, slots: Array, thread
 def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
     """What the hardware tells each thread about itself."""
     run, found = gang.run, {}
-    block = coordinates(gang.team.first + gang.slot, run.grid)
+    block = block_index(run, gang.team.first + gang.slot)
     thread = coordinates(gang.thread, run.block)
     for axis, name in enumerate("xyz"):
         found[f"threadIdx.{name}"] = thread[axis].astype(np.int32)
@@ -183,18 +188,24 @@ def builtins(gang: Gang, one_block: bool) -> dict[str, Any]:
         found[f"gridDim.{name}"] = np.int32(run.grid[axis])
         if run.block[axis] == 1:
             found[f"threadIdx.{name}"] = np.int32(0)
+    size = prod(run.cluster)
+    found["clusterRank"] = (gang.slot % size).astype(np.int32)
+    inside = coordinates(gang.slot % size, run.cluster)
+    for axis, name in enumerate("xyz"):
+        found[f"clusterBlockIdx.{name}"] = inside[axis].astype(np.int32)
+        found[f"clusterIdx.{name}"] = (block[axis] // run.cluster[axis]).astype(np.int32)
+        found[f"clusterDim.{name}"] = np.int32(run.cluster[axis])
     found["laneid"] = (gang.thread % WARP).astype(np.int32)
     return found
 
 
-def single_thread(run: Run) -> Residents:
+def single_thread(run: Run, clocks: Clocks) -> Residents:
     """The one thread that starts a CPU kernel."""
-    team = Team(TURNS, TURNS, 0)
     zero = np.zeros(1, np.int64)
     gang = Gang(
         run=run,
-        clocks=Clocks(1, 1, team, Releases(0, 1)),
-        team=team,
+        clocks=clocks,
+        team=clocks.team,
         residents=Residents(),
         slot=zero,
         thread=zero,
@@ -208,16 +219,19 @@ def single_thread(run: Run) -> Residents:
 
 def finish(program: Program, gangs: list[Gang]) -> None:
     """Run gangs in turns until all have ended; `Deadlock` when none can go on."""
-    alive = [(gang, program.run(gang, gang.everyone)) for gang in gangs]
+    alive, quiet = [(gang, program.run(gang, gang.everyone)) for gang in gangs], 0
     while alive:
-        before, left = alive[0][0].run.progress, []
+        run, left = alive[0][0].run, []
+        before = (run.progress, run.turns)
         for gang, part in alive:
             try:
                 next(part)
                 left.append((gang, part))
             except StopIteration:
+                gang.exited = gang.everyone
                 gang.run.progress += 1
-        if left and left[0][0].run.progress == before:
+        quiet = quiet + 1 if (run.progress, run.turns) == before else 0
+        if left and quiet == QUIET:
             deadlock(left[0][0])
         alive = left
 

@@ -2,9 +2,10 @@
 
 Time is one counter that moves on at every synchronisation. `Clocks.seen[space, cluster, me, other]`
 is the time before which everything that `other` did is ordered before what `me` does now. Those who
-act are numbered within a cluster of blocks (a block alone is a cluster of one): 0 is nobody, then
-come the warps, and then, as they are needed, single threads that synchronise without the rest of
-their warp, and *channels*: mbarriers and groups, by which asynchronous operations complete.
+act are numbered within a cluster of blocks (a block alone is a cluster of one). First come the
+warps, from 1 on, and then, as they are needed, single threads that synchronise without the rest of
+their warp, and *channels*: mbarriers and groups, by which asynchronous operations complete. 0
+stands for all other clusters: its entry is no time, but says how much is known (`Releases`).
 
 There are three spaces. `GENERIC` orders ordinary accesses. The other two say which ordinary
 writes the asynchronous proxy can see: a proxy fence copies the first space into them.
@@ -66,7 +67,7 @@ class Agent:
     """Where, as the number of a statement."""
     clock: Array
     """(spaces, actors): what is ordered before it."""
-    completes_in: Hashable
+    completes_in: tuple[str, int]
     """Operations of one of these complete in the order in which they began."""
     space: int = ASYNC_SHARED
     """The writes of threads it can see in the memory it accesses now."""
@@ -75,25 +76,36 @@ class Agent:
 class Clocks:
     """What the warps, single threads and channels of the resident clusters have seen."""
 
-    def __init__(self, blocks: int, warps: int, team: Team, releases: Releases) -> None:
+    def __init__(self, team: Team) -> None:
         self.now = 1
         self.team = team
-        self.releases = releases
-        self.warps = warps
+        self.releases = Releases()
+        self.warps = -(-team.threads // team.warp)
         """Warps of one block."""
-        self.all_warps = warps * team.cluster
+        self.all_warps = self.warps * team.cluster
         self.actors: dict[Hashable, int] = {}
         """Single threads, by their number in the cluster, and channels, by what they belong to."""
         self.lanes: dict[int, list[int]] = {}
         """The single threads among the actors, by the warp they are of."""
         self.lane_of = np.zeros(0, np.int64)
-        size = 1 + self.all_warps
-        self.seen = np.zeros((3, blocks // team.cluster, size, size), np.int64)
-        self.fenced = np.zeros((3, blocks // team.cluster, size), np.int64)
+        self.seen = np.zeros((3, 1, 1, 1), np.int64)
+        self.fenced = np.zeros((3, 1, 1), np.int64)
         """The time of each actor's last proxy fence, for its own writes."""
         self.agents: list[Agent] = []
+        self.first_agent = 0
+        """The first one of the blocks that are resident now."""
+        self.renew(team, team.cluster)
         self.done = np.zeros((3, 0), np.int64)
         """Of each number of an agent: cluster, channel (0: not complete), time of completion."""
+
+    def renew(self, team: Team, blocks: int) -> None:
+        """Other blocks are resident now; stamps and numbers of earlier ones stay comparable."""
+        self.team = team
+        self.first_agent = len(self.agents)
+        size = 1 + self.all_warps + len(self.actors)
+        self.seen = np.zeros((3, blocks // team.cluster, size, size), np.int64)
+        self.fenced = np.zeros((3, blocks // team.cluster, size), np.int64)
+        self.tick()
 
     def tick(self) -> int:
         """Move time on; what happened before has a smaller stamp."""
@@ -184,13 +196,6 @@ class Clocks:
         known[np.ix_(np.array([GENERIC]), np.arange(len(clusters)), actors)] = now
         self.seen[np.ix_(spaces, clusters, actors)] = known[:, :, None]
 
-    def block_row(self, slot: int, warp: int) -> Array:
-        """What a warp has seen of the warps of its block."""
-        first = 1 + slot % self.team.cluster * self.warps
-        cluster, actor = slot // self.team.cluster, first + warp
-        row: Array = self.seen[GENERIC, cluster, actor, first : first + self.warps]
-        return row
-
     def warps_met(self, slots: Array, warps: Array) -> None:
         """A barrier within each of the given warps."""
         now, actors = self.tick(), self.warp_actor(slots, warps)
@@ -214,10 +219,20 @@ class Clocks:
             self.seen[space, clusters, actors] = np.maximum(old, known)
             self.fenced[space, clusters, actors] = now
 
+    def place(self, cluster: int) -> int:
+        """The number in the grid of a resident cluster."""
+        return self.team.first // self.team.cluster + cluster
+
     # ---- asynchronous operations -----------------------------------------------------------------
 
     def begin(
-        self, kind: str, thread: int, cluster: int, site: int, clock: Array, completes_in: Hashable
+        self,
+        kind: str,
+        thread: int,
+        cluster: int,
+        site: int,
+        clock: Array,
+        completes_in: tuple[str, int],
     ) -> Agent:
         """A new asynchronous operation, not complete."""
         number = AGENTS - 2 * len(self.agents)
@@ -226,7 +241,7 @@ class Clocks:
         count = 2 * len(self.agents)
         if count > self.done.shape[1]:
             self.done = np.pad(self.done, ((0, 0), (0, max(64, count))))
-        self.done[0, count - 2 : count] = cluster
+        self.done[0, count - 2 : count] = self.place(cluster)
         return agent
 
     def agent(self, number: int) -> Agent:
@@ -266,11 +281,49 @@ class Clocks:
             found[rest] = stamp[rest] < self.by_lanes(
                 other[rest], actor[rest], pick(who, rest), space
             )
-        if self.releases.known and not found.all():
-            rest = np.flatnonzero(~found & ~near & ~by_agent)
-            far, me = other[rest], who.slot[rest] + self.team.first
-            warps = far % self.team.threads // self.team.warp
-            found[rest] = self.releases.visible(me, far, warps, stamp[rest])
+        if self.releases.logs and not found.all():
+            rest = np.flatnonzero(~found & ~near)
+            found[rest] = self.far(other[rest], stamp[rest], pick(who, rest), space)
+        return found
+
+    def far(
+        self,
+        other: Array,
+        stamp: Array,
+        who: Who,
+        space: int = GENERIC,
+        wide: Array | None = None,
+    ) -> Array:
+        """Whether accesses in other clusters are visible, by what was released and acquired.
+
+        `wide` tells of each whether a whole warp (1) or a whole block (2) accessed like `other`.
+        """
+        team, by_agent = self.team, other <= AGENTS
+        each = team.threads * team.cluster
+        they, actor = other // each, 1 + other % each // team.warp
+        if by_agent.any():
+            cluster, channel, time = self.done[:, AGENTS - other[by_agent]]
+            they[by_agent], actor[by_agent] = cluster, channel
+            stamp = stamp.copy()
+            stamp[by_agent] = time
+        lane = np.where(by_agent | (not self.lanes), 0, self.lane_number(other))
+        me = (who.slot + team.first) // team.cluster
+        zero = np.zeros(len(other), np.int64)
+        if who.agent is not None:
+            plain, special = (zero + who.agent.clock[part, 0] for part in (GENERIC, space))
+        else:
+            plain, special = (self.known_of(who, zero, part) for part in (GENERIC, space))
+        known = self.releases.reached(me, they, (plain, special), space, actor)
+        if wide is not None:
+            lane[wide > 0] = 0
+            first = 1 + other % each // team.threads * self.warps
+            for warp in range(self.warps if (wide == 2).any() else 0):
+                whole = self.releases.reached(me, they, (plain, special), space, first + warp)
+                known = np.where(wide == 2, np.maximum(known, whole), known)
+        if lane.any():
+            by_lane = self.releases.reached(me, they, (plain, special), space, lane)
+            known = np.maximum(known, by_lane)
+        found: Array = (they != me) & (stamp < known)
         return found
 
     def near(self, other: Array, who: Who) -> tuple[Array, Array]:
@@ -287,7 +340,8 @@ class Clocks:
             known = entries(who.agent.clock[GENERIC], channel)
         else:
             known = self.known_of(who, channel)
-        found: Array = (cluster == who.slot // self.team.cluster) & (channel > 0) & (time < known)
+        mine = (who.slot + self.team.first) // self.team.cluster
+        found: Array = (cluster == mine) & (channel > 0) & (time < known)
         return found
 
     def known_of(self, who: Who, actor: Array, space: int = GENERIC) -> Array:
@@ -300,18 +354,24 @@ class Clocks:
 
     def lane_rows(self, who: Who) -> Array:
         """The threads as actors; 0 where they never synchronised alone."""
+        return self.lane_number(who.thread)
+
+    def lane_number(self, threads: Array) -> Array:
+        """Threads of the launch as actors; 0 where they never synchronised alone."""
         each = self.team.threads * self.team.cluster
-        rows: Array = self.lane_of[(who.thread - self.team.first * self.team.threads) % each]
-        return rows
+        found: Array = self.lane_of[threads % each] if self.lanes else np.zeros_like(threads)
+        return found
 
     def by_lanes(self, other: Array, warp: Array, who: Who, space: int) -> Array:
         """What `who` knows of threads `other`, with all that single threads know of each other."""
-        each = self.team.threads * self.team.cluster
-        lane = np.where(other >= 0, self.lane_of[other % each], 0)
+        lane = np.where(other >= 0, self.lane_number(other), 0)
         if who.agent is not None:
             clock = who.agent.clock[space]
-            return np.maximum(entries(clock, warp), entries(clock, lane))
-        return np.maximum(self.known_of(who, warp, space), self.known_of(who, lane, space))
+            alone = entries(clock, lane)
+        else:
+            alone = self.known_of(who, lane, space)
+        by_warp = entries(clock, warp) if who.agent is not None else self.known_of(who, warp, space)
+        return np.maximum(by_warp, np.where(lane > 0, alone, 0))
 
 
 def pick(who: Who, rows: Array) -> Who:
@@ -321,5 +381,6 @@ def pick(who: Who, rows: Array) -> Who:
 
 def entries(clock: Array, actors: Array) -> Array:
     """The entries of a clock; 0 for actors that came after it was taken."""
-    found: Array = clock[np.where(actors < len(clock), actors, 0)]
+    inside = actors < len(clock)
+    found: Array = np.where(inside, clock[np.where(inside, actors, 0)], 0)
     return found

@@ -15,7 +15,7 @@ import numpy as np
 
 from hidet.errors import BadKernel, at
 from hidet.intrinsics import INTRINSICS
-from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Var, wrap
+from hidet.ir.expr import Const, Expr, FloorDiv, FloorMod, Get, Load, Var, wrap
 from hidet.ir.stmt import (
     Body,
     Break,
@@ -30,12 +30,14 @@ from hidet.ir.stmt import (
     Stmt,
     While,
 )
+from hidet.ir.walk import postorder
 from hidet.sim.actions import Actions
 from hidet.sim.compile_expr import Code, Expressions
 from hidet.sim.context import Call
 from hidet.sim.fork import forked, joined
 from hidet.sim.gang import Gang
 from hidet.sim.going import Going, Waiting, narrowed, staying, together, union
+from hidet.sim.spin import Spin
 from hidet.sim.values import Mask, varies
 from hidet.types import i32
 
@@ -172,8 +174,7 @@ class Statements:
             last = int(np.where(mask, limit, 0).max()) if vary else int(limit)
             turning = mask
             for turn in range(last):
-                gang.site = site
-                gang.step()
+                gang.step(turning, site)
                 live = narrowed(turning, turn < limit) if vary else turning
                 if live is None:
                     break
@@ -189,18 +190,22 @@ class Statements:
     def repeated(self, s: While) -> Callable[[Gang, Mask], Waiting]:
         """A loop as long as a condition holds; between turns the other threads may run."""
         condition, body, site = self.expr(s.condition), self.looped(s, s.body), self.site(s)
+        looks = any(isinstance(each, Load | Get | Invoke) for each in postorder(s))
 
         def run(gang: Gang, mask: Mask) -> Waiting:
             turning: Going = mask
+            spin = Spin(gang, site, looks)
             while turning is not None:
                 gang.site = site
-                gang.step()
+                gang.step(turning, site)
                 turning = narrowed(turning, condition(gang, turning))
                 if turning is None:
                     break
                 turning = yield from body(gang, turning)
-                gang.run.progress += 1
+                if turning is not None:
+                    spin.turned(turning)
                 yield
+            spin.end()
             return staying(gang, mask)
 
         return run

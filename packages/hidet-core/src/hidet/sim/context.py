@@ -14,6 +14,7 @@ from hidet.ir.expr import Expr, Var, is_vector
 from hidet.sim import (
     agents,
     barriers,
+    clusters,
     copies,
     debugger,
     dependents,
@@ -26,6 +27,7 @@ from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
 from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned, Trapped
 from hidet.sim.gang import Gang
+from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 from hidet.sim.wgmma import Unit
@@ -170,7 +172,7 @@ class Call:
 
     def rest(self) -> None:
         """The threads need nobody to go on: they only let others have their turn."""
-        self.gang.run.progress += 1
+        self.gang.run.turns += not self.gang.still
 
     def trap(self) -> NoReturn:
         """Stop the simulation: the kernel asked for it."""
@@ -201,10 +203,10 @@ class Call:
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
         gang = self.gang
-        gang.run.handover.fence(gang.clocks, *gang.actors(self.mask)[:2])
+        slots, actors, _ = gang.actors(self.mask)
+        gang.run.handover.fence(gang.clocks, slots, actors)
         if scope in ("gpu", "sys"):
-            clocks = self.gang.clocks
-            clocks.releases.fence(self.gang.number[self.mask], clocks.tick())
+            fence(gang.clocks, slots, actors, gang.number[self.mask])
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
@@ -219,6 +221,11 @@ class Call:
     def wait_copies(self, pending: int | None) -> None:
         """Wait until at most `pending` groups of a thread are left; None: all copies."""
         copies.wait(self.gang, self.mask, pending)
+
+    def copies_arrive(self, barrier: Expr, counts: bool) -> None:
+        """The copies each thread has begun complete at an mbarrier, perhaps as its arrival."""
+        at = self.pointer(barrier, self.mask)
+        copies.finish_at_barrier(self.gang, at, counts, self.mask)
 
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
@@ -243,6 +250,8 @@ class Call:
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
+        if found.block is not None:
+            self.fault("an address of another block's memory; give the block's number", thread)
         offset = int(rows(found.offset, thread))
         if offset % align:
             where = found.buffer.at(offset)
@@ -258,6 +267,22 @@ class Call:
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
         return agents.launched(self.gang, np.array(threads), kind, group, block)
+
+    def map_pointer(self, result: Var, pointer: Expr, block: Array) -> None:
+        """Set `result` to the address that a pointer has in a block of the cluster."""
+        found = self.pointer(pointer, self.mask)
+        if found.buffer.scope is not Scope.SHARED:
+            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
+        there = Pointer(found.buffer, found.offset, block.astype(np.int64))
+        self.gang.assign(result, there, self.mask, choose)
+
+    def cluster_arrive(self, release: bool) -> None:
+        """Each thread arrives at the barrier of its cluster."""
+        clusters.arrive(self.gang, self.mask, release)
+
+    def cluster_wait(self) -> Iterator[None]:
+        """Wait until all threads of the cluster have arrived."""
+        return clusters.wait(self.gang, self.mask)
 
     def cluster_size(self) -> int:
         """How many blocks a cluster has."""
@@ -287,9 +312,13 @@ class Call:
         """Initialisations by these threads are seen by asynchronous operations and the cluster."""
         mbarriers.fence_initialisations(self.gang, self.mask)
 
-    def mbarrier_arrive(self, pointer: Expr, counts: Array, nbytes: Array | None) -> Array:
+    def mbarrier_arrive(
+        self, pointer: Expr, counts: Array, nbytes: Array | None, block: Array | None = None
+    ) -> Array:
         """Expect `nbytes` bytes, then arrive; the number of the phase arrived in."""
         at = self.pointer(pointer, self.mask)
+        if block is not None:
+            at = Pointer(at.buffer, at.offset, block.astype(np.int64))
         return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
 
     def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:

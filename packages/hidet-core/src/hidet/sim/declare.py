@@ -30,7 +30,7 @@ def declared_array(var: Var, init: Code | None, expr: Expressions) -> Callable[[
     def run(gang: Gang, mask: Mask) -> None:
         shape = tuple(int(size(gang, mask)) for size in sizes)
         if of.scope is Scope.SHARED:
-            buffer = gang.residents.shared.get(var)
+            buffer = gang.shared.get(var)
             if buffer is not None:
                 gang.env[var] = Pointer(buffer, np.int64(0))
                 return

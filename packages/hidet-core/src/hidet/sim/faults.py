@@ -53,6 +53,12 @@ class MbarrierMisuse(SimulationError):
     code = "mbarrier-misuse"
 
 
+class ClusterMisuse(SimulationError):
+    """A use of another block of the cluster before it has begun, or after it may have ended."""
+
+    code = "cluster-misuse"
+
+
 class DivergentBarrier(SimulationError):
     """A barrier or warp-wide operation that some of its threads do not reach."""
 

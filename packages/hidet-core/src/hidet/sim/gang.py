@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -37,15 +38,24 @@ class Run:
     granule: dict[str, int]
     """For each scope, the finest access in bytes."""
     step_limit: int
+    cluster: tuple[int, int, int] = (1, 1, 1)
     steps: int = 0
     ticks: int = 0
     """How often a kernel looked at the clock."""
     progress: int = 0
     """Counts what could let a waiting thread go on."""
+    turns: int = 0
+    """Counts turns of loops that changed something."""
     dependency: Dependency = field(default_factory=Dependency)
     handover: Handover = field(default_factory=Handover)
     waits: list[Wait] = field(default_factory=list)
     """Who waits now."""
+
+    def again(self) -> None:
+        """The launch begins anew."""
+        self.steps = self.ticks = self.progress = self.turns = 0
+        self.dependency, self.handover = Dependency(), Handover()
+        self.waits.clear()
 
     def place(self, site: int) -> Place | None:
         """The place of a statement by its number."""
@@ -71,8 +81,8 @@ class Residents:
     shared: dict[Var, Buffer] = field(default_factory=dict)
     mbarriers: dict[tuple[int, int], Any] = field(default_factory=dict)
     """By buffer and position."""
-    state: dict[Any, Any] = field(default_factory=dict)
-    """What barriers and groups keep between calls, by family."""
+    state: dict[str, Any] = field(default_factory=dict)
+    """What barriers and groups of blocks keep between calls, by family."""
     gangs: list[Gang] = field(default_factory=list)
 
 
@@ -101,13 +111,32 @@ class Gang:
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
     site: int = 0
+    still: bool = False
+    """Whether a loop of it turns without any change."""
+    looked: Callable[[], str] | None = None
+    """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
-    """What intrinsics keep between calls about the gang's own threads, by family."""
+    """What intrinsics keep for this gang's own rows between calls, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exited = np.zeros(self.count, np.bool_)
         self.number = (self.team.first + self.slot) * self.team.threads + self.thread
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks are resident."""
+        return self.residents.blocks
+
+    @property
+    def shared(self) -> dict[Var, Buffer]:
+        """The shared arrays of all resident blocks."""
+        return self.residents.shared
+
+    @property
+    def mbarriers(self) -> dict[tuple[int, int], Any]:
+        """Those of all resident blocks, by buffer and position."""
+        return self.residents.mbarriers
 
     @property
     def count(self) -> int:
@@ -157,14 +186,17 @@ class Gang:
         self.run.waits.remove(wait)
         self.run.progress += 1
 
-    def step(self) -> None:
-        """Count a turn of a loop; `StepLimit` when there were too many."""
+    def step(self, mask: Mask, site: int) -> None:
+        """Count a turn of the loop at `site`; `StepLimit` when there were too many."""
         self.run.steps += 1
         if self.run.steps > self.run.step_limit:
+            self.site = site
+            limit = self.run.step_limit
             self.fault(
                 StepLimit,
-                f"more than {self.run.step_limit} turns of loops were run, the last of this one",
-                help="see why the loop does not end, or give launch() a larger step_limit",
+                f"more than {limit} turns of loops were run, the last of this one",
+                int(np.argmax(mask)),
+                "see why the loop does not end, or give launch() a larger step_limit",
             )
 
     def count_up(self, what: str, mask: Mask) -> None:
@@ -211,7 +243,12 @@ class Gang:
             if not (self.everyone & ~self.exited & ~mask).any():
                 return new
             self.fault(SimulationError, "threads of a gang point into different tensors")
-        return Pointer(new.buffer, np.where(mask, new.offset, old.offset))
+        block = None
+        if old.block is not None or new.block is not None:
+            own = self.slot % self.team.cluster
+            parts = (own if each.block is None else each.block for each in (new, old))
+            block = np.where(mask, *parts)
+        return Pointer(new.buffer, np.where(mask, new.offset, old.offset), block)
 
 
 def thread_name(run: Run, team: Team, number: int) -> str:
@@ -223,9 +260,18 @@ def thread_name(run: Run, team: Team, number: int) -> str:
     block, thread = divmod(number, team.threads)
     if run.kernel.kind == "cpu":
         return f"turn {thread} of a parallel loop"
-    at = ", ".join(str(i) for i in coordinates(block, run.grid))
+    at = ", ".join(str(i) for i in block_index(run, block))
     who = ", ".join(str(i) for i in coordinates(thread, run.block))
     return f"block ({at}), thread ({who}), warp {thread // 32}, lane {thread % 32}"
+
+
+def block_index(run: Run, number: Any) -> tuple[Any, Any, Any]:
+    """The blockIdx of a block by its number; those of a cluster have numbers in a row."""
+    cluster, inside = divmod(number, prod(run.cluster))
+    shape = tuple(n // c for n, c in zip(run.grid, run.cluster, strict=True))
+    first, own = coordinates(cluster, shape), coordinates(inside, run.cluster)  # type: ignore[arg-type]
+    x, y, z = (f * c + o for f, c, o in zip(first, run.cluster, own, strict=True))
+    return x, y, z
 
 
 def coordinates(number: Any, extents: tuple[int, int, int]) -> tuple[Any, Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -23,6 +24,8 @@ from hidet.sim.report import Report
 from hidet.types import PointerType, Scope, TensorType
 from hidet.types.tensor_map import check_tensor
 
+MOST_BLOCKS = 8
+"""Blocks that every device with clusters can put into one."""
 MOST_THREADS = 1024
 """Threads that a block of any CUDA device has at most."""
 
@@ -120,6 +123,8 @@ def run_kernel(
     threads = block[0] * block[1] * block[2]
     if threads > MOST_THREADS:
         raise BadKernel(f"a block of {kernel.name} has {threads} threads; {MOST_THREADS} fit one")
+    cluster = kernel.launch.cluster
+    check_cluster(kernel.name, grid, cluster)
     if 0 in (*grid, threads):
         return None
     check_registers(kernel, threads)
@@ -128,7 +133,7 @@ def run_kernel(
     if kernel.kind is KernelKind.CUDA:
         report.registers[kernel.name] = estimate(kernel)
     widths = program.granule | {str(Scope.GLOBAL): granule}
-    run = Run(kernel, grid, block, report, program.sites, widths, step_limit)
+    run = Run(kernel, grid, block, report, program.sites, widths, step_limit, cluster)
     env: dict[Var, Any] = {var: Pointer(b, np.int64(0)) for var, b in bound.arrays.items()}
     for each in kernel.maps:
         env[each.var] = tensor_map(each, bound)
@@ -147,6 +152,16 @@ def tensor_map(map: TensorMap, bound: Bound) -> Boxes:
     strides = tuple(int(bound.number(stride)) * width for stride in map.strides)
     check_tensor(map.of, map.tensor.name, shape, strides, memory.size)
     return Boxes(map.of, Pointer(memory, np.int64(0)), shape, strides)
+
+
+def check_cluster(name: str, grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
+    """`BadArgument` unless whole clusters fill the grid; `BadKernel` for too large ones."""
+    if prod(cluster) > MOST_BLOCKS:
+        raise BadKernel(f"a cluster of {name} has {prod(cluster)} blocks; {MOST_BLOCKS} fit one")
+    if any(n % c for n, c in zip(grid, cluster, strict=True)):
+        raise BadArgument(
+            f"{name} is launched with a grid {grid}, which is not whole clusters {cluster}"
+        )
 
 
 def free_scalars(kernel: Kernel) -> list[Var]:

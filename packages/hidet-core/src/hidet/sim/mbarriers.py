@@ -69,7 +69,7 @@ class Mbarrier:
 
 def table(gang: Gang) -> dict[tuple[int, int], Mbarrier]:
     """All mbarriers of the resident blocks, by buffer and position."""
-    return gang.residents.mbarriers
+    return gang.mbarriers
 
 
 # ---- coming and going ----------------------------------------------------------------------------
@@ -137,7 +137,12 @@ def arrive(
     gang.clocks.tick()
     for barrier, rows in grouped(gang, pointer, mask):
         tell(gang, barrier, rows)
+        note_use(gang, barrier, rows)
         before = barrier.phase
+        if expected is None and counts[rows].sum() == len(rows) <= barrier.pending:
+            state[rows] = before
+            arrive_once(gang, barrier, len(rows), int(rows[0]))
+            continue
         for row in rows:
             if barrier.phase != before:
                 misuse(
@@ -192,6 +197,7 @@ def complete_transaction(
     position = int(mine) + (slot - int(gang.slot[row])) * buffer.stride
     barrier = usable(gang, buffer, position, rows)
     check_fence(gang, barrier, agent, row)
+    note_use(gang, barrier, rows, agent)
     barrier.bytes -= nbytes
     if barrier.bytes < -MOST:
         misuse(gang, f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects", row)
@@ -200,6 +206,14 @@ def complete_transaction(
     join(barrier, seen)
     barrier.completed.append(agent)
     advance(gang, barrier)
+    gang.run.progress += 1
+
+
+def complete_copies(gang: Gang, barrier: Mbarrier, agent: Agent, arriving: Array) -> None:
+    """Copies of threads complete with the current phase; for `arriving` that is an arrival."""
+    barrier.completed.append(agent)
+    for row in arriving.tolist():
+        arrive_once(gang, barrier, 1, row)
     gang.run.progress += 1
 
 
@@ -259,8 +273,11 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
 
     Those for whom it has see what led to all phases completed so far.
     """
+    if pointer.block is not None:
+        misuse(gang, "a thread can only wait at mbarriers of its own block", int(np.argmax(mask)))
     passed = np.zeros(gang.count, np.bool_)
     for barrier, rows in grouped(gang, pointer, mask):
+        note_use(gang, barrier, rows)
         wanted = parity[rows].astype(np.int64)
         if by_state:
             through = wanted < barrier.phase
@@ -271,6 +288,8 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
                 )
             through = wanted != barrier.phase % 2
         passed[rows] = through
+        if not through.all():
+            gang.looked = barrier.state
         note_lapped(gang, barrier, rows, through)
         if through.any():
             learn(gang, barrier, rows[through])
@@ -279,6 +298,8 @@ def test(gang: Gang, pointer: Pointer, parity: Array, by_state: bool, mask: Mask
 
 def note_lapped(gang: Gang, barrier: Mbarrier, rows: Array, through: Array) -> None:
     """`MbarrierMisuse` where a thread still looks for a phase that was followed by another."""
+    if through.all() and not barrier.looking:
+        return
     for row, ready in zip(rows.tolist(), through.tolist(), strict=True):
         number = int(gang.number[row])
         looked = barrier.looking.get(number)
@@ -368,6 +389,14 @@ def usable(gang: Gang, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
             "let the threads meet at a barrier after mbarrier_init",
         )
     return barrier
+
+
+def note_use(gang: Gang, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
+    """Using a barrier reads its memory: whoever takes it away has to come after that."""
+    buffer = barrier.buffer
+    if buffer.shadow is not None:
+        touched, each = granules(buffer, np.full(len(rows), barrier.position), NBYTES)
+        buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
 
 
 def misuse(gang: Gang, message: str, row: int, help: str | None = None) -> NoReturn:

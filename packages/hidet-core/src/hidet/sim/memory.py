@@ -73,10 +73,12 @@ class Pointer:
 
     buffer: Buffer
     offset: Value
+    block: Value = None
+    """Whose shared memory it is: a block's number in the cluster; None: the thread's own."""
 
     def moved(self, nbytes: Value) -> Pointer:
         """The address `nbytes` further on."""
-        return Pointer(self.buffer, self.offset + nbytes)
+        return Pointer(self.buffer, self.offset + nbytes, self.block)
 
 
 def padded(size: int) -> int:

@@ -236,6 +236,9 @@ class LastReader(Readers):
         in_block = mine & (stamp < known[:, 1 : 1 + clocks.all_warps].max(axis=1))
         fine = np.select([spread == 0, spread == 1, spread == 2], [alone, in_warp, in_block], False)
         bad = ~fine & (thread != NOBODY)
+        if clocks.releases.logs and bad.any():
+            rest = np.flatnonzero(bad & ~near & (spread < 3))
+            bad[rest] = ~clocks.far(thread[rest], stamp[rest], pick(who, rest), wide=spread[rest])
         if not bad.any():
             return None
         entry = int(np.argmax(bad))

@@ -55,14 +55,22 @@ def change(gang: Gang, mask: Mask, count: int, more: bool) -> Iterator[None]:
         row = int(rows[0])
         check_direction(gang, own.of_group[group_of(gang, row)], count, more, row)
     check_sum(gang, own, waiting, count)
-    while True:
-        left = [rows for rows in waiting if not taken(gang, own, rows, count)]
-        if len(left) < len(waiting):
-            gang.run.progress += 1
-        if not left:
-            return
-        waiting = left
-        yield
+    with gang.waiting(mask, lambda: missing(gang, own, waiting, count)):
+        while True:
+            left = [rows for rows in waiting if not taken(gang, own, rows, count)]
+            if len(left) < len(waiting):
+                gang.run.progress += 1
+            if not left:
+                return
+            waiting = left
+            yield
+
+
+def missing(gang: Gang, own: Budget, waiting: list[Array], count: int) -> str:
+    """What warpgroups wait for, in words."""
+    group = group_of(gang, int(waiting[0][0]))
+    wanted = (count - own.of_group[group]) * WARPGROUP
+    return f"{wanted} registers, of which {own.pool[group[0]]} were given back"
 
 
 def taken(gang: Gang, own: Budget, rows: Array, count: int) -> bool:

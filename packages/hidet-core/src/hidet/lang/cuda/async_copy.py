@@ -31,3 +31,13 @@ def cp_async_wait_group(pending: int) -> None:
 def cp_async_wait_all() -> None:
     """Wait for all of the thread's copies."""
     invoke("cp_async_wait_all")
+
+
+def cp_async_mbarrier_arrive(barrier: Expr) -> None:
+    """The current phase of an mbarrier completes only after the thread's copies so far."""
+    invoke("cp_async_mbarrier_arrive", barrier)
+
+
+def cp_async_mbarrier_arrive_noinc(barrier: Expr) -> None:
+    """When the thread's copies so far are complete, that is an arrival at an mbarrier."""
+    invoke("cp_async_mbarrier_arrive_noinc", barrier)

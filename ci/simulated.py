@@ -1,0 +1,49 @@
+"""The catalogue in the simulator, a line for each case; compiles its kernels: by `ci.sanitize`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from catalogue import CASES, Case
+
+from hidet import sim
+from hidet.build.module import build_module
+from hidet.errors import HidetError, SimulationError
+
+STEPS = 2000
+TARGET = "sm_90a"
+
+
+def main() -> int:
+    """Print name, kind, class of error, and whether the simulator tells wrong from right."""
+    for case in CASES:
+        for right in (False, True):
+            with suppress(HidetError):  # what asks for more than there is has no code
+                build_module(case.module(right), TARGET)
+        seen = caught(case) and passes(case)
+        print(case.name, case.kind, case.fault.__name__, "yes" if seen else "no", sep="\t")
+    return 0
+
+
+def caught(case: Case) -> bool:
+    """Whether the mistake is found where it is."""
+    try:
+        sim.launch(case.module(False), *case.arrays(), step_limit=STEPS)
+    except SimulationError as error:
+        place = error.place
+        return type(error) is case.fault and place is not None and place.line == case.line
+    return False
+
+
+def passes(case: Case) -> bool:
+    """Whether the corrected twin runs without an error."""
+    try:
+        sim.launch(case.module(True), *case.arrays(), step_limit=STEPS)
+    except SimulationError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

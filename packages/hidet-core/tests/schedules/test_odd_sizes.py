@@ -1,0 +1,165 @@
+"""Every schedule for CUDA, and the automatic one, simulated on sizes that no tile divides.
+
+The operators' own samples are taken with other extents: equal extents stay equal, each becomes one
+of `ODD`. Where attributes fit only the sample's own extents, or long sums and products are more
+than the operator's tolerance allows, definition and reference no longer agree: these are left out.
+What is simulated are the kernels as they are compiled: after all passes.
+"""
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import pytest
+
+from hidet import seams, sim
+from hidet.compute import evaluate
+from hidet.errors import HidetError
+from hidet.graph import OPERATORS, refer
+from hidet.graph.operator import operand_names
+from hidet.ir.expr import Const
+from hidet.ops.conv import Conv
+from hidet.ops.create import Arange, Full
+from hidet.ops.matmul import Linear, Matmul
+from hidet.passes.pipeline import lower
+from hidet.schedules import load
+from hidet.schedules.automatic import automatic
+from hidet.schedules.base import SCHEDULES
+from hidet.target import Target
+from hidet.testing.compare import assert_close
+from hidet.types import TensorType, bf16, f16, f32
+
+seams.call("load_operators")
+TARGET = Target.parse("sm_90a")
+ODD = (7, 33, 2, 129, 1)
+MOST_ELEMENTS = 10_000
+"""Of one tensor: what is larger takes longer and shows nothing more."""
+SAMPLES = 2
+"""How many samples of an operator are taken with other extents."""
+
+
+def resized(op):
+    """The operator with other extents, in as many ways as make sense for it."""
+    extents = sorted({size for each in op.types() for size in each.shape if size > 1})
+    for first in range(len(ODD)):
+        sizes = {e: ODD[(first + n) % len(ODD)] for n, e in enumerate(extents)}
+        changed = {name: change(getattr(op, name), sizes) for name in operand_names(type(op))}
+        found = replace(op, **changed)
+        if agrees(found):
+            yield found
+
+
+def agrees(op):
+    """Whether it is a sample: not too large, and definition and reference agree."""
+    try:
+        shapes = [each.shape for each in (*op.types(), *op.results())]
+        if not all(0 < prod(shape) <= MOST_ELEMENTS for shape in shapes):
+            return False
+        arrays = op.examples(seed=0)
+        check(op, evaluate(op.definition(), *arrays), refer(op, arrays))
+    except (HidetError, ValueError, IndexError, AssertionError):
+        return False
+    return True
+
+
+def check(op, found, expected):
+    """The results are the reference's, as near as they have to be."""
+    for value, wanted, of in zip(found, expected, op.results(), strict=True):
+        assert value.shape == wanted.shape == of.shape
+        assert_close(value, wanted, of.dtype, op.factor)
+
+
+def change(operand, sizes):
+    """An operand field with other extents."""
+    if isinstance(operand, tuple):
+        return tuple(change(each, sizes) for each in operand)
+    if not isinstance(operand, TensorType):
+        return operand
+    return operand.with_(shape=tuple(sizes.get(size, size) for size in operand.shape))
+
+
+def odd(kind):
+    """The operator with odd extents."""
+    with np.errstate(all="ignore"):
+        some = [found for op in kind.samples() if op.types() and (found := list(resized(op)))]
+    return [op for found in some[:SAMPLES] for op in found] + MORE.get(kind.name, [])
+
+
+def slices(kind):
+    """Slices of every odd length, with steps."""
+    for n in ODD:
+        yield kind(f32[n, 131], (n // 2, 1), (n - n // 2, 43), (1, 3))
+
+
+MORE = {
+    "full": [Full((n, 131), 3, f32) for n in ODD],
+    "arange": [Arange(1, 2, n, f32) for n in ODD],
+    "reshape": [OPERATORS["reshape"](f32[n, 131], (131 * n,)) for n in ODD],
+    "slice": list(slices(OPERATORS["slice"])),
+    "slice_scatter": [
+        OPERATORS["slice_scatter"](f32[n, 131], f32[n, 43], 1, 1, 3) for n in ODD
+    ],
+}  # fmt: skip
+WITHOUT_EXTENTS = {"size_value"}
+"""What gives one number, of no tensor."""
+DEFINED = {
+    name: kind
+    for name, kind in OPERATORS.items()
+    if name not in WITHOUT_EXTENTS and next(iter(kind.samples())).defined
+}
+
+
+@pytest.mark.parametrize("kind", DEFINED.values(), ids=DEFINED.keys())
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")
+def test_the_automatic_schedule(kind):
+    found = odd(kind)
+    assert len(found) >= 2
+    for op in found:
+        definition = op.definition()
+        simulated(op, automatic("kernel", definition.inputs, definition.outputs, TARGET))
+
+
+CONVOLUTIONS = [
+    Conv(kind[n, 3, 7, 13], kind[5, 3, 3, 3], kind[5], (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    for n, kind in ((1, f16), (2, f32), (7, bf16))
+] + [
+    Conv(f16[1, 33, 1, 129], f16[7, 33, 1, 2], None, (1, 2), ((0, 0), (1, 0)), (1, 1), 1),
+    Conv(f32[2, 6, 11, 2], f32[9, 2, 5, 1], f32[9], (2, 1), ((2, 2), (0, 0)), (1, 1), 3),
+    Conv(f16[2, 7, 33, 1], f16[7, 1, 3, 1], f16[7], (1, 1), ((1, 1), (0, 0)), (1, 1), 7),
+    Conv(f32[1, 33, 5, 17], f32[33, 1, 3, 3], None, (2, 2), ((1, 0), (2, 1)), (1, 1), 33),
+]  # fmt: skip
+ANCHORS = [
+    *odd(Matmul),
+    *odd(Linear),
+    *(Matmul(kind[n, 131], kind[131, m]) for kind in (f16, f32) for n, m in ((1, 129), (129, 7))),
+    *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
+    *CONVOLUTIONS,
+]
+CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
+
+
+@pytest.mark.parametrize("schedule", CUDA, ids=lambda schedule: schedule.name)
+def test_every_schedule_has_operators_here(schedule):
+    assert sum(bool(schedule.candidates(op, TARGET)) for op in ANCHORS) >= 2
+
+
+@pytest.mark.parametrize("op", ANCHORS, ids=str)
+def test_scheduled_products_and_convolutions(op):
+    for schedule in CUDA:
+        points = schedule.candidates(op, TARGET)
+        for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
+            simulated(op, schedule.apply(op, TARGET, point).module)
+
+
+def simulated(op, module):
+    """The kernels of a module, lowered, give what the reference says."""
+    arrays = op.examples(seed=0)
+    found = [np.ones(each.shape, each.dtype.numpy) for each in op.results()]
+    values = dict(zip(module.params, [*arrays, *found], strict=True))
+    for var in module.workspaces:
+        values[var] = np.zeros(var.of.shape, var.of.dtype.numpy)
+    for call in module.calls:
+        kernel = lower(module.kernel(call.kernel))
+        if all(size.value > 0 for size in kernel.launch.grid if isinstance(size, Const)):
+            sim.launch(kernel, *(values[arg] for arg in call.args))
+    check(op, found, refer(op, arrays))

@@ -1,0 +1,46 @@
+"""Wrong kernels and their corrected twins, as data: `CASES`.
+
+Each file holds mistakes of one family. What is expected of each is tested by `test_catalogue.py`;
+`ci/sanitize.py` runs the same kernels on a GPU under compute-sanitizer.
+"""
+
+from catalogue import (
+    bounds,
+    clusters,
+    collectives,
+    copies,
+    deliveries,
+    global_races,
+    grids,
+    mbarriers,
+    meetings,
+    outputs,
+    products,
+    rings,
+    shared_races,
+    stores,
+    tensors,
+    undefined,
+)
+from catalogue.case import CASES, Case
+
+FAMILIES = (
+    bounds,
+    clusters,
+    undefined,
+    shared_races,
+    global_races,
+    copies,
+    deliveries,
+    rings,
+    mbarriers,
+    stores,
+    tensors,
+    collectives,
+    meetings,
+    grids,
+    outputs,
+    products,
+)
+
+__all__ = ["CASES", "FAMILIES", "Case"]

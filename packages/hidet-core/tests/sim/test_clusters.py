@@ -1,0 +1,280 @@
+"""Clusters: each other's shared memory, their barrier, barriers of other blocks, multicast."""
+
+import numpy as np
+import pytest
+
+from hidet.errors import BadArgument
+from hidet.sim import ClusterMisuse, Deadlock, MissingFence, MissingWait, Race, launch
+
+EXCHANGE = """
+    @script
+    def kernel(x: f32[4, 32], y: f32[4, 32]):
+        attr.cuda_grid_dim = 4
+        attr.cuda_block_dim = 32
+        attr.cuda_cluster_dim = 2
+        tile = shared_tensor("float32", [32])
+        t = threadIdx.x
+        tile[t] = x[blockIdx.x, t]
+        cluster_sync()
+        other = mapa(~tile[0], 1 - clusterRank)
+        y[blockIdx.x, t] = other[31 - t]  # there
+        cluster_sync()
+        tile[t] = 0.0
+"""
+
+
+def arrays():
+    return np.random.default_rng(0).random((4, 32), np.float32), np.zeros((4, 32), np.float32)
+
+
+def test_blocks_read_each_other(variant):
+    x, y = arrays()
+    launch(variant(EXCHANGE), x, y)
+    np.testing.assert_array_equal(y, x[[1, 0, 3, 2], ::-1])
+
+
+WRONG = {
+    "nothing orders the stores before the loads": (
+        ClusterMisuse,
+        {"cluster_sync()\n    other": "syncthreads()\n    other", "# there": "# here"},
+    ),
+    "the barrier passes nothing on": (
+        Race,
+        {
+            "cluster_sync()\n    other": "cluster_arrive(True)\n    cluster_wait()\n    other",
+            "# there": "# here",
+        },
+    ),
+    "the tile is overwritten too early": (
+        Race,
+        {"cluster_sync()\n    tile[t] = 0.0": "tile[t] = 0.0  # here"},
+    ),
+    "the other block may have ended": (
+        ClusterMisuse,
+        {"cluster_sync()\n    tile[t] = 0.0": "syncthreads()", "# there": "# here"},
+    ),
+    "no wait": (
+        Race,
+        {"cluster_sync()\n    other": "cluster_arrive()\n    other", "# there": "# here"},
+    ),
+    "no arrival": (
+        ClusterMisuse,
+        {"cluster_sync()\n    other": "cluster_wait()  # here\n    other"},
+    ),
+    "no such block": (ClusterMisuse, {"1 - clusterRank": "2 - clusterRank", "# there": "# here"}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_broken_exchange(variant, name):
+    kind, changes = WRONG[name]
+    kernel = variant(EXCHANGE, changes)
+    with pytest.raises(kind) as caught:
+        launch(kernel, *arrays())
+    assert caught.value.place.line == variant.line
+
+
+def test_some_threads_do_not_come(variant):
+    kernel = variant(
+        EXCHANGE,
+        {"cluster_sync()\n    other": "if clusterRank == 0:\n        cluster_sync()\n    other"},
+    )
+    with pytest.raises((Deadlock, ClusterMisuse)):
+        launch(kernel, *arrays())
+
+
+def test_a_grid_of_whole_clusters(variant):
+    with pytest.raises(BadArgument, match="whole clusters"):
+        launch(variant(EXCHANGE, {"grid_dim = 4": "grid_dim = 3"}), *arrays())
+
+
+NUMBERS = """
+    @script
+    def kernel(y: i32[4, 4, 2, 4]):
+        attr.cuda_grid_dim = 4, 4, 2
+        attr.cuda_block_dim = 1
+        attr.cuda_cluster_dim = 2, 2, 1
+        y[blockIdx.x, blockIdx.y, blockIdx.z, 0] = clusterRank
+        number = clusterIdx.x * 100 + clusterIdx.y * 10 + clusterIdx.z
+        y[blockIdx.x, blockIdx.y, blockIdx.z, 1] = number
+        y[blockIdx.x, blockIdx.y, blockIdx.z, 2] = clusterBlockIdx.x * 10 + clusterBlockIdx.y
+        size = clusterDim.x * 100 + clusterDim.y * 10 + clusterDim.z
+        y[blockIdx.x, blockIdx.y, blockIdx.z, 3] = size
+"""
+
+
+def test_which_block_of_which_cluster(variant):
+    y = np.zeros((4, 4, 2, 4), np.int32)
+    launch(variant(NUMBERS), y)
+    i, j, k = np.indices((4, 4, 2))
+    np.testing.assert_array_equal(y[..., 0], i % 2 + j % 2 * 2)
+    np.testing.assert_array_equal(y[..., 1], i // 2 * 100 + j // 2 * 10 + k)
+    np.testing.assert_array_equal(y[..., 2], i % 2 * 10 + j % 2)
+    assert (y[..., 3] == 221).all()
+
+
+COUNTS = """
+    @script
+    def kernel(x: i32[4, 64], y: i32[16]):
+        attr.cuda_grid_dim = 4
+        attr.cuda_block_dim = 64
+        attr.cuda_cluster_dim = 4
+        bins = shared_tensor("int32", [4])
+        if threadIdx.x < 4:
+            bins[threadIdx.x] = 0
+        cluster_sync()
+        bin = x[blockIdx.x, threadIdx.x]
+        there = mapa(~bins[0], bin // 4)
+        atomic_add(~there[bin % 4], 1)
+        cluster_sync()
+        if threadIdx.x < 4:
+            y[clusterRank * 4 + threadIdx.x] = bins[threadIdx.x]
+"""
+
+
+def test_atomics_on_other_blocks(variant):
+    x = np.random.default_rng(0).integers(0, 16, (4, 64), np.int32)
+    y = np.zeros(16, np.int32)
+    launch(variant(COUNTS), x, y)
+    np.testing.assert_array_equal(y, np.bincount(x.reshape(-1), minlength=16))
+
+
+SHARED_TILES = """
+    @script
+    def kernel(x: f32[5, 64], y: f32[2, 5, 64]):
+        attr.cuda_grid_dim = 2
+        attr.cuda_block_dim = 96
+        attr.cuda_cluster_dim = 2
+        ring = shared_tensor("float32", [2, 64])
+        full = shared_tensor("uint64", [2])
+        empty = shared_tensor("uint64", [2])
+        if threadIdx.x == 0:
+            for s in range(2):
+                mbarrier_init(~full[s], 1)
+                mbarrier_init(~empty[s], 4)
+            fence_mbarrier_init()
+        cluster_sync()
+        if threadIdx.x >= 64:
+            if threadIdx.x == 64:
+                for i in range(5):
+                    mbarrier_wait(~empty[i % 2], (i // 2 + 1) % 2)
+                    mbarrier_arrive_expect_tx(~full[i % 2], 256)
+                    if clusterRank == 0:
+                        bar = ~full[i % 2]
+                        cp_async_bulk_load(~ring[i % 2, 0], ~x[i, 0], 256, bar, multicast=3)
+        else:
+            for i in range(5):
+                mbarrier_wait(~full[i % 2], i // 2 % 2)
+                y[clusterRank, i, threadIdx.x] = ring[i % 2, threadIdx.x] + 1.0
+                syncwarp()
+                if threadIdx.x % 32 == 0:
+                    mbarrier_arrive_cluster(~empty[i % 2], 1 - clusterRank)
+                    mbarrier_arrive(~empty[i % 2])
+        cluster_sync()
+"""
+"""One block loads for both; the consumers of both tell it when a stage is free."""
+
+
+def test_multicast(variant):
+    x = np.random.default_rng(0).random((5, 64), np.float32)
+    y = np.zeros((2, 5, 64), np.float32)
+    launch(variant(SHARED_TILES), x, y)
+    np.testing.assert_array_equal(y[0], x + 1)
+    np.testing.assert_array_equal(y[1], x + 1)
+
+
+WRONG_TILES = {
+    "stages are freed in the own block only": (
+        (Deadlock,),
+        {"mbarrier_arrive_cluster(~empty[i % 2], 1 - clusterRank)": "pass"},
+    ),
+    "the leader does not wait for the other block": (
+        (MissingWait, Race),
+        {
+            "(~empty[s], 4)": "(~empty[s], 2)",
+            "mbarrier_arrive_cluster(~empty[i % 2], 1 - clusterRank)": "pass",
+        },
+    ),
+    "the blocks do not meet first": (
+        (ClusterMisuse, Race),
+        {"cluster_sync()\n    if threadIdx.x >= 64": "syncthreads()\n    if threadIdx.x >= 64"},
+    ),
+    "the blocks do not meet last": (
+        (ClusterMisuse,),
+        {"mbarrier_arrive(~empty[i % 2])\n    cluster_sync()": "mbarrier_arrive(~empty[i % 2])"},
+    ),
+    "no fence after the initialisation": ((MissingFence,), {"fence_mbarrier_init()": "pass"}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_TILES)
+def test_broken_multicast(variant, name):
+    kinds, changes = WRONG_TILES[name]
+    with pytest.raises(kinds):
+        launch(
+            variant(SHARED_TILES, changes),
+            np.ones((5, 64), np.float32),
+            np.zeros((2, 5, 64), np.float32),
+        )
+
+
+SENT = """
+    @script
+    def kernel(x: i32[2, 64], y: i32[2, 64]):
+        attr.cuda_grid_dim = 2
+        attr.cuda_block_dim = 64
+        attr.cuda_cluster_dim = 2
+        tile = shared_tensor("int32", [64])
+        sums = shared_tensor("int32", [64])
+        full = shared_tensor("uint64", [1])
+        t = threadIdx.x
+        tile[t] = x[blockIdx.x, t]
+        sums[t] = 1000
+        if t == 0:
+            mbarrier_init(~full[0], 1)
+            fence_mbarrier_init()
+            mbarrier_arrive_expect_tx(~full[0], 256)
+        fence_proxy_async("shared::cta")
+        cluster_sync()
+        if t == 0:
+            SEND
+        mbarrier_wait(~full[0], 0)
+        y[blockIdx.x, t] = sums[t]
+        cluster_sync()
+"""
+
+
+@pytest.mark.parametrize("how", [None, "add", "max"])
+def test_copies_between_blocks(variant, how):
+    send = "cp_async_bulk_send(~sums[0], ~tile[0], 256, ~full[0], 1 - clusterRank)"
+    if how is not None:
+        send = send.replace("send(", "send_reduce(")[:-1] + f', "{how}")'
+    x = np.random.default_rng(0).integers(0, 2000, (2, 64), np.int32)
+    y = np.zeros_like(x)
+    launch(variant(SENT, {"SEND": send}), x, y)
+    other = x[::-1]
+    expected = {None: other, "add": other + 1000, "max": np.maximum(other, 1000)}[how]
+    np.testing.assert_array_equal(y, expected)
+
+
+REDUCED = """
+    @script
+    def kernel(x: f32[4, 64], y: f32[64]):
+        attr.cuda_grid_dim = 4
+        attr.cuda_block_dim = 64
+        tile = shared_tensor("float32", [64])
+        tile[threadIdx.x] = x[blockIdx.x, threadIdx.x]
+        fence_proxy_async("shared::cta")
+        syncthreads()
+        if threadIdx.x == 0:
+            cp_async_bulk_reduce(~y[0], ~tile[0], 256, cache="evict_last")
+            cp_async_bulk_commit_group()
+            cp_async_bulk_wait_group(0, read=True)
+"""
+
+
+def test_reductions_of_several_blocks(variant):
+    x = np.random.default_rng(0).integers(0, 9, (4, 64)).astype(np.float32)
+    y = np.ones(64, np.float32)
+    launch(variant(REDUCED), x, y)
+    np.testing.assert_array_equal(y, x.sum(axis=0) + 1)
