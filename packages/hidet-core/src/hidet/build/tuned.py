@@ -20,6 +20,7 @@ from hidet.build.tuning_facts import device_name, facts_of
 from hidet.build.workshop import Workshop
 from hidet.errors import NoDevice
 from hidet.fusion.group import Group
+from hidet.ops.in_place import updated_tensor
 from hidet.schedules.base import Candidate, Choice
 from hidet.target import Target
 from hidet.tuning import store
@@ -39,7 +40,7 @@ def tuned(groups: Sequence[Group], target: Target, device: str) -> list[str]:
     """
     alike: dict[Shape, list[Group]] = {}
     for group in groups:
-        if group.anchor is not None:
+        if tunable(group):
             alike.setdefault(shape_of(group), []).append(group)
     with Tuner(target, measurable(target, device)) as tuner:
         # What takes longest comes first: a deadline costs least then.
@@ -48,6 +49,11 @@ def tuned(groups: Sequence[Group], target: Target, device: str) -> list[str]:
             for group in alike[shape]:
                 group.choice = choice
     return [str(group.choice) for group in groups if group.anchor is not None]
+
+
+def tunable(group: Group) -> bool:
+    """Whether there is anything to choose, and running the group again gives the same again."""
+    return group.anchor is not None and all(updated_tensor(t) is None for t in group.results)
 
 
 def candidates_of(shape: Shape, target: Target) -> tuple[Candidate, ...]:
@@ -148,9 +154,9 @@ class Tuner:
                     TuningWarning,
                     stacklevel=6,
                 )
-            except NoDevice as error:
-                self.ended = True
-                warnings.warn(error.message, TuningWarning, stacklevel=6)
+            except Exception as error:  # tuning is not needed to compile: what stops it is told
+                self.ended = isinstance(error, NoDevice)
+                warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
         return contest
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import wait
 from dataclasses import replace
 from statistics import median
 
+from hidet import options
 from hidet.build.kernels import Recipes, Shape, group_of
 from hidet.build.planner import Planner
 from hidet.build.schedule import chosen
@@ -51,6 +52,11 @@ class Workshop:
 
     def compiled(self, choice: Choice) -> bytes:
         """The archive of the group at a candidate."""
+        with options.options(dump=""):  # what is looked at is what is built in the end
+            return self.archive(choice)
+
+    def archive(self, choice: Choice) -> bytes:
+        """The same, under the options in force."""
         explicit = None if choice == self.own else choice
         group = group_of(replace(self.shape, choice=explicit))
         units = Units(self.target, strict=True)

@@ -182,3 +182,5 @@ def serve(handle: int, device: str, lock: str) -> None:
                 return  # after a fault the whole context is lost
             except HidetError as error:
                 connection.send((False, error.message))
+            except Exception as error:  # told to who asked, who refuses the candidate
+                connection.send((False, f"{type(error).__name__}: {error}"))
