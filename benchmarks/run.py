@@ -19,7 +19,7 @@ from benchmarks.bandwidth import Streamed, each_streamed
 from benchmarks.measure.bandwidth import (
     BandwidthRow,
     bandwidth_table,
-    copy_bandwidth,
+    copies,
     measure_bandwidth,
 )
 from benchmarks.measure.libraries import set_libraries
@@ -119,9 +119,9 @@ def each_overhead(asked: argparse.Namespace) -> Iterable[OverheadRow]:
 def each_bandwidth(asked: argparse.Namespace) -> Iterable[BandwidthRow]:
     """The rows of operators bound by memory, if they are asked for."""
     if asked.bandwidth is not None:
-        copy_gbs = copy_bandwidth(asked.device)
+        copied = copies(asked.device)
         for case in chosen(asked):
-            yield measure_bandwidth(case, asked.dtype, asked.device, copy_gbs)
+            yield measure_bandwidth(case, asked.dtype, asked.device, copied)
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.bandwidth import Streamed, each_streamed
-from benchmarks.measure.bandwidth import BandwidthRow, bandwidth_table, measure_bandwidth
+from benchmarks.measure.bandwidth import BandwidthRow, bandwidth_table, copies, measure_bandwidth
 from benchmarks.source import write_sources
 
 
@@ -33,17 +33,24 @@ def test_bytes_are_those_of_operands_and_result():
 
 
 def test_a_row_of_all_systems():
-    row = measure_bandwidth(small("layer norm"), torch.float32, "cpu", 10.0, rotated=2048)
+    row = measure_bandwidth(
+        small("layer norm"), torch.float32, "cpu", {"memcpy": 5.0, "a kernel": 10.0}, rotated=2048
+    )
     assert row.failure == ""
     assert min(row.eager, row.inductor, row.hidet) > 0
     assert 0 < row.hidet_error < 1e-5
     text = bandwidth_table([row])
     assert "| layer norm, float32 |" in text
-    assert "A copy of 1 GiB reaches 10 GB/s" in text
+    assert "memcpy 5, a kernel 10; the fastest counts" in text
+    assert row.share == row.gbs / 10
+
+
+def test_copies():
+    assert min(copies("cpu", 1 << 16).values()) > 0
 
 
 def test_failures_are_in_the_table():
-    row = BandwidthRow("x", "float32", 1, 1.0, failure="broken")
+    row = BandwidthRow("x", "float32", 1, {"memcpy": 1.0}, failure="broken")
     assert math.isnan(row.share)
     assert "broken" in bandwidth_table([row])
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
+from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda_rows import choose_shape, rows_kernel
+from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.schedules.automatic.reciprocal import by_reciprocals
 from hidet.target import Target
 
 THREADS = 128
@@ -18,10 +23,18 @@ THREADS = 128
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
     """The kernel of one stage."""
     if isinstance(stage, MapStage):
+        also = tuple((out, by_reciprocals(value)) for out, value in stage.also)
+        stage = replace(stage, value=by_reciprocals(stage.value), also=also)
         reduces = row_level(stage)
+        tile = None if reduces else choose_tile(stage)
+        if tile is not None:
+            return transpose_kernel(stage, name, params, tile)
         if not reduces:
             return elementwise_kernel(stage, name, params, target)
-        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces)
+        columns = choose_columns(stage, reduces)
+        if columns is not None:
+            return columns_kernel(stage, name, params, columns, reduces)
+        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))

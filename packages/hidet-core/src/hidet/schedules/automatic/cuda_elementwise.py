@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from hidet.ir.expr import Expr, Value, Var, constant
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import For, LoopKind
+from hidet.ir.stmt import Body, For, If, LoopKind
 from hidet.schedules.automatic.access import constant_size, reads, stride
 from hidet.schedules.automatic.emit import ceil_div, product, put, unflatten
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
@@ -12,10 +14,11 @@ from hidet.schedules.automatic.plan import MapStage
 from hidet.target import Target
 from hidet.types import Size, i32
 
-TURNS = 2
-"""Accesses of 16 bytes that one thread has in flight on each operand."""
+ELEMENTS = 8
+"""Elements that one thread writes where there are many."""
 FULL = 16
 """Blocks for each multiprocessor from which on there are more than enough."""
+THREADS = 256
 
 
 def elementwise_kernel(
@@ -23,33 +26,82 @@ def elementwise_kernel(
 ) -> Kernel:
     """Each thread writes `lanes` neighbouring elements, in a few places if there are many."""
     total = product(stage.shape)
-    threads = 256
-    lanes = vector_lanes(stage, total, target.sm_count * threads)
+    enough = target.sm_count * THREADS
+    lanes = vector_lanes(stage, total, enough)
+    wide = flat_lanes(stage, total, enough)
+    if wide > lanes:
+        return flat_kernel(stage, name, params, wide)
     work = total // lanes if lanes > 1 else total
-    least = FULL * target.sm_count * threads * TURNS
-    turns = TURNS if lanes > 1 and isinstance(work, int) and work >= least else 1
+    turns = ELEMENTS // lanes if 1 < lanes < ELEMENTS else 1
+    many = isinstance(work, int) and work >= FULL * enough * turns
+    turns = turns if many else 1
     turn, lane = Var("turn", i32), Var("v", i32)
-    thread = (BLOCK * turns + turn) * threads + THREAD if turns > 1 else BLOCK * threads + THREAD
-    index = unflatten(thread * lanes + lane if lanes > 1 else thread, stage.shape)
+    thread = (BLOCK * turns + turn) * THREADS + THREAD if turns > 1 else BLOCK * THREADS + THREAD
+    index = unflatten(thread, stage.shape)
     if lanes > 1:
         index = vector_index(thread, lane, lanes, stage.shape)
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
     if lanes > 1:
         body = (For(lane, constant(lanes, i32), body, LoopKind.VECTOR),)
-    body = guarded(thread, work, threads, body)
+    body = guarded(thread, work, THREADS, body)
     if turns > 1:
         body = (For(turn, constant(turns, i32), body, LoopKind.UNROLL),)
-    return kernel(name, params, body, ceil_div(work, threads * turns), threads)
+    return kernel(name, params, body, ceil_div(work, THREADS * turns), THREADS)
+
+
+def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int) -> Kernel:
+    """The same where rows are no whole accesses: elements are counted through all of them."""
+    total = int(product(stage.shape))  # type: ignore[arg-type]
+    thread, lane, rest = BLOCK * THREADS + THREAD, Var("v", i32), Var("v", i32)
+
+    def element(number: Expr) -> Body:
+        index = unflatten(number, stage.shape)
+        return put(stage, dict(zip(stage.vars, index, strict=True)), {})
+
+    whole, left = total // lanes, total % lanes
+    some = element(thread * lanes + lane)
+    body: Body = (For(lane, constant(lanes, i32), some, LoopKind.VECTOR),)
+    if left:
+        last = (For(rest, constant(left, i32), element(rest + whole * lanes)),)
+        body = (If(thread < whole, body, (If(thread.eq(whole), last),)),)
+    else:
+        body = guarded(thread, whole, THREADS, body)
+    return kernel(name, params, body, ceil_div(ceil_div(total, lanes), THREADS), THREADS)
 
 
 def vector_lanes(stage: MapStage, total: Value, enough: int) -> int:
     """How many neighbouring elements one thread takes: 16 bytes, if the innermost axis allows."""
     last = constant_size(stage.shape[-1]) if stage.shape else None
-    if last is None or not isinstance(total, int):
+    if last is None:
+        return 1
+    lanes = most_lanes(stage, total, enough)
+    while lanes > 1 and last % lanes:
+        lanes //= 2
+    return lanes
+
+
+def flat_lanes(stage: MapStage, total: Value, enough: int) -> int:
+    """The same where rows may begin anywhere; 1 if elements are no neighbours across rows."""
+    shape = [constant_size(size) for size in stage.shape]
+    for read in reads(stage.value):
+        straight = read.index == stage.vars and read.tensor.of.shape == stage.out.of.shape  # type: ignore[union-attr]
+        size = constant_size(product(read.tensor.of.shape))  # type: ignore[union-attr,arg-type]
+        if not straight and (size is None or size * ELEMENTS > prod(n or 0 for n in shape)):
+            return 1
+    lanes = most_lanes(stage, total, enough)
+    several = sum(size != 1 for size in shape) > 1
+    while lanes > 1 and several and int(total) % lanes:  # type: ignore[arg-type]
+        lanes //= 2  # the end of the last row would be asked for in each lane
+    return lanes
+
+
+def most_lanes(stage: MapStage, total: Value, enough: int) -> int:
+    """How many elements are 16 bytes, or fewer if there is not enough work for all threads."""
+    if not isinstance(total, int):
         return 1
     widest = max([stage.out.dtype.nbytes, *(g.dtype.nbytes for g in reads_of(stage))])
     lanes = max(1, ACCESS_BYTES // widest)
-    while lanes > 1 and (last % lanes or total // lanes < enough):
+    while lanes > 1 and total // lanes < enough:
         lanes //= 2
     return lanes
 

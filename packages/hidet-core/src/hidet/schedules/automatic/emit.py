@@ -30,7 +30,7 @@ AnyReduce = Reduce | ArgReduce
 COMBINE = {"min": Minimum, "max": Maximum, "any": Or, "all": And}
 
 
-def product(sizes: Sequence[Size]) -> Value:
+def product(sizes: Sequence[Value]) -> Value:
     """The product of sizes: a number if all are."""
     total: Value = 1
     for size in sizes:
@@ -43,7 +43,7 @@ def ceil_div(a: Value, b: int) -> Value:
     return (a + (b - 1)) // b
 
 
-def unflatten(flat: Value, shape: Sequence[Size]) -> tuple[Expr, ...]:
+def unflatten(flat: Value, shape: Sequence[Value]) -> tuple[Expr, ...]:
     """The row-major index of element number `flat`; axes of size 1 get 0."""
     index: list[Expr] = []
     rest = flat

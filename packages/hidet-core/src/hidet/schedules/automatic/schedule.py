@@ -10,6 +10,7 @@ from hidet.ir.kernel import Call, Module
 from hidet.ir.walk import find, variables
 from hidet.schedules.automatic import cpu, cuda
 from hidet.schedules.automatic.plan import MapStage, ScanStage, Stage, plan
+from hidet.schedules.automatic.split import spread_out
 from hidet.target import Target
 
 
@@ -18,6 +19,8 @@ def automatic(
 ) -> Module:
     """Kernels that compute `outputs` from `inputs`, one for each stage."""
     planned = plan(list(inputs), list(outputs))
+    if target.kind == "cuda":
+        planned = spread_out(planned, target)
     emit = cuda.stage_kernel if target.kind == "cuda" else cpu.stage_kernel
     tensors = [*planned.inputs, *planned.outputs, *planned.workspaces]
     kernels = []

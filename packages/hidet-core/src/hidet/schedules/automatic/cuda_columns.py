@@ -1,0 +1,234 @@
+"""Reductions along an axis that is not the innermost one, on CUDA.
+
+Neighbouring threads take neighbouring columns, 16 bytes of them each; `deep` threads share a column
+and meet in shared memory, in a fixed order. Every reduction is computed once; then the block writes
+the elements of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hidet.compute import Reduce
+from hidet.ir.expr import Expr, Load, Value, Var, constant, wrap
+from hidet.ir.kernel import Kernel
+from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
+from hidet.ir.walk import substitute
+from hidet.schedules.automatic.access import constant_size, mostly_contiguous, reads
+from hidet.schedules.automatic.cuda_rows import known_product
+from hidet.schedules.automatic.emit import (
+    AnyReduce,
+    ceil_div,
+    free,
+    joined,
+    product,
+    put,
+    replaced,
+    unflatten,
+    unrolled,
+    with_serial_reductions,
+)
+from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.plan import MapStage
+from hidet.types import Scope, Size, TensorType, i32
+
+THREADS = 256
+ACROSS = 16
+"""Threads side by side: 256 bytes of a row at once."""
+SHALLOW = 16
+"""Elements below which one thread takes a whole column."""
+RESIDENT = 4
+"""Blocks of a multiprocessor at a time: as many as a split reduction has for each."""
+IN_FLIGHT = 4
+"""Rows that a thread reads before it adds the first."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a stage's work is spread: a block is `across` times `deep` threads."""
+
+    outer_vars: tuple[Var, ...]
+    column_vars: tuple[Var, ...]
+    inner_vars: tuple[Var, ...]
+    lanes: int
+    across: int
+    deep: int
+
+    @property
+    def width(self) -> int:
+        """Columns of a block."""
+        return self.across * self.lanes
+
+
+def choose_columns(stage: MapStage, reduces: list[AnyReduce]) -> Columns | None:
+    """The shape, if neighbouring outputs read neighbouring elements and a column's are apart."""
+    real = [var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1]
+    if not real or 0 in stage.shape or not all(walks_down(each, real[-1]) for each in reduces):
+        return None
+    needed = set().union(*(free(each) for each in reduces))
+    inner = tuple(var for var in real if var not in needed)
+    start = max((real.index(var) + 1 for var in inner), default=len(real) - 1)
+    sizes = dict(zip(stage.vars, stage.shape, strict=True))
+    deepest = max(known_product(each.extents) for each in reduces)
+    shallow = deepest < SHALLOW and not inner
+    start = 0 if shallow else start
+    columns, outer = real[start:], [var for var in real[:start] if var not in inner]
+    lanes = column_lanes(reduces, sizes[columns[-1]])
+    chunks = known_product([sizes[var] for var in columns]) // lanes
+    across = min(power(chunks), THREADS if shallow else ACROSS)
+    deep = 1 if shallow else THREADS // across
+    return Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
+
+
+def walks_down(reduce: AnyReduce, last: Var) -> bool:
+    """Whether the next element is one step along `last`, and not one step of the reduction."""
+    if not isinstance(reduce, Reduce) or last not in free(reduce):
+        return False
+    along = mostly_contiguous(reduce.value, reduce.vars[-1])
+    return mostly_contiguous(reduce.value, last) and not along
+
+
+def column_lanes(reduces: list[AnyReduce], last: Size) -> int:
+    """How many neighbouring columns one thread takes: 16 bytes, if the innermost axis allows."""
+    found = [read.tensor.dtype.nbytes for each in reduces for read in reads(each.value)]
+    size = constant_size(last)
+    lanes = ACCESS_BYTES // max(2, *found, 2) if size is not None else 1
+    while lanes > 1 and size is not None and size % lanes:
+        lanes //= 2
+    return lanes
+
+
+def power(count: int) -> int:
+    """The least power of two that is not less."""
+    return 1 << max(0, count - 1).bit_length()
+
+
+def columns_kernel(
+    stage: MapStage, name: str, params: tuple[Var, ...], shape: Columns, reduces: list[AnyReduce]
+) -> Kernel:
+    """Blocks that each compute the reductions of some columns, then write their elements."""
+    return Writer(stage, shape).kernel(name, params, reduces)
+
+
+class Writer:
+    """One kernel in the making."""
+
+    def __init__(self, stage: MapStage, shape: Columns) -> None:
+        self.stage, self.shape = stage, shape
+        self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
+        self.across = THREAD % shape.across if shape.deep > 1 else THREAD
+        self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
+        self.known: dict[Expr, Var] = {}
+        """Of each reduction so far, where its results are: by lane, or by column of the block."""
+        columns = [self.sizes[var] for var in shape.column_vars]
+        self.chunked = (*columns[:-1], columns[-1] // shape.lanes)
+        self.chunks = product(self.chunked)
+        tiles = ceil_div(self.chunks, shape.across)
+        outer = [self.sizes[var] for var in shape.outer_vars]
+        self.blocks = product([tiles, *outer])
+        tile: Expr = BLOCK % tiles if outer else BLOCK
+        self.chunk = tile * shape.across + self.across
+        self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
+        self.index |= zip(shape.outer_vars, unflatten(BLOCK // tiles, outer), strict=True)
+
+    def kernel(self, name: str, params: tuple[Var, ...], reduces: list[AnyReduce]) -> Kernel:
+        """The whole kernel."""
+        body: list[Stmt] = []
+        for position, reduce in enumerate(reduces):
+            assert isinstance(reduce, Reduce)
+            body += self.reduction(reduce, position)
+        body += self.elements()
+        threads = self.shape.across * self.shape.deep
+        return kernel(name, params, tuple(body), self.blocks, threads, RESIDENT)
+
+    def here(self, lane: Expr) -> dict[Var, Expr]:
+        """The stage's index at a lane of this thread's columns."""
+        *outer, chunk = unflatten(self.chunk, self.chunked)
+        place = (*outer, chunk * self.shape.lanes + lane)
+        return self.index | dict(zip(self.shape.column_vars, place, strict=True))
+
+    def results(self, lane: Expr) -> dict[Expr, Expr]:
+        """The reductions so far, of a lane of this thread's columns."""
+        first = self.across * self.shape.lanes if self.shape.deep > 1 else constant(0, i32)
+        return {each: Load(kept, (first + lane,)) for each, kept in self.known.items()}
+
+    def inside(self, body: Body) -> Body:
+        """`body` where this thread's columns are some."""
+        return guarded(self.chunk, self.chunks, self.shape.across, body)
+
+    def vector(self, lane: Var, body: Body) -> Body:
+        """`body` for each lane."""
+        return (For(lane, constant(self.shape.lanes, i32), body, LoopKind.VECTOR),)
+
+    def reduction(self, reduce: Reduce, position: int) -> Body:
+        """One reduction of all columns; afterwards every thread can read the results."""
+        of = TensorType(reduce.value.dtype, (self.shape.lanes,), Scope.REGISTER)
+        partial = Var(f"partial{position}", of)
+        lane = Var("v", i32)
+
+        def element(row: Expr) -> Body:
+            place = dict(zip(reduce.vars, unflatten(row, reduce.extents), strict=True))
+            value = substitute(replaced(reduce.value, self.results(lane)), self.here(lane) | place)
+            before, result = with_serial_reductions(value, {})
+            update = joined(reduce.how, Load(partial, (lane,)), result)
+            return self.vector(lane, (*before, Store(partial, (lane,), update)))
+
+        rows = self.each(product(reduce.extents), element)
+        body = (Declare(partial, reduce.identity), *self.inside(rows))
+        if self.shape.deep == 1:
+            self.known[reduce] = partial
+            return body
+        return body + self.meet(reduce, partial, position)
+
+    def each(self, count: Value, element: Callable[[Expr], Body]) -> Body:
+        """`element(row)` for this thread's rows, a few of them in flight."""
+        turns = ceil_div(count, self.shape.deep)
+        if isinstance(turns, int) and turns == 0:
+            return ()
+        few = turns if isinstance(turns, int) and turns <= IN_FLIGHT else None
+        together = IN_FLIGHT if few is None else few
+        outer, turn = Var("turn", i32), Var("part", i32)
+        number: Expr = turn if few is not None else outer * together + turn
+        row = number * self.shape.deep + self.down
+        body = guarded(row, count, self.shape.deep * together, element(row))
+        body = (For(turn, constant(together, i32), body, LoopKind.UNROLL),)
+        return body if few is not None else (For(outer, wrap(ceil_div(turns, together)), body),)
+
+    def meet(self, reduce: Reduce, partial: Var, position: int) -> Body:
+        """Combine what the threads of each column have, in the order of the threads."""
+        shape, dtype = self.shape, reduce.value.dtype
+        met = Var(f"met{position}", TensorType(dtype, (shape.deep, shape.width), Scope.SHARED))
+        done = Var(f"done{position}", TensorType(dtype, (shape.width,), Scope.SHARED))
+        lane, turn, total = Var("v", i32), Var("w", i32), Var(f"total{position}", dtype)
+        mine = (self.down, self.across * shape.lanes + lane)
+        add = Assign(total, joined(reduce.how, total, Load(met, (turn, THREAD))))
+        combine = (
+            Declare(total, reduce.identity),
+            *unrolled(turn, shape.deep, (add,)),
+            Store(done, (THREAD,), total),
+        )
+        self.known[reduce] = done
+        return (
+            Declare(met),
+            Declare(done),
+            *self.vector(lane, (Store(met, mine, Load(partial, (lane,))),)),
+            Invoke("syncthreads"),
+            *guarded(THREAD, shape.width, shape.across * shape.deep, combine),
+            Invoke("syncthreads"),
+        )
+
+    def elements(self) -> Body:
+        """Write the elements of the columns: each row of them by other threads."""
+        inner = [self.sizes[var] for var in self.shape.inner_vars]
+        lane = Var("v", i32)
+
+        def element(row: Expr) -> Body:
+            place = dict(zip(self.shape.inner_vars, unflatten(row, inner), strict=True))
+            written = put(self.stage, self.here(lane) | place, self.results(lane))
+            return self.vector(lane, written)
+
+        if inner:
+            return self.inside(self.each(product(inner), element))
+        body = element(constant(0, i32))
+        return self.inside(body if self.shape.deep == 1 else (If(self.down.eq(0), body),))

@@ -1,0 +1,92 @@
+"""What the threads of a row keep from one walk over it to the next, in registers if they can.
+
+A softmax walks over a row three times: for the maximum, for the sum of the powers, and to write.
+Every thread meets the same elements each time, so that the row is read once and each power is
+computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var
+from hidet.ir.stmt import Body, Declare, Store
+from hidet.ir.walk import find, variables
+from hidet.schedules.automatic.emit import replaced
+from hidet.schedules.automatic.plan import reductions
+from hidet.types import Scope, TensorType
+
+
+class Kept:
+    """The values that several of `walks` need, each in an array of `slots` elements.
+
+    A walk is its element's value over `place`, the variables that all walks turn. The arrays lie
+    in registers or in shared memory and take at most `nbytes`. No thread reads another's elements.
+    """
+
+    def __init__(
+        self,
+        walks: Sequence[Expr],
+        place: tuple[Var, ...],
+        slots: int,
+        nbytes: int,
+        scope: Scope = Scope.REGISTER,
+    ) -> None:
+        self.walks, self.place, self.scope = walks, set(place), scope
+        self.arrays: dict[Expr, Var] = {}
+        self.since: dict[Expr, int] = {}
+        if any(True for walk in walks for _ in reductions(walk)):
+            return
+        name = "kept" if scope is Scope.REGISTER else "left"
+        for number, walk in enumerate(walks):
+            later = {e for other in walks[number + 1 :] for e in find(other, Expr)}
+            for e in self.worth_it(walk, later):
+                size = slots * e.dtype.nbytes
+                if e not in self.arrays and size <= nbytes and not e.dtype.is_bool:
+                    nbytes -= size
+                    of = TensorType(e.dtype, (slots,), scope)
+                    self.arrays[e] = Var(f"{name}{len(self.arrays)}", of)
+                    self.since[e] = number
+
+    def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
+        """The largest parts of `walk` that are needed later: whole if they cost or read much, else
+        the one thing that they read."""
+        if not self.place & set(variables(walk)):
+            return
+        if walk not in later:
+            for child in walk.children():
+                if isinstance(child, Expr):
+                    yield from self.worth_it(child, later)
+        elif any(self.costly(e) for e in find(walk, Expr)):
+            yield widened(walk)
+        else:
+            found = [read for read in find(walk, Get) if self.place & set(variables(read))]
+            yield from found if len(found) < 2 else [widened(walk)]
+
+    def costly(self, e: Expr) -> bool:
+        """Whether `e` is one of the slow functions, of something that differs along the row."""
+        return isinstance(e, Math | Div) and bool(self.place & set(variables(e)))
+
+    def declared(self) -> Body:
+        """The arrays."""
+        return tuple(Declare(array) for array in self.arrays.values())
+
+    def stores(self, number: int, slot: Expr) -> Body:
+        """Fill what walk `number` is the first to need."""
+        body: Body = ()
+        before = {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] < number}
+        for e, array in self.arrays.items():
+            if self.since[e] == number:
+                body += (Store(array, (slot,), replaced(e, before)),)
+                before[e] = Load(array, (slot,))
+        return body
+
+    def value(self, number: int, slot: Expr) -> Expr:
+        """The element of walk `number`, once `stores` has been done."""
+        there = {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] <= number}
+        return replaced(self.walks[number], there)
+
+
+def widened(e: Expr) -> Expr:
+    """`e` before a cast to more bytes around it, if there is one."""
+    return e.value if isinstance(e, Cast) and e.value.dtype.nbytes < e.dtype.nbytes else e

@@ -1,0 +1,38 @@
+"""Many divisions by one number as one division and many products, where that is safe.
+
+a / s becomes a * (1 / s), off by at most 1.5 units in the last place instead of half of one. The
+reciprocal must neither overflow nor lose bits: s is the sum of a softmax, powers of which the
+largest is exp(0), so that it is between one and the number of elements, or NaN.
+"""
+
+from __future__ import annotations
+
+from hidet.compute import Reduce
+from hidet.ir.expr import Div, Expr, Math, Mul, Sub, constant
+from hidet.ir.walk import substitute
+
+
+def by_reciprocals(value: Expr) -> Expr:
+    """`value` with such divisions replaced."""
+    done: dict[Expr, Expr] = {}
+
+    def visit(e: Expr) -> Expr:
+        if e not in done:
+            match e:
+                case Div(a, Reduce() as total) if a.dtype.is_float and of_softmax(total):
+                    done[e] = Mul(visit(a), Div(constant(1, total.dtype), total))
+                case _:
+                    done[e] = e.map_children(visit)
+        return done[e]
+
+    return visit(value)
+
+
+def of_softmax(total: Reduce) -> bool:
+    """Whether it is the sum of exp(x - max x), over all of which the maximum is one."""
+    match total:
+        case Reduce(names, extents, Math("exp", (Sub(x, Reduce() as most),)), "sum"):
+            if most.how != "max" or most.extents != extents:
+                return False
+            return substitute(most.value, dict(zip(most.vars, names, strict=True))) is x
+    return False

@@ -1,0 +1,55 @@
+"""Functions through fusion and the automatic schedule, in the simulator and in NVRTC."""
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.build.schedule import has_schedule, implement
+from hidet.codegen import cuda
+from hidet.fusion import partition
+from hidet.graph import FlowGraph, Tensor, evaluate
+from hidet.passes.pipeline import lower
+from hidet.target import Target
+from hidet.toolchain.nvrtc import compile_cuda
+
+HOPPER = Target.parse("sm_90a")
+STEP = {1: 0, 2: 2.0**-10, 4: 2.0**-22, 8: 2.0**-50}
+
+
+class Made:
+    """A function of a few tensors as the module that the automatic schedule makes of it."""
+
+    def __init__(self, function, *types):
+        inputs = [Tensor(each, "cuda") for each in types]
+        self.graph = FlowGraph(inputs, [function(*inputs)])
+        groups = partition(self.graph, lambda op: has_schedule(op, HOPPER))
+        (self.group,) = groups
+        (implemented,) = implement(self.group, HOPPER)
+        self.module = implemented.module
+
+    def check(self, low=-1, high=1, factor=16):
+        """Simulate it on random operands and compare with float64; returns what it found."""
+        random = np.random.default_rng(0)
+        values = {
+            each: random.uniform(low, high, each.shape).astype(each.dtype.numpy)
+            for each in self.graph.inputs
+        }
+        wide = [values[each].astype(np.float64) for each in self.graph.inputs]
+        (expected,) = evaluate(self.graph, *wide)
+        (result,) = self.graph.outputs
+        out = np.full(result.shape, 77, result.dtype.numpy)
+        sim.launch(self.module, *(values[each] for each in self.group.inputs), out)
+        error = np.abs(out.astype(np.float64) - expected)
+        allowed = factor * STEP[out.dtype.itemsize] * np.maximum(1, np.abs(expected))
+        assert (error <= allowed).all(), f"{error.max()} at {np.argmax(error)} of {out.shape}"
+        return out
+
+    def build(self, arch="sm_90a"):
+        """Its CUDA text, and what NVRTC says that the kernels need."""
+        text = cuda.emit([lower(kernel) for kernel in self.module.kernels])
+        return text, compile_cuda(text, arch=arch).usage
+
+
+@pytest.fixture(scope="session")
+def made():
+    return Made

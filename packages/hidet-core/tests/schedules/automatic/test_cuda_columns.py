@@ -1,0 +1,69 @@
+"""Reductions along axes that are not the innermost one."""
+
+import numpy as np
+import pytest
+
+from hidet import ops
+from hidet.compute import Input
+from hidet.schedules.automatic.cuda_columns import choose_columns, power
+from hidet.schedules.automatic.emit import row_level
+from hidet.schedules.automatic.plan import plan
+from hidet.types import f16, f32, f64, i8
+
+SHAPES = [(1, 33), (2, 7), (7, 2), (33, 129), (129, 64), (257, 8), (16, 1), (101, 24)]
+
+
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sums_and_extremes(made, of, shape):
+    made(lambda x: ops.sum(x, (0,)), of[shape]).check()
+    made(lambda x: ops.max(x * 2.0, (0,)), of[shape]).check()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_rows_that_are_written_too(made, shape):
+    made(lambda x: ops.softmax(x, 0), f32[shape]).check()
+
+
+@pytest.mark.parametrize("of", [f64, f16], ids=str)
+def test_axes_around_and_between(made, of):
+    made(lambda x: ops.mean(x, (1,)), of[3, 37, 40]).check()
+    made(lambda x: ops.mean(x, (0, 2)), of[5, 3, 11, 40]).check()
+    made(lambda x: ops.softmax(x, 1), of[2, 19, 3, 8]).check()
+    made(lambda x: ops.sum(x, (1,)), of[2, 5, 7, 3]).check()
+
+
+def test_short_columns_fill_blocks_across_what_is_around_them(made):
+    (kernel,) = made(lambda x: ops.sum(x, (1,)), f16[512, 8, 64]).module.kernels
+    assert int(kernel.launch.block[0].value) == 256
+    made(lambda x: ops.sum(x, (1,)), f16[33, 8, 64]).check()
+
+
+def test_numbers_of_one_byte(made):
+    found = made(lambda x: ops.max(x, (0,)), i8[33, 65]).check(-128, 127)
+    assert found.dtype == np.int8
+
+
+def test_operands_are_read_sixteen_bytes_at_a_time(made):
+    text, usage = made(lambda x: ops.sum(x, (0,)), f16[1024, 65536]).build()
+    assert "load<f16, 8>(&x0[" in text
+    assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+@pytest.mark.parametrize(
+    ("function", "down"),
+    [
+        (lambda x: x.sum((0,)), True),
+        (lambda x: x.sum((1,)), False),
+        (lambda x: x.sum((0, 1)), False),
+    ],
+)
+def test_only_columns_are_taken(function, down):
+    definition_input = Input("x", f32[64, 64])
+    planned = plan([definition_input], [function(definition_input)])
+    (stage,) = planned.stages
+    assert (choose_columns(stage, row_level(stage)) is not None) == down
+
+
+def test_powers_of_two():
+    assert [power(n) for n in (1, 2, 3, 8, 9, 16)] == [1, 2, 4, 8, 16, 16]

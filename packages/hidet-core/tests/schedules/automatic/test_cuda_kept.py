@@ -1,0 +1,58 @@
+"""What is worth a register from one walk over a row to the next."""
+
+import pytest
+
+from hidet.ir.expr import Get, Math, Var, convert
+from hidet.schedules.automatic.cuda_kept import Kept
+from hidet.types import f16, f32, i32
+
+X = Var("x", f16[64])
+K, MOST, TOTAL = Var("k", i32), Var("most", f32), Var("total", f32)
+READ = Get(X, (K,))
+WIDE = convert(READ, f32)
+POWER = Math("exp", (WIDE - MOST,), f32)
+SLOT = Var("slot", i32)
+
+
+def kept(*walks, slots=8, nbytes=256):
+    return Kept(walks, (K,), slots, nbytes)
+
+
+def test_reads_and_powers_of_a_softmax():
+    found = kept(WIDE, POWER, POWER / TOTAL)
+    assert list(found.arrays) == [READ, POWER]
+    assert [found.since[e] for e in found.arrays] == [0, 1]
+    assert [len(found.stores(number, SLOT)) for number in range(3)] == [1, 1, 0]
+    assert not list_of_reads(found.value(2, SLOT))
+
+
+def list_of_reads(e):
+    return (
+        [e] if isinstance(e, Get) else [r for child in e.children() for r in list_of_reads(child)]
+    )
+
+
+def test_what_is_cheap_is_computed_again():
+    centred = WIDE - MOST
+    assert list(kept(WIDE, centred * centred, centred * TOTAL).arrays) == [READ]
+
+
+@pytest.mark.parametrize(("nbytes", "count"), [(0, 0), (16, 1), (47, 1), (48, 2)])
+def test_no_more_registers_than_there_are(nbytes, count):
+    assert len(kept(WIDE, POWER, POWER / TOTAL, nbytes=nbytes).arrays) == count
+
+
+def test_functions_of_the_whole_row_are_not_kept():
+    root = Math("rsqrt", (MOST,), f32)
+    assert list(kept(root * WIDE, root * WIDE + TOTAL).arrays) == [READ]
+
+
+def test_what_one_walk_needs_is_not_kept():
+    assert not kept(WIDE, MOST + TOTAL).arrays
+
+
+def test_a_sum_of_two_operands_is_kept_as_one():
+    added = convert(READ, f32) + convert(Get(Var("y", f16[64]), (K,)), f32)
+    rounded = convert(added, f16)
+    wide = convert(rounded, f32)
+    assert list(kept(wide * wide, wide * TOTAL).arrays) == [rounded]

@@ -1,0 +1,60 @@
+"""Reductions along the innermost axis, of rows of every length."""
+
+import pytest
+
+from hidet import ops
+from hidet.types import bf16, f16, f32
+
+SHAPES = [(1, 1), (2, 7), (33, 129), (3, 2048), (2, 5003), (2, 8200), (1, 20000), (5, 1), (130, 12)]
+
+
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_rows_of_any_length(made, of, shape):
+    made(lambda x: ops.softmax(x, -1), of[shape]).check()
+    made(lambda x: ops.relu(ops.layer_norm(x)), of[shape]).check()
+    made(lambda x: ops.sum(x, (1,)), of[shape]).check()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_places(made, shape):
+    made(lambda x: ops.argmax(x, -1), f32[shape]).check()
+
+
+@pytest.mark.parametrize(
+    "shape", [(65536, 1024), (16384, 4096), (1024, 32768), (1024, 65536)], ids=str
+)
+def test_rows_are_read_once(made, shape):
+    text, usage = made(lambda x: ops.softmax(x, -1), f16[shape]).build()
+    (used,) = usage.values()
+    threads = 32 if shape[1] <= 1024 else max(256, shape[1] // 64)
+    assert text.count("load<f16, 8>(&x0[") <= shape[1] // threads // 8
+    assert used.spill_bytes <= 16
+    assert text.count(" / total1") == 0 or "1.0f / total1" in text
+
+
+@pytest.mark.parametrize(
+    "of", [f16[1, 33001], f32[1, 40000], f16[1025, 261], f32[1025, 261]], ids=str
+)
+def test_rows_of_which_the_rest_is_in_shared_memory(made, of):
+    softmax = made(lambda x: ops.softmax(x, -1), of)
+    assert "left0" in str(softmax.module.kernels[0])
+    softmax.check()
+
+
+@pytest.mark.parametrize("shape", [(1024, 65536), (512, 131072)], ids=str)
+def test_long_rows_fit_a_multiprocessor(made, shape):
+    norm = made(lambda x: ops.layer_norm(x), (f32 if shape[0] == 1024 else f16)[shape])
+    text, usage = norm.build()
+    assert "left0" in text
+    assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+def test_other_element_types_of_operand_and_result(made):
+    made(lambda x: ops.cast(ops.softmax(ops.cast(x, f32), -1), bf16), f16[5, 264]).check(factor=128)
+    made(lambda x: ops.cast(ops.layer_norm(x), f32), f16[5, 264]).check(factor=1 << 14)
+
+
+def test_operands_along_the_row_too(made):
+    norm = made(lambda x, y, w: ops.rms_norm(x + y, w), f16[7, 1032], f16[7, 1032], f16[1032])
+    norm.check()
