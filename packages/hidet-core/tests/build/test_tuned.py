@@ -11,10 +11,7 @@ import pytest
 from hidet import ops
 from hidet.build import schedule, tuned
 from hidet.build.compile import Draft, compile_graph
-from hidet.build.explain import manner
-from hidet.build.kernels import group_of, shape_of
-from hidet.build.remote import Job, answer
-from hidet.build.target import measurable
+from hidet.build.kernels import shape_of
 from hidet.build.tuning_facts import device_name, facts_of
 from hidet.cost import Work
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
@@ -398,22 +395,3 @@ def test_candidates_for_a_gpu_are_compiled_and_the_quickest_taken(monkeypatch):
     assert record.best in {each.name for each in fine}
     own = choices(draft.groups["main"][0].anchor.op, CUDA)[0].choice
     assert chosen == "None" or record.best != name_of(own)
-
-
-def test_a_choice_goes_to_other_processes():
-    graph = dense()
-    draft = Draft(graph, Target.parse("cpu"), names(graph))
-    (group,) = draft.groups["main"]
-    group.choice = choices(group.anchor.op, draft.target)[3].choice
-    shape = shape_of(group)
-    assert group_of(shape).choice == group.choice
-    made = answer(Job(shape, draft.target, {}))
-    group.choice = None
-    plain = answer(Job(shape_of(group), draft.target, {}))
-    assert made[0][2].functions != plain[0][2].functions
-    assert "matmul_panels" in manner(group_of(shape), draft.target)
-
-
-def test_what_can_be_measured_here():
-    assert measurable(Target.parse("cpu"), "cpu") == "cpu"
-    assert measurable(Target.parse("sim"), "cpu") is None
