@@ -83,12 +83,13 @@ def install(wheels: Sequence[Path], target: Path) -> None:
 
 
 def copy_tests(root: Path, folder: Path) -> None:
-    """Tests, benchmarks and pytest's settings; no sources."""
+    """Tests, what they read, benchmarks and pytest's settings; no sources."""
     shutil.copy(root / "pyproject.toml", folder)
     for tests in sorted(root.glob("packages/*/tests")):
         shutil.copytree(tests, folder / tests.relative_to(root))
-    if (root / "benchmarks").is_dir():
-        shutil.copytree(root / "benchmarks", folder / "benchmarks")
+    for name in ("benchmarks", "docs"):
+        if (root / name).is_dir():
+            shutil.copytree(root / name, folder / name)
 
 
 def environment(folder: Path) -> dict[str, str]:

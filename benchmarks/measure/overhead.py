@@ -10,9 +10,12 @@ from typing import Any
 import torch
 from torch._dynamo.backends.common import aot_autograd
 
+import hidet
 from benchmarks.measure.systems import Inputs, empty_caches, prepare
 from benchmarks.measure.table import number, table
 from benchmarks.measure.timing import host_microseconds
+from hidet.lang import attr, f32
+from hidet.lang.cuda import threadIdx
 
 TENSORS = (2, 4, 8, 16)
 
@@ -28,6 +31,8 @@ class OverheadRow:
     """Through torch.compile, by a backend that returns the tensors of its first call."""
     hidet: float = math.nan
     direct: float = math.nan
+    script: float = math.nan
+    """A launch of a script function on three tensors, on a GPU."""
     failure: str = ""
 
 
@@ -47,6 +52,7 @@ def measure_overhead(tensors: int, device: str) -> OverheadRow:
                 row,
                 hidet=host_time("hidet", model, inputs, device),
                 direct=host_time("hidet_torch.compile", model, inputs, device),
+                script=launch_time(device),
             )
         except Exception as problem:  # shown in the table; the other rows still run
             return replace(row, failure=f"{type(problem).__name__}: {problem}")
@@ -78,6 +84,21 @@ def host_time(system: str, model: torch.nn.Module, inputs: Inputs, device: str) 
     return host_microseconds(prepare(system, model, inputs)[0], device)
 
 
+def launch_time(device: str) -> float:
+    """Host microseconds of a launch of a script function; none on a CPU, which only compiles it."""
+    if device == "cpu":
+        return math.nan
+
+    @hidet.script
+    def added(a: f32[32], b: f32[32], c: f32[32]):
+        attr.cuda_block_dim = 32
+        c[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x]
+
+    function = hidet.driver.build_ir_module(added.ir_module())
+    arrays = [torch.ones(32, device=device) for _ in range(3)]
+    return host_microseconds(lambda: function(*arrays), device)
+
+
 def overhead_table(rows: Sequence[OverheadRow]) -> str:
     """The rows as text."""
     headings = ("tensors", "eager us", "guard alone us", "hidet us", "beside the guard us")
@@ -89,8 +110,10 @@ def overhead_table(rows: Sequence[OverheadRow]) -> str:
             number(r.hidet, ".1f"),
             number(r.hidet - r.guard, ".1f"),
             number(r.direct, ".1f"),
+            number(r.script, ".1f"),
             (r.failure.splitlines() or [""])[0],
         ]
         for r in rows
     ]
-    return table((*headings, "hidet_torch.compile us", "failure"), lines)
+    own = ("hidet_torch.compile us", "script launch us")
+    return table((*headings, *own, "failure"), lines)

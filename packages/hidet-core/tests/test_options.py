@@ -1,14 +1,12 @@
 """Options: typed, scoped, and read from the environment."""
 
 import threading
-import warnings
 
 import pytest
 
 from hidet.errors import BadArgument
 from hidet.options import (
     OPTIONS,
-    PendingOptionWarning,
     code_key,
     code_values,
     jobs,
@@ -16,7 +14,6 @@ from hidet.options import (
     parallel_k,
     search_space,
     tf32,
-    warn_of_pending,
 )
 
 
@@ -89,19 +86,8 @@ def test_scopes_do_not_leak_into_other_threads():
 
 
 def test_only_options_that_affect_code_enter_the_key():
-    changing = {"target", "search_space", "precision", "fp16_reduction", "tf32", "mma"}
+    changing = {"target", "precision", "fp16_reduction", "tf32", "mma"}
     assert set(code_key()) == {*changing, "parallel_k", "attention"}
     assert code_values() == tuple(code_key().values())
     with options(tf32=True, jobs=7):
         assert code_key()["tf32"] is True
-
-
-def test_options_without_effect_are_said():
-    with options(search_space=2), pytest.warns(PendingOptionWarning, match="search_space=2 has no"):
-        warn_of_pending()
-
-
-def test_nothing_is_said_of_what_nobody_set():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_of_pending()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -21,10 +20,6 @@ from hidet.errors import BadArgument
 T = TypeVar("T")
 
 
-class PendingOptionWarning(UserWarning):
-    """An option was set that has no effect in this version."""
-
-
 @dataclass(frozen=True)
 class Option(Generic[T]):
     """One setting. `parse` reads its text form, from the environment or a command line."""
@@ -35,8 +30,6 @@ class Option(Generic[T]):
     parse: Callable[[str], T]
     affects_code: bool = False
     allowed: tuple[T, ...] | None = None
-    pending: bool = False
-    """Whether nothing reads it yet; who sets it is told so by `warn_of_pending`."""
     numbers: range | None = None
     """Integers that are allowed too, for an option that is a word or a number."""
 
@@ -114,11 +107,17 @@ target = Option(
 search_space = Option(
     "search_space",
     0,
-    "How many schedules to try: 0 none, 1 the best few, 2 all (no effect yet, as a warning says).",
+    "How many schedules of an operator to measure: 0 none, the cost model decides; 1 its best "
+    "eight; 2 all.",
     int,
-    affects_code=True,
     allowed=(0, 1, 2),
-    pending=True,
+)
+tune_seconds = Option(
+    "tune_seconds",
+    0,
+    "Seconds that measuring schedules may take in one compilation, which keeps the best so far; "
+    "0: no limit.",
+    int,
 )
 precision = Option(
     "precision",
@@ -191,6 +190,7 @@ OPTIONS: dict[str, Option[Any]] = {
         workers,
         target,
         search_space,
+        tune_seconds,
         precision,
         fp16_reduction,
         tf32,
@@ -228,14 +228,6 @@ def checked(values: Mapping[str, object]) -> dict[str, object]:
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(OPTIONS)}"
             raise BadArgument(f"there is no option {name!r}", help=hint)
     return {name: OPTIONS[name].checked(value) for name, value in values.items()}
-
-
-def warn_of_pending() -> None:
-    """Say which options have been set that change nothing yet."""
-    for option in OPTIONS.values():
-        if option.pending and option.get() != option.default:
-            message = f"option {option.name}={option.get()!r} has no effect yet"
-            warnings.warn(message, PendingOptionWarning, stacklevel=3)
 
 
 def code_values() -> tuple[object, ...]:

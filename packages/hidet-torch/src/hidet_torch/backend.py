@@ -85,8 +85,7 @@ def through_aot(
 def without_wrapper(call: CompiledCall) -> Callable[..., Any]:
     """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
     subclasses: there are none, and it takes longer than the call itself."""
-    run = call.run
-    return lambda *args: run(list(args))
+    return lambda *args: call.run(list(args))  # whatever it is by then
 
 
 def is_identity(traced: torch.fx.GraphModule) -> bool:

@@ -14,7 +14,8 @@ from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
 from hidet.build.schedule import has_schedule
-from hidet.build.target import target_for
+from hidet.build.target import device_of, target_for
+from hidet.build.tuned import tuned
 from hidet.build.units import Units
 from hidet.fusion.group import Group
 from hidet.fusion.partition import partition
@@ -50,19 +51,26 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     Weights are named by their order of use; those that lie in the host's memory go into the archive
     when it is saved.
     """
-    options.warn_of_pending()
     chosen = target_for(graph, target)
     # Constants as they were given: passes neither make nor drop any that matters to the caller.
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     weights = {name: tensor for tensor, name in names.items()}
+    draft = None
+    choices: list[str] = []
+    if options.search_space.get():
+        # What was measured decides what is compiled, so it comes ahead of a look into the cache.
+        draft = Draft(graph, chosen, names)
+        choices = tuned(lowered_groups(draft.groups["main"]), chosen, device_of(graph))
     if not options.cache.get() or is_watched():
-        return Compiled(built(graph, chosen, names), weights)
+        return Compiled((draft or Draft(graph, chosen, names)).archive(), weights)
     key = key_of(
         graph=canonical(graph),
         target=str(chosen),
         compiler=Units(chosen).compiler(),
+        choices=choices,
     )
-    whole = Cache().made(key, lambda: built(graph, chosen, names).to_bytes(), graph.name)
+    made = lambda: (draft or Draft(graph, chosen, names)).archive().to_bytes()  # noqa: E731
+    whole = Cache().made(key, made, graph.name)
     return Compiled(read(whole, f"cache entry {key}"), weights)
 
 
@@ -72,26 +80,32 @@ def is_watched() -> bool:
     return any(each.get() for each in asked)
 
 
-def built(graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> Archive:
-    """The archive of a graph, without values of weights."""
-    stages = GraphStages(graph)
-    graph = optimize(graph, [stages], lambda op: has_schedule(op, chosen))
-    parts = split(graph)
-    derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
-    with Units(chosen) as units:
-        planners = {"main": Planner(parts.main, chosen, units, {**names, **derived})}
+class Draft:
+    """A graph optimised and partitioned: what is still open is how its groups are scheduled."""
+
+    def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
+        self.stages = GraphStages(graph)
+        graph = optimize(graph, [self.stages], lambda op: has_schedule(op, chosen))
+        self.name, self.target, self.units = graph.name, chosen, Units(chosen)
+        parts = split(graph)
+        derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
+        self.planners = {"main": Planner(parts.main, chosen, self.units, {**names, **derived})}
         if parts.prepare is not None:
-            planners["prepare"] = Planner(parts.prepare, chosen, units, names)
-        groups = {name: grouped(planner.graph, chosen) for name, planner in planners.items()}
-        ahead.work_out(lowered_groups(chain(*groups.values())), units, RECIPES)
-        for name, planner in planners.items():
-            planner.run(groups[name], RECIPES)
-        for part, planner in planners.items():
-            stages.groups(part, planner.groups, chosen)
-        binaries, home = units.compile(f"Compiling {graph.name}")
-    plans = {name: planner.plan(home) for name, planner in planners.items()}
-    meta = {"hidet": __version__, "options": options.code_key(), "name": graph.name}
-    return Archive(plans, binaries, {}, meta)
+            self.planners["prepare"] = Planner(parts.prepare, chosen, self.units, names)
+        self.groups = {part: grouped(each.graph, chosen) for part, each in self.planners.items()}
+
+    def archive(self) -> Archive:
+        """The archive, without values of weights."""
+        with self.units as units:
+            ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
+            for part, planner in self.planners.items():
+                planner.run(self.groups[part], RECIPES)
+            for part, planner in self.planners.items():
+                self.stages.groups(part, planner.groups, self.target)
+            binaries, home = units.compile(f"Compiling {self.name}")
+        plans = {part: planner.plan(home) for part, planner in self.planners.items()}
+        meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
+        return Archive(plans, binaries, {}, meta)
 
 
 def canonical(graph: FlowGraph) -> list[str]:

@@ -80,9 +80,9 @@ class Meaning:
         """In float64 all the way, where that was asked for: what outputs are compared with."""
         for tensor, value in zip(graph.inputs, inputs, strict=True):
             bind(tensor, tuple(map(int, numbers(value.shape))), self.symbols)
-            self.stored[tensor] = value.numpy().copy()
+            self.stored[tensor] = value.cpu().numpy().copy()
         for constant in graph.constants:
-            self.stored[constant] = constant.numpy()
+            self.stored[constant] = constant.cpu().numpy()
         for node in graph.nodes:
             self.add(node)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.build.schedule import choices, has_schedule
+from hidet.build.schedule import chosen, has_schedule
 from hidet.build.target import target_for
 from hidet.fusion import Group, partition
 from hidet.graph.flow import FlowGraph
@@ -52,7 +52,7 @@ def manner(group: Group, target: Target) -> str:
         return "another shape of what lies in memory, no kernel"
     if group.anchor is None:
         return "no anchor"
-    best = choices(group.anchor.op, target)[0]
+    best = chosen(group.anchor.op, target, group.choice)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
 
 

@@ -15,6 +15,7 @@ from hidet.fusion.group import Group
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.passes.base import Observer
+from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.types import TensorType
 
@@ -94,7 +95,7 @@ def numbered(group: Group) -> list[Tensor]:
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
     shape = shape_of(group)
-    return shape.anchor, shape.wiring, shape.also
+    return shape.anchor, shape.wiring, shape.also, shape.choice
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Shape:
     wiring: tuple[tuple[Op, tuple[int, ...]], ...]
     inputs: tuple[TensorType, ...]
     also: tuple[int, ...] = ()
+    choice: Choice | None = None
 
 
 def shape_of(group: Group) -> Shape:
@@ -116,7 +118,8 @@ def shape_of(group: Group) -> Shape:
     anchor = None if group.anchor is None else group.nodes.index(group.anchor)
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
     also = tuple(numbers[each] for each in group.also)
-    return Shape(anchor, wiring, tuple(each.type for each in group.inputs), also)
+    types = tuple(each.type for each in group.inputs)
+    return Shape(anchor, wiring, types, also, group.choice)
 
 
 def group_of(shape: Shape) -> Group:
@@ -127,4 +130,5 @@ def group_of(shape: Shape) -> Group:
         nodes.append(Node(op, tuple(tensors[number] for number in reads)))
         tensors += nodes[-1].outputs
     anchor = None if shape.anchor is None else nodes[shape.anchor]
-    return Group(nodes, anchor, also=tuple(tensors[number] for number in shape.also))
+    also = tuple(tensors[number] for number in shape.also)
+    return Group(nodes, anchor, also=also, choice=shape.choice)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from hidet import options
 from hidet.compute import Grid
+from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
@@ -17,7 +18,7 @@ from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, candidates
+from hidet.schedules.base import SCHEDULES, Candidate, Choice, candidates
 from hidet.target import Target
 
 
@@ -60,13 +61,24 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     if group.anchor is None:
         return [Implemented(group, composed(group, target), "automatic")]
     op = group.anchor.op
-    best = choices(op, target)[0]
+    best = chosen(op, target, group.choice)
     module = best.schedule.apply(op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     if not reachable(group, module):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
+
+
+def chosen(op: Op, target: Target, choice: Choice | None) -> Candidate:
+    """The candidate that was chosen; without a choice the cheapest by the cost model."""
+    found = choices(op, target)
+    if choice is None:
+        return found[0]
+    for each in found:
+        if each.choice == choice:
+            return each
+    raise InternalError(f"{choice} does not fit {op!r} on {target}")
 
 
 def composed(group: Group, target: Target) -> Module:
@@ -105,7 +117,7 @@ def split(group: Group) -> list[Group]:
         chain = leading_to([tensor], group.nodes)
         if chain:
             parts.append(Group(chain))
-    parts.append(Group([anchor], anchor))
+    parts.append(Group([anchor], anchor, choice=group.choice))
     stored = {*anchor.outputs, *(each for part in parts for each in part.results)}
     after = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     if after:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from hidet import options
-from hidet.errors import BadArgument
+from hidet.errors import BadArchive, BadArgument
 from hidet.graph.flow import FlowGraph
-from hidet.runtime.device import cuda_capability
+from hidet.runtime.device import canonical, cuda_capability, device_count
+from hidet.runtime.executor import check_target
+from hidet.runtime.plan import Plan
 from hidet.target import Target
 from hidet.toolchain import probe_isa
 
@@ -16,6 +18,29 @@ def target_for(graph: FlowGraph, given: Target | str | None) -> Target:
         return given
     text = given or options.target.get()
     return Target.parse(text) if text else target_of_device(device_of(graph))
+
+
+def measurable(target: Target, device: str) -> str | None:
+    """The device of this machine on which to measure code for a target; None if there is none.
+
+    `device`, if it runs such code.
+    """
+    if target.simulated:
+        return None
+    if target.kind == "cpu":
+        return "cpu" if runs(target, "cpu") else None
+    every = [f"cuda:{index}" for index in range(device_count())]
+    ordered = sorted(every, key=lambda each: each != canonical(device))
+    return next((each for each in ordered if runs(target, each)), None)
+
+
+def runs(target: Target, device: str) -> bool:
+    """Whether code for a target runs on a device."""
+    try:
+        check_target(Plan(str(target), (), (), (), (), {}), device)
+    except BadArchive:
+        return False
+    return True
 
 
 def target_of_device(device: str) -> Target:

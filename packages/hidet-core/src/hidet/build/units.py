@@ -12,9 +12,17 @@ from hidet.build.workers import Crew, in_parallel, jobs
 from hidet.build.written import unit_of, written
 from hidet.codegen import cpu
 from hidet.codegen.common.function import Function
+from hidet.errors import CompilerError
 from hidet.ir.kernel import Kernel
 from hidet.target import Target
-from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, flags_for
+from hidet.toolchain import (
+    CompiledCuda,
+    compile_cpp,
+    compile_cuda,
+    cpp_version,
+    cuda_version,
+    flags_for,
+)
 
 
 @dataclass(frozen=True)
@@ -30,11 +38,12 @@ class Units:
     """All kernels of one build; equal kernels are compiled once.
 
     Where a unit is one function (on CUDA) its compiler starts as soon as `take` has its text, if
-    this is used as a context manager; leaving the block by an error stops all compilers.
+    this is used as a context manager; leaving the block by an error stops all compilers. If
+    `strict`, a kernel that spills registers, or is not what was meant, is a CompilerError.
     """
 
-    def __init__(self, target: Target) -> None:
-        self.target = target
+    def __init__(self, target: Target, strict: bool = False) -> None:
+        self.target, self.strict = target, strict
         self.functions: dict[str, Function] = {}
         self.crew: Crew[Unit, bytes] | None = None
 
@@ -101,14 +110,32 @@ class Units:
             return unit.source.encode()
         if not options.cache.get():
             return self.compiled(unit)
-        return Cache().made(unit.key, lambda: self.compiled(unit), unit.name)
+        if not self.strict:
+            return Cache().made(unit.key, lambda: self.compiled(unit), unit.name)
+        # What lies under the unit's own key may have been compiled without a look at it.
+        vetted = key_of(vetted=unit.key)
+        found = Cache().made(vetted, lambda: self.compiled(unit), unit.name)
+        if Cache().get(unit.key) is None:
+            Cache().put(unit.key, found, unit.name)
+        return found
 
     def compiled(self, unit: Unit) -> bytes:
         """A unit compiled now."""
         if self.target.kind == "cuda":
-            return compile_cuda(unit.source, arch=str(self.target), name=unit.name).cubin
+            made = compile_cuda(unit.source, arch=str(self.target), name=unit.name)
+            if self.strict:
+                refuse_doubtful(made)
+            return made.cubin
         return compile_cpp(unit.source, flags=self.flags())
 
     def flags(self) -> tuple[str, ...]:
         """What the C++ compiler is told: what generated code relies on, and instruction sets."""
         return (*cpu.FLAGS, *flags_for(self.target))
+
+
+def refuse_doubtful(made: CompiledCuda) -> None:
+    """Raise if kernels compiled, but not to what was meant."""
+    spilled = sum(each.spill_bytes for each in made.usage.values())
+    reasons = [*made.doubts, *([f"registers are spilled ({spilled} bytes)"] if spilled else [])]
+    if reasons:
+        raise CompilerError("; ".join(reasons))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hidet.graph.tensor import Node, Tensor
+from hidet.schedules.base import Choice
 
 
 @dataclass(eq=False)
@@ -25,6 +26,8 @@ class Group:
     """What leaves the group besides the last operator's results: it has their shape."""
     repeats: int = 1
     """About how often a value may appear in that of the last operator, written out."""
+    choice: Choice | None = None
+    """How the anchor is scheduled; None: as the cost model says."""
     order: Mapping[Node, int] = field(default_factory=dict, repr=False)
     """The place of each operator in the graph, where others may still join."""
 

@@ -29,7 +29,7 @@ def evaluate(graph: FlowGraph, *arrays: Any) -> tuple[Array, ...]:
         bind(tensor, np.shape(array), symbols)
         values[tensor] = widened(array, tensor.dtype)
     for constant_ in graph.constants:
-        values[constant_] = widened(constant_.numpy(), constant_.dtype)
+        values[constant_] = widened(constant_.cpu().numpy(), constant_.dtype)
     for node in graph.nodes:
         op = node.op.with_sizes(lambda size: resolved(size, symbols))
         results = refer(op, [values[each] for each in node.inputs])

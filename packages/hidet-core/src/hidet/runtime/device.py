@@ -44,6 +44,24 @@ def host_flags() -> frozenset[str]:
     return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
 
 
+@lru_cache(maxsize=1)
+def host_name() -> str:
+    """The product name of this machine's CPU, as Linux knows it."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return "unknown CPU"
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((v.strip() for k, _, v in lines if k.strip() == "model name"), "unknown CPU")
+
+
+@lru_cache(maxsize=64)
+def cuda_name(device: str) -> str:
+    """The product name of a GPU."""
+    raw = call("cuDeviceGetName", 256, handle(device))
+    return bytes(raw).split(b"\0")[0].decode(errors="replace")
+
+
 @lru_cache(maxsize=64)
 def handle(device: str) -> Any:
     """The driver's handle of a device; NoDevice says why there is none."""

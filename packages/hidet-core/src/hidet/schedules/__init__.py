@@ -4,6 +4,7 @@ from hidet.schedules.automatic import automatic
 from hidet.schedules.base import (
     SCHEDULES,
     Candidate,
+    Choice,
     Schedule,
     Scheduled,
     candidates,
@@ -14,6 +15,7 @@ from hidet.schedules.space import choice, points
 __all__ = [
     "SCHEDULES",
     "Candidate",
+    "Choice",
     "Schedule",
     "Scheduled",
     "automatic",

@@ -82,6 +82,22 @@ class Candidate:
     point: Any
     seconds: float
 
+    @property
+    def choice(self) -> Choice:
+        """The candidate by name."""
+        return Choice(self.schedule.name, self.point)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of an operator's candidates by name: data, which goes to other processes."""
+
+    schedule: str
+    point: Any
+
+    def __str__(self) -> str:
+        return f"{self.schedule} {self.point}"
+
 
 def candidates(op: Op, target: Target) -> list[Candidate]:
     """Every schedule at every point that fits, the cheapest by the cost model first.
@@ -127,4 +143,13 @@ def unshared(point: Any) -> Any:
     return point if slices(point) is None else replace(point, slices=1)
 
 
-__all__ = ["SCHEDULES", "Candidate", "Schedule", "Scheduled", "Work", "candidates", "schedule_for"]
+__all__ = [
+    "SCHEDULES",
+    "Candidate",
+    "Choice",
+    "Schedule",
+    "Scheduled",
+    "Work",
+    "candidates",
+    "schedule_for",
+]

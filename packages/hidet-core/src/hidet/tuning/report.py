@@ -1,0 +1,58 @@
+"""What is said about candidates that were measured: those that were refused, and the best."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+
+from tqdm import tqdm
+
+from hidet import options
+from hidet.tuning.record import Trial
+
+LOG = logging.getLogger("hidet.tuning")
+EXPECTED = ("registers are spilled", "wgmma was serialised", "setmaxnreg", "waits were put")
+"""Beginnings of the reasons that are no defect of a schedule: the point does not suit."""
+
+
+class TuningWarning(UserWarning):
+    """A candidate computed something else than its operator, crashed, or was not measured."""
+
+
+def report_refused(title: str, trials: Sequence[Trial]) -> None:
+    """Warn of candidates that failed; those whose point merely does not suit are logged."""
+    refused = [each for each in trials if each.seconds is None]
+    for each in refused:
+        LOG.info("%s: %s is not used: %s", title, each.name, each.reason)
+    broken = [each for each in refused if not each.reason.startswith(EXPECTED)]
+    if broken:
+        lines = "\n".join(f"  {each.name}: {each.reason}" for each in broken)
+        warnings.warn(
+            f"{len(broken)} of {len(trials)} schedules of {title} are not used:\n{lines}",
+            TuningWarning,
+            stacklevel=2,
+        )
+
+
+class Bar:
+    """The progress of one operator, with the best time so far; quiet where nobody is looking."""
+
+    def __init__(self, title: str, total: int) -> None:
+        quiet = not options.progress.get() or not sys.stderr.isatty()
+        self.shown = tqdm(total=total, desc=f"Tuning {title}", disable=quiet, unit="schedule")
+
+    def step(self, best: float | None) -> None:
+        """One more candidate is judged."""
+        self.best(best)
+        self.shown.update()
+
+    def best(self, best: float | None) -> None:
+        """Show the best time so far."""
+        if best is not None:
+            self.shown.set_postfix_str(f"best {1e6 * best:.1f} µs")
+
+    def close(self) -> None:
+        """Leave the bar where it is."""
+        self.shown.close()

@@ -1,0 +1,138 @@
+"""Records on disk, one file for each operator and what it was compiled with, by device inside."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from platformdirs import user_cache_dir
+
+from hidet import options
+from hidet.errors import BadArgument
+from hidet.tuning.record import Record, canonical
+from hidet.tuning.report import TuningWarning
+
+FORMAT = 1
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
+Facts = Mapping[str, Any]
+"""What decides how fast a candidate is, the device apart."""
+
+_memory: dict[tuple[str, str], Record] = {}
+"""What this process knows by folder and device, also where nothing is kept on disk."""
+
+
+def find(facts: Facts, device: str | None) -> Record | None:
+    """What is known of an operator on a device, by its name; without one, on any device."""
+    for name, record in known(facts).items():
+        if device in (None, name):
+            return record
+    return None
+
+
+def known(facts: Facts) -> dict[str, Record]:
+    """What is known of an operator, by device."""
+    file = file_of(facts)
+    found = {device: each for (path, device), each in _memory.items() if path == str(file)}
+    if options.cache.get():
+        found |= read(file)[1]
+    return found
+
+
+def keep(facts: Facts, device: str, record: Record) -> None:
+    """Keep what was measured; what cannot be written is only complained about."""
+    file = file_of(facts)
+    _memory[str(file), device] = record
+    if not options.cache.get():
+        return
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(file.with_suffix(".lock"), timeout=60):
+            write(file, facts, read(file)[1] | {device: record})
+    except (OSError, Timeout) as error:
+        warnings.warn(f"what was measured is not kept: {error}", TuningWarning, stacklevel=2)
+
+
+def export(path: str | os.PathLike[str]) -> int:
+    """Write all results of this user to a JSON file; returns for how many operators."""
+    results = []
+    for file in sorted(folder().glob("*.json")):
+        facts, records = read(file)
+        results += [entry(facts, records)] if records else []
+    Path(path).write_text(json.dumps({"hidet_tuning": FORMAT, "results": results}, indent=1))
+    return len(results)
+
+
+def load(path: str | os.PathLike[str]) -> int:
+    """Take in the results of a JSON file that `export` wrote; returns for how many operators.
+
+    A result counts for the device and the versions that it was measured with. BadArgument if it is
+    no such file; then nothing of it was taken in.
+    """
+    try:
+        data = json.loads(Path(path).read_text())
+        if data["hidet_tuning"] != FORMAT:
+            raise BadArgument(f"{path} has format {data['hidet_tuning']}, not {FORMAT}")
+        found = list(entries(data["results"]))
+    except BadArgument:
+        raise
+    except MALFORMED as error:
+        raise BadArgument(f"{path} holds no results of hidet.tuning.export") from error
+    for facts, records in found:
+        for device, record in records.items():
+            keep(facts, device, record)
+    return len(found)
+
+
+def entry(facts: Facts, records: Mapping[str, Record]) -> dict[str, Any]:
+    """One operator as JSON-able data."""
+    return {"facts": facts, "devices": {name: each.to_json() for name, each in records.items()}}
+
+
+def entries(results: list[Any]) -> Iterator[tuple[Facts, dict[str, Record]]]:
+    """The operators in JSON data."""
+    for each in results:
+        devices = each["devices"].items()
+        yield dict(each["facts"]), {str(name): Record.from_json(data) for name, data in devices}
+
+
+def folder() -> Path:
+    """Where results are kept."""
+    return Path(options.cache_dir.get() or user_cache_dir("hidet")) / "tuning"
+
+
+def file_of(facts: Facts) -> Path:
+    """The file of an operator."""
+    return folder() / f"{hashlib.sha256(canonical(facts).encode()).hexdigest()[:32]}.json"
+
+
+def read(file: Path) -> tuple[Facts, dict[str, Record]]:
+    """What a file holds; nothing if it is not there. A damaged one is measured anew."""
+    try:
+        (found,) = entries([json.loads(file.read_text())])
+    except FileNotFoundError:
+        return {}, {}
+    except (*MALFORMED, OSError) as error:
+        warnings.warn(f"{file} is not used: {error}", TuningWarning, stacklevel=2)
+        return {}, {}
+    return found
+
+
+def write(file: Path, facts: Facts, records: Mapping[str, Record]) -> None:
+    """Write a file that others see whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "w") as part:
+            part.write(json.dumps(entry(facts, records)))
+        os.replace(name, file)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise

@@ -1,0 +1,186 @@
+"""The other end of a testbed: a process that runs candidates, so that a bad one harms no other.
+
+It compiles nothing, and does one thing at a time. Outputs and scratch memory are full of NaN
+before a candidate is checked: what it does not write is seen. Caches are as in a network: on a GPU
+they are flushed before each measurement, on a CPU inputs take turns.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from filelock import FileLock
+from numpy import float64
+
+from hidet.errors import CudaError, HidetError, OutOfMemory
+from hidet.runtime.archive import read
+from hidet.runtime.device import attribute
+from hidet.runtime.driver import call
+from hidet.runtime.executor import Executor
+from hidet.runtime.memory import Allocator, allocator_for, array_of, to_device
+from hidet.runtime.stream import Work
+from hidet.runtime.timing import device_seconds, host_seconds
+from hidet.runtime.view import View
+from hidet.tuning.verdict import Expected, Problem, difference
+
+TURNS_BYTES = 64 << 20
+"""Inputs on the CPU are copied until they are so large together, beyond what caches hold."""
+MOST_TURNS = 8
+FLUSHED = 4
+"""How many times the L2 cache is written before a measurement: longer than a launch takes."""
+
+
+class Poisoned:
+    """Memory that is full of NaN; each output of all candidates is in the same place."""
+
+    def __init__(self, device: str) -> None:
+        self.plain: Allocator = allocator_for(device)
+        self.outputs: dict[int, View] = {}
+
+    def empty(self, nbytes: int, device: str) -> View:
+        """Scratch memory."""
+        made = self.plain.empty(nbytes, device)
+        poison(made)
+        return made
+
+    def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
+        """The memory of an output."""
+        if index not in self.outputs:
+            self.outputs[index] = self.plain.output(index, shape, dtype, device)
+        return self.outputs[index]
+
+
+def poison(view: View) -> None:
+    """Fill memory with ones: NaN in all types of floats."""
+    if view.device == "cpu":
+        ctypes.memset(view.pointer, 0xFF, view.nbytes)
+    else:
+        call("cuMemsetD8", view.pointer, 0xFF, view.nbytes)
+
+
+class Trials:
+    """The candidates for one problem on a device."""
+
+    def __init__(self, problem: Problem, device: str) -> None:
+        self.problem, self.device = problem, device
+        self.memory = Poisoned(device)
+        self.programs: dict[int, Executor] = {}
+        self.agreed: list[Expected] | None = None
+        nbytes = sum(each.nbytes for each in problem.inputs)
+        turns = max(1, min(MOST_TURNS, TURNS_BYTES // max(1, nbytes))) if device == "cpu" else 1
+        copies = (each.copy() for _ in range(turns) for each in problem.inputs)
+        views = [to_device(each, device) for each in copies]
+        count = len(problem.inputs)
+        self.turns = [views[i * count : (i + 1) * count] for i in range(turns)]
+        self.turn = 0
+        self.flush = None if device == "cpu" else flushing(device)
+
+    def check(self, number: int, archive: bytes) -> str:
+        """Run a candidate once; what is wrong with its results, if anything."""
+        self.programs[number] = Executor(
+            read(archive, "a candidate"), self.device, allocator=self.memory
+        )
+        self.run(number)  # its memory is there now
+        for each in self.memory.outputs.values():
+            poison(each)
+        results = [array_of(each) for each in self.run(number)]
+        for expected, found in zip(self.problem.expected, results, strict=True):
+            wrong = difference(found, expected, self.problem.factor)
+            if wrong:
+                return wrong
+        return self.compared(results)
+
+    def compared(self, results: Sequence[Any]) -> str:
+        """What differs from the first candidate that was right at the sampled elements."""
+        if all(each.positions is None for each in self.problem.expected):
+            return ""
+        if self.agreed is None:
+            self.agreed = [
+                replace(e, positions=None, values=wide(found))
+                for e, found in zip(self.problem.expected, results, strict=True)
+            ]
+        pairs = zip(self.agreed, results, strict=True)
+        # Both may be off, in opposite directions.
+        wrong = (difference(found, each, 2 * self.problem.factor) for each, found in pairs)
+        text = next(filter(None, wrong), "")
+        return f"compared with the cost model's choice, {text}" if text else ""
+
+    def run(self, number: int) -> list[View]:
+        """One run, on the inputs whose turn it is."""
+        self.turn = (self.turn + 1) % len(self.turns)
+        return self.programs[number](self.turns[self.turn])
+
+    def time(self, number: int, repeats: int, limit: float) -> list[float]:
+        """Seconds of up to so many runs after one that does not count, one at least."""
+        end = perf_counter() + limit
+        self.run(number)
+        times: list[float] = []
+        while len(times) < repeats and (not times or perf_counter() < end):
+            times.append(self.once(lambda: self.run(number)))
+        return times
+
+    def once(self, run: Callable[[], object]) -> float:
+        """The time of one run."""
+        if self.flush is None:
+            return host_seconds(run)
+        with Work(self.device, 0):
+            # The GPU is busy with this while the host launches what is measured.
+            call("cuMemsetD8Async", self.flush.pointer, 0, self.flush.nbytes, 0)
+            return device_seconds(run, self.device, 0)
+
+
+def wide(found: Any) -> Any:
+    """Values to compare others with."""
+    return found.copy() if found.dtype.kind in "biu" else found.astype(float64)
+
+
+def flushing(device: str) -> View:
+    """Memory to fill a GPU's caches with."""
+    nbytes = FLUSHED * max(attribute(device, "L2_CACHE_SIZE"), 32 << 20)
+    return allocator_for(device).empty(nbytes, device)
+
+
+class Process:
+    """Answers the questions of a testbed."""
+
+    def __init__(self, device: str, lock: str) -> None:
+        self.device, self.lock = device, FileLock(lock)
+        self.trials: Trials | None = None
+
+    def answer(self, verb: str, *given: Any) -> Any:
+        """What becomes of a question; only one process of this user uses a device at a time."""
+        with self.lock:
+            if verb == "pose":
+                self.trials = None
+                self.trials = Trials(given[0], self.device)
+                return None
+            assert self.trials is not None
+            return self.trials.check(*given) if verb == "check" else self.trials.time(*given)
+
+
+def serve(handle: int, device: str, lock: str) -> None:
+    """Answer questions until there are no more, or the device cannot be used any longer."""
+    connection = Connection(handle)
+    Path(lock).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    process = Process(device, lock)
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            question = connection.recv()
+            try:
+                connection.send((True, process.answer(*question)))
+            except OutOfMemory as error:
+                connection.send((False, error.message))
+            except CudaError as error:
+                connection.send((False, error.message))
+                return  # after a fault the whole context is lost
+            except HidetError as error:
+                connection.send((False, error.message))
+            except Exception as error:  # told to who asked, who refuses the candidate
+                connection.send((False, f"{type(error).__name__}: {error}"))

@@ -1,0 +1,159 @@
+"""Contests of made-up candidates: who wins, who is dropped early, and what an end leaves."""
+
+import time
+from dataclasses import dataclass
+from statistics import median
+
+import pytest
+
+from hidet.schedules.base import Choice
+from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.report import Bar
+
+
+@dataclass(frozen=True)
+class At:
+    """A point: how long it takes."""
+
+    seconds: float
+
+
+class FakeBench:
+    """Candidates whose point is their time; negative ones fail."""
+
+    ahead = 3
+    noise = 1.0
+
+    def __init__(self, drift=0.0):
+        self.log, self.measured, self.drift = [], 0, drift
+        self.at_work = False
+
+    def start(self, choice):
+        self.log.append(("start", choice.point.seconds))
+
+    def ready(self, choice, seconds):
+        return True
+
+    def check(self, choice):
+        self.log.append(("check", choice.point.seconds))
+        if choice.point.seconds < 0:
+            raise Refused("nonsense")
+
+    def time(self, choice, repeats):
+        assert not self.at_work
+        self.at_work = True
+        self.measured += repeats
+        self.log += [("time", choice.point.seconds)] * repeats
+        self.at_work = False
+        return [choice.point.seconds * (1 + self.drift * self.measured)] * repeats
+
+    def typical(self, times):
+        return median(times)
+
+
+def contest_of(points, bench=None, until=None):
+    candidates = [Choice("made_up", At(each)) for each in points]
+    bench = bench or FakeBench()
+    return Contest(candidates, bench, Bar("test", len(points)), until), bench
+
+
+def test_the_fastest_wins_and_each_is_measured_by_its_standing():
+    contest, bench = contest_of([3.0, 1.0, 1.2, 9.0, 2.0])
+    contest.run()
+    assert contest.complete
+    assert contest.winner.point.seconds == 1.0
+    counts = {p: bench.log.count(("time", p)) for p in (1.0, 1.2, 9.0)}
+    assert counts[9.0] == 1  # one look was enough
+    assert counts[1.0] >= counts[1.2] > counts[9.0]
+    assert [each.seconds for each in contest.trials] == sorted([3.0, 1.0, 1.2, 9.0, 2.0])
+
+
+def test_candidates_compile_ahead_while_others_are_measured():
+    contest, bench = contest_of([1.0, 2.0, 3.0, 4.0, 5.0])
+    contest.run()
+    steps = [each for each in bench.log if each[0] in ("start", "check")]
+    assert steps[:5] == [
+        ("start", 1.0), ("start", 2.0), ("start", 3.0), ("check", 1.0), ("start", 4.0)
+    ]  # fmt: skip
+
+
+def test_a_device_that_gets_slower_is_so_for_all():
+    contest, _ = contest_of([1.0, 1.05, 0.9], FakeBench(drift=0.01))
+    contest.run()
+    assert contest.winner.point.seconds == 0.9
+
+
+def test_the_cost_model_decides_what_noise_could_have():
+    contest, _ = contest_of([1.0, 0.99, 0.985])
+    contest.run()
+    assert contest.winner.point.seconds == 1.0
+
+
+def test_a_refused_candidate_is_never_chosen_and_keeps_its_reason():
+    contest, _ = contest_of([2.0, -1.0, 1.0])
+    contest.run()
+    assert contest.winner.point.seconds == 1.0
+    (refused,) = [each for each in contest.trials if each.seconds is None]
+    assert refused.reason == "nonsense"
+
+
+def test_one_that_fails_only_later_is_refused_too():
+    class Failing(FakeBench):
+        def time(self, choice, repeats):
+            if choice.point.seconds == 1.0 and self.measured > 8:
+                raise Refused("it crashed")
+            return super().time(choice, repeats)
+
+    contest, _ = contest_of([3.0, 1.0, 1.1], Failing())
+    contest.run()
+    assert contest.winner.point.seconds == 1.1
+    assert [each.reason for each in contest.trials if each.seconds is None] == ["it crashed"]
+
+
+def test_nothing_is_chosen_if_all_fail():
+    contest, _ = contest_of([-1.0, -2.0])
+    contest.run()
+    assert contest.winner is None
+    assert contest.complete
+
+
+def test_a_deadline_keeps_the_best_so_far():
+    class Slow(FakeBench):
+        def time(self, choice, repeats):
+            time.sleep(0.02)
+            return super().time(choice, repeats)
+
+    contest, _ = contest_of([5.0, 1.0, *range(6, 300)], Slow(), time.monotonic() + 0.2)
+    contest.run()
+    assert not contest.complete
+    assert contest.winner.point.seconds == 1.0
+    assert 2 <= len(contest.trials) < 100
+
+
+def test_a_deadline_does_not_wait_for_a_compiler():
+    class Stuck(FakeBench):
+        def ready(self, choice, seconds):
+            if choice.point.seconds == 2.0:
+                time.sleep(min(seconds, 5))
+                return False
+            return True
+
+    contest, _ = contest_of([1.0, 2.0], Stuck(), time.monotonic() + 0.1)
+    begin = time.monotonic()
+    contest.run()
+    assert time.monotonic() - begin < 1
+    assert contest.winner.point.seconds == 1.0
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    class Interrupted(FakeBench):
+        def check(self, choice):
+            if choice.point.seconds == 7.0:
+                raise KeyboardInterrupt
+            super().check(choice)
+
+    contest, _ = contest_of([3.0, 2.0, 7.0, 1.0], Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        contest.run()
+    assert not contest.complete
+    assert contest.winner.point.seconds == 2.0

@@ -1,0 +1,29 @@
+"""Records as JSON, and back."""
+
+import json
+
+import pytest
+
+from hidet.schedules.base import Choice
+from hidet.schedules.cpu.matmul import MatmulRegisters
+from hidet.tuning.record import Record, Trial, name_of
+
+NAME = name_of(Choice("matmul_panels", MatmulRegisters(rows=6, vectors=4)))
+OTHER = name_of(Choice("matmul_panels", MatmulRegisters(rows=8, vectors=3)))
+RECORD = Record(2, NAME, (Trial(NAME, 1.5e-6), Trial(OTHER, None, "it crashed: SIGSEGV")))
+
+
+def test_names_tell_schedule_and_point():
+    assert json.loads(NAME) == ["matmul_panels", {"flip": False, "rows": 6, "vectors": 4}]
+
+
+def test_a_record_comes_back_from_json():
+    assert Record.from_json(json.loads(json.dumps(RECORD.to_json()))) == RECORD
+    nothing = Record(0, None, ())
+    assert Record.from_json(nothing.to_json()) == nothing
+
+
+@pytest.mark.parametrize("damage", [{"level": "x"}, {"trials": [[1]]}, {"trials": 7}])
+def test_what_is_no_record_is_refused(damage):
+    with pytest.raises((ValueError, TypeError)):
+        Record.from_json({**RECORD.to_json(), **damage})
