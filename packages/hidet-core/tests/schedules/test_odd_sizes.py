@@ -21,6 +21,7 @@ from hidet.ir.expr import Const
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
+from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.automatic import automatic
@@ -140,7 +141,8 @@ CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target ==
 
 @pytest.mark.parametrize("schedule", CUDA, ids=lambda schedule: schedule.name)
 def test_every_schedule_has_operators_here(schedule):
-    assert sum(bool(schedule.candidates(op, TARGET)) for op in ANCHORS) >= 2
+    with options(tf32=schedule.name.endswith("tf32")):
+        assert sum(bool(schedule.candidates(op, TARGET)) for op in ANCHORS) >= 2
 
 
 @pytest.mark.parametrize("op", ANCHORS, ids=str)
