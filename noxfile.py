@@ -67,7 +67,10 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     """The tests of one package that need no GPU; core's on every Python present."""
     python = environment(session, package, version)
     # Kernels are compiled and run on one Python: what differs between Pythons is not in them.
-    kernels = "not test_every_operator and not codegen and not schedules and not fusion"
+    kernels = (
+        "not test_every_operator and not codegen and not schedules and not fusion "
+        "and not catalogue and not matrix_instructions and not intrinsics and not tuned"
+    )
     other = [] if version == PYTHONS[0] else ["-k", kernels]
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []

@@ -225,4 +225,4 @@ def run(graph: FlowGraph, inputs: Sequence[Tensor]) -> list[Array]:
     weights = {name: given_view(tensor) for name, tensor in compiled.weights.items()}
     executor = Executor(compiled.archive, device_of(graph), weights=weights)
     views = executor([given_view(each) for each in inputs])
-    return [as_tensor(view).numpy() for view in views]
+    return [as_tensor(view).cpu().numpy() for view in views]
