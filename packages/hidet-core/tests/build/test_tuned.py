@@ -14,7 +14,7 @@ from hidet.build.compile import Draft, compile_graph
 from hidet.build.kernels import shape_of
 from hidet.build.tuning_facts import device_name, facts_of
 from hidet.cost import Work
-from hidet.graph import evaluate, from_numpy, symbol, trace_from
+from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
 from hidet.lang import attr, parallel, script, script_module
 from hidet.ops.matmul import Matmul
@@ -30,7 +30,8 @@ from hidet.tuning import TuningWarning, contest, export, load, store
 from hidet.tuning.contest import Contest
 from hidet.tuning.record import Record, name_of
 
-RANDOM = np.random.default_rng(3)
+from .tuned_graphs import RANDOM, constant, convolution, dense
+
 ALL = schedule.choices
 CUDA = Target.parse("sm_90a")
 
@@ -53,21 +54,6 @@ def own_records(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_memory", {})
     with options(cache_dir=str(tmp_path), progress=False):
         yield
-
-
-def constant(*shape, dtype="float32"):
-    return from_numpy(RANDOM.uniform(-1, 1, shape).astype(dtype))
-
-
-def dense(rows=24, inner=40, columns=36, dtype="float32"):
-    x = symbol([rows, inner], dtype)
-    result = ops.relu(x @ constant(inner, columns, dtype=dtype) + constant(columns, dtype=dtype))
-    return trace_from(result, inputs=[x])
-
-
-def convolution():
-    x = symbol([1, 6, 10, 10])
-    return trace_from(ops.conv2d(x, constant(8, 6, 3, 3), padding=1), inputs=[x])
 
 
 def compiled(graph, level, **more):

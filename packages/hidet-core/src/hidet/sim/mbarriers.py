@@ -15,9 +15,10 @@ import numpy as np
 
 from hidet.sim.access import addresses, granules, note_write
 from hidet.sim.clocks import ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent, Who
-from hidet.sim.faults import MbarrierMisuse, MissingFence, Race
+from hidet.sim.faults import MissingFence, Race
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.misuse import misuse
 from hidet.sim.values import Array, Mask
 
 NBYTES = 8
@@ -380,25 +381,20 @@ def usable(gang: Gang, buffer: Buffer, position: int, rows: Array) -> Mbarrier:
     many = np.full(len(rows), barrier.initialiser.thread[0])
     fine = gang.clocks.ordered(many, np.full(len(rows), barrier.stamp), gang.who(rows))
     if not fine.all():
-        place = gang.run.place(barrier.initialiser.site)
-        gang.fault(
-            Race,
-            f"{barrier.name()} is used, but nothing orders this after its initialisation"
-            + (f" at {place}" if place else ""),
-            int(rows[np.argmin(fine)]),
-            "let the threads meet at a barrier after mbarrier_init",
-        )
+        unordered(gang, barrier, int(rows[np.argmin(fine)]))
     return barrier
 
 
 def note_use(gang: Gang, barrier: Mbarrier, rows: Array, agent: Agent | None = None) -> None:
     """Using a barrier reads its memory: whoever takes it away has to come after that."""
-    buffer = barrier.buffer
-    if buffer.shadow is not None:
-        touched, each = granules(buffer, np.full(len(rows), barrier.position), NBYTES)
-        buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
+    if barrier.buffer.shadow is not None:
+        touched, each = granules(barrier.buffer, np.full(len(rows), barrier.position), NBYTES)
+        barrier.buffer.shadow.readers.note(touched, gang.who(rows, each, agent), gang.clocks)
 
 
-def misuse(gang: Gang, message: str, row: int, help: str | None = None) -> NoReturn:
-    """Raise `MbarrierMisuse`."""
-    gang.fault(MbarrierMisuse, message, row, help)
+def unordered(gang: Gang, barrier: Mbarrier, row: int) -> NoReturn:
+    """Raise the `Race` between a barrier's initialisation and its use."""
+    place = gang.run.place(barrier.initialiser.site)
+    where = f" at {place}" if place else ""
+    message = f"{barrier.name()} is used, but nothing orders this after its initialisation{where}"
+    gang.fault(Race, message, row, "let the threads meet at a barrier after mbarrier_init")
