@@ -180,7 +180,7 @@ def check_read(
     if buffer.holds is not None:
         refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
-        refuse_flying(gang, buffer, touched, each, lanes)
+        refuse_sealed(gang, buffer, touched, each, lanes)
     check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         who = gang.who(lanes, each, agent)
@@ -233,7 +233,7 @@ def note_write(
         buffer.written[touched] = True
     if buffer.shadow is None:
         return None
-    refuse_flying(gang, buffer, touched, each, lanes)
+    refuse_sealed(gang, buffer, touched, each, lanes)
     who = gang.who(lanes, each, agent)
     conflict = buffer.shadow.write(touched, who, atomic)
     if conflict is not None:
@@ -273,8 +273,8 @@ def check_agreement(
     )
 
 
-def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """Fault if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
+def refuse_sealed(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
+    """`MbarrierMisuse` if an mbarrier is in these bytes."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
@@ -284,19 +284,6 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
             f"{buffer.scope} {buffer.at(where)} is an mbarrier, and is accessed as ordinary memory",
             row_of(gang, entry // each, lanes),
             "invalidate it by mbarrier_inval before the memory is used for something else",
-        )
-    entry = buffer.shadow.in_flight(touched)
-    if entry is not None:
-        granule = int(touched[entry])
-        where = granule * buffer.granule % buffer.stride
-        issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
-        place = gang.run.place(int(buffer.shadow.site[granule]))
-        gang.fault(
-            MissingWait,
-            f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
-            row_of(gang, entry // each, lanes),
-            "wait for the copy's group, then synchronise the threads",
         )
 
 

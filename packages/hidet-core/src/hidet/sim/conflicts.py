@@ -28,16 +28,17 @@ def report_race(
     kind = kind_of(gang, buffer, touched, who, conflict)
     me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
     if who.agent is not None:
-        me = f"a {who.agent.kind} of {me}"
+        me = f"{who.agent.name} of {me}"
     by_agent = conflict.other <= AGENTS
     site = gang.clocks.agent(conflict.other).site if by_agent else conflict.site
     earlier = gang.run.place(site)
     at = f" at {earlier}" if earlier else ""
+    row = int(np.argmax(gang.number == who.thread[conflict.entry]))
     gang.fault(
         kind,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
         f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
-        help=ADVICE[kind],
+        help=(gang.last_wait(row) if kind is MissingWait else None) or ADVICE[kind],
     )
 
 
@@ -66,5 +67,5 @@ def other_name(gang: Gang, number: int) -> str:
     """A thread or an asynchronous operation, in words."""
     if number <= AGENTS:
         agent = gang.clocks.agent(number)
-        return f"a {agent.kind} of {thread_name(gang.run, gang.team, agent.thread)}"
+        return f"{agent.name} of {thread_name(gang.run, gang.team, agent.thread)}"
     return thread_name(gang.run, gang.team, number)

@@ -20,6 +20,7 @@ from hidet.sim import (
     dependents,
     mbarriers,
     ordered,
+    phases,
     registers,
 )
 from hidet.sim.access import load, store, update
@@ -319,21 +320,21 @@ class Call:
         at = self.pointer(pointer, self.mask)
         if block is not None:
             at = Pointer(at.buffer, at.offset, block.astype(np.int64))
-        return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
+        return phases.arrive(self.gang, at, counts, nbytes, self.mask)
 
     def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
         """The current phase expects so many bytes more."""
-        mbarriers.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
+        phases.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
 
     def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
         """For each thread, whether the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
-        return mbarriers.test(self.gang, at, phase, by_state, self.mask)
+        return phases.test(self.gang, at, phase, by_state, self.mask)
 
     def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
         """Wait until the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
-        return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+        return phases.wait(self.gang, at, phase, by_state, self.mask)
 
     def shared_address(self, pointer: Expr) -> Array:
         """The address in the block's shared memory, as a number, of each thread."""

@@ -9,7 +9,7 @@ from hidet.sim.access import (
     granules,
     hand_over,
     note_write,
-    refuse_flying,
+    refuse_sealed,
     row_of,
 )
 from hidet.sim.clocks import NOBODY
@@ -39,7 +39,7 @@ def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) 
         row = row_of(gang, int(np.argmin(buffer.written[touched])) // each, lanes)
         gang.fault(Uninitialised, f"{buffer.scope} {buffer.name} is read before it is written", row)
     if buffer.shadow is not None:
-        refuse_flying(gang, buffer, touched, each, lanes)
+        refuse_sealed(gang, buffer, touched, each, lanes)
         who = gang.who(lanes, each)
         conflict = buffer.shadow.after_write(touched, who, "wrote", atomic=True)
         if conflict is not None and buffer.shadow.touched:

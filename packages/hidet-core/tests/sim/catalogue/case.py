@@ -25,8 +25,9 @@ POISON = 0xA5
 class Case:
     """A mistake: `build(False)` makes the kernel that has it, `build(True)` the corrected twin.
 
-    In the source of `build` the comment `# wrong` marks the line that the report has to name, and
-    `# other` the line of the other access, where there is one.
+    In the source of `build` the comment `# wrong` marks the line that the report has to name,
+    `# other` the line of the other access, where there is one, and `# waited` that of a wait that
+    goes through and should not, which the advice has to name.
     """
 
     kind: str
@@ -61,6 +62,11 @@ class Case:
     def others(self) -> list[int]:
         """The line of the other access, if the mistake has two."""
         return self.marked("other")
+
+    @cached_property
+    def waits(self) -> list[int]:
+        """The line of a wait for the wrong thing, which the advice has to name."""
+        return self.marked("waited")
 
     def marked(self, word: str) -> list[int]:
         """The lines whose comment begins with a word."""
