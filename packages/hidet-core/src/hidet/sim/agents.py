@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import check_read, check_written, granules, note_write
-from hidet.sim.clocks import AGENTS, ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, RETIRED, Agent
+from hidet.sim.clocks import (
+    AGENTS,
+    ASYNC_GLOBAL,
+    ASYNC_SHARED,
+    AT_MBARRIER,
+    GENERIC,
+    RETIRED,
+    Agent,
+)
 from hidet.sim.clusters import reached
 from hidet.sim.deliveries import promise_bytes
 from hidet.sim.faults import MissingWait, OutOfBounds
@@ -149,7 +157,7 @@ def owner_of(gang: Gang, rows: Array, group: str | None) -> tuple[str, int]:
     inside = slot % gang.team.cluster * gang.team.threads + int(gang.thread[rows[0]])
     if group == "wgmma":
         return (group, inside // (4 * WARP))
-    return (group or "mbarrier", inside)
+    return (group or AT_MBARRIER, inside)
 
 
 # ---- groups --------------------------------------------------------------------------------------

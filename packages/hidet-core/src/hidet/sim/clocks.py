@@ -26,6 +26,8 @@ NOBODY = -1
 SEVERAL = -2
 RETIRED = -1
 """The channel of an agent whose accesses are all others' now."""
+AT_MBARRIER = "mbarrier"
+"""What operations complete in that belong to no group."""
 AGENTS = -3
 """Numbers from here down are asynchronous operations; `AGENTS - n` is the n-th."""
 

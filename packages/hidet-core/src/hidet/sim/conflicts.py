@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import SimulationError
-from hidet.sim.clocks import AGENTS, Who, pick
+from hidet.sim.clocks import AGENTS, AT_MBARRIER, Who, pick
 from hidet.sim.faults import MissingFence, MissingWait, Race
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer
@@ -33,13 +33,22 @@ def report_race(
     site = gang.clocks.agent(conflict.other).site if by_agent else conflict.site
     earlier = gang.run.place(site)
     at = f" at {earlier}" if earlier else ""
-    row = int(np.argmax(gang.number == who.thread[conflict.entry]))
     gang.fault(
         kind,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
         f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
-        help=(gang.last_wait(row) if kind is MissingWait else None) or ADVICE[kind],
+        help=advice(gang, kind, int(who.thread[conflict.entry]), conflict),
     )
+
+
+def advice(gang: Gang, kind: type[SimulationError], thread: int, conflict: Conflict) -> str:
+    """What to do; for who waited for a wrong phase of an mbarrier, where that was."""
+    by_agent = conflict.other <= AGENTS
+    if by_agent and gang.clocks.agent(conflict.other).completes_in[0] == AT_MBARRIER:
+        found = gang.last_wait(int(np.argmax(gang.number == thread)))
+        if found is not None:
+            return found
+    return ADVICE[kind]
 
 
 REASONS: dict[type[SimulationError], str] = {

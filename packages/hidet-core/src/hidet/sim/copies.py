@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import addresses, granules, load, note_write
-from hidet.sim.clocks import Agent, Clocks
+from hidet.sim.clocks import AT_MBARRIER, Agent, Clocks
 from hidet.sim.deliveries import promise_copies
 from hidet.sim.gang import Gang
 from hidet.sim.mbarriers import grouped
@@ -96,7 +96,7 @@ def begun(gang: Gang, row: int) -> Agent:
     """An operation of several threads, called by the name of the first."""
     clocks, slot = gang.clocks, int(gang.slot[row])
     thread, cluster = int(gang.number[row]), slot // gang.team.cluster
-    return clocks.begin(KIND, thread, cluster, gang.site, ALL_SEEN, (KIND, thread))
+    return clocks.begin(KIND, thread, cluster, gang.site, ALL_SEEN, (AT_MBARRIER, thread))
 
 
 def finish(clocks: Clocks, copies: Copies, ready: Array, owner: Array | int) -> None:

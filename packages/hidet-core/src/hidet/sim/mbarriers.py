@@ -1,7 +1,8 @@
 """mbarriers: objects in shared memory at which threads and asynchronous operations arrive.
 
 Here they come into being, are found, and are taken away; `phases` has their phases, `deliveries`
-what asynchronous operations bring. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
+what asynchronous operations bring.
+PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import linecache
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +42,8 @@ class Case:
     """What the result holds before the launch; None: nothing of use."""
     says: str
     """What the message has to match besides."""
+    marks: Mapping[str, str]
+    """For "wrong", "other" and "waited": what else marks the line, anywhere in the file."""
 
     @property
     def name(self) -> str:
@@ -69,10 +72,14 @@ class Case:
         return self.marked("waited")
 
     def marked(self, word: str) -> list[int]:
-        """The lines whose comment begins with a word."""
-        lines, first = inspect.getsourcelines(self.build)
-        comments = (line.partition("  # ")[2].split() for line in lines)
-        return [first + n for n, words in enumerate(comments) if words[:1] == [word]]
+        """The lines of `build` whose comment begins with a word; those of the file, if the case
+        has a word of its own for it."""
+        found, first = inspect.getsourcelines(self.build)
+        if word in self.marks:
+            found, first = linecache.getlines(str(self.file)), 1
+        comments = (line.partition("  # ")[2].split() for line in found)
+        wanted = self.marks.get(word, word)
+        return [first + n for n, words in enumerate(comments) if words[:1] == [wanted]]
 
     def module(self, right: bool) -> Module:
         """The kernels, named after the case so that reports of other tools tell it."""
@@ -110,11 +117,12 @@ def mistake(
     expected: Callable[..., Array],
     start: float | None = None,
     says: str = "",
+    **marks: str,
 ) -> Callable[[Callable[[bool], Any]], Callable[[bool], Any]]:
     """Enter the function below into the catalogue."""
 
     def enter(build: Callable[[bool], Any]) -> Callable[[bool], Any]:
-        CASES.append(Case(kind, fault, build, inputs, expected, start, says))
+        CASES.append(Case(kind, fault, build, inputs, expected, start, says, marks))
         return build
 
     return enter
