@@ -32,7 +32,7 @@ from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 from hidet.sim.wgmma import Unit
-from hidet.types import Scope, shared_alignment
+from hidet.types import Scope
 
 WARP = 32
 
@@ -234,20 +234,6 @@ class Call:
         assert isinstance(found, Boxes)
         return found
 
-    def address(self, place: Pointer, period: int, thread: int) -> int:
-        """The address of a place in shared memory; it must be known modulo `period` bytes."""
-        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
-        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
-        if aligned < period:
-            self.gang.fault(
-                Misaligned,
-                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
-                f"begins at a multiple of {aligned} only",
-                thread,
-                f"give {buffer.name} a multiple of {period} bytes",
-            )
-        return int(place.offset)
-
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
         found = self.pointer(pointer, self.mask)
@@ -336,12 +322,21 @@ class Call:
         at = self.pointer(pointer, self.mask)
         return phases.wait(self.gang, at, phase, by_state, self.mask)
 
-    def shared_address(self, pointer: Expr) -> Array:
+    def shared_address(self, pointer: Expr, period: int = 1) -> Array:
         """The address in the block's shared memory, as a number, of each thread."""
         found = self.pointer(pointer, self.mask)
-        if found.buffer.scope is not Scope.SHARED:
-            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
-        return spread(found.buffer.address + found.offset, self.gang.count)
+        buffer = found.buffer
+        if buffer.scope is not Scope.SHARED:
+            self.fault(f"{buffer.name} is {buffer.scope} memory, not shared")
+        if buffer.alignment % period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {buffer.alignment} only",
+                int(np.argmax(self.mask)),
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return spread(buffer.address + found.offset, self.gang.count)
 
     def matrix_unit(self) -> Unit:
         """The call as one of whole warpgroups; fault if some threads of one do not take part."""

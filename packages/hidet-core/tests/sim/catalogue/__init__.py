@@ -16,6 +16,7 @@ from catalogue import (
     meetings,
     outputs,
     products,
+    registers,
     rings,
     roles,
     shared_races,
@@ -43,6 +44,7 @@ FAMILIES = (
     grids,
     outputs,
     products,
+    registers,
 )
 
 __all__ = ["CASES", "FAMILIES", "Case"]
