@@ -22,13 +22,12 @@ from hidet.sim.faults import (
     WriteToInput,
 )
 from hidet.sim.gang import Gang, thread_name
-from hidet.sim.handing import Touch, exchange
 from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.release_acquire import pass_on
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
-WARP = 32
 WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
@@ -333,7 +332,7 @@ def update(
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
     rows_there = np.arange(gang.count)[lanes]
-    hand_over(gang, buffer, mask, rows_there, at, reads=True, writes=True)
+    pass_on(gang, buffer, mask, at, reads=True, writes=True)
     touched = at // of.nbytes if count == 1 else (at // of.nbytes)[:, None] + np.arange(count)
     before = view[touched]
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
@@ -342,43 +341,3 @@ def update(
         view[place] = change(out[row], int(row))
     gang.run.progress += bool((view[touched] != before).any())
     return out
-
-
-def hand_over(
-    gang: Gang, buffer: Buffer, mask: Mask, touching: Array, at: Array, reads: bool, writes: bool
-) -> None:
-    """What atomic accesses tell of earlier fences, and what they will tell by later ones."""
-    if buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, buffer, touching, at, reads, writes)
-    told, clocks = gang.run.handover, gang.clocks
-    if not told.released:
-        return
-    slots, actors, firsts = gang.actors(mask)
-    named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
-    for row, place in zip(touching.tolist(), at.tolist(), strict=True):
-        slot, actor = named[row] if row in named else named[row // 32 * 32]
-        me = int(slot) // clocks.team.cluster, int(actor)
-        told.touch(clocks, me, (id(buffer), place), reads, writes)
-
-
-def tell_blocks(
-    gang: Gang, buffer: Buffer, updating: Array, at: Array, reads: bool, writes: bool
-) -> None:
-    """Through the elements they update, threads learn what others made visible by fences."""
-    clocks = gang.clocks
-    if not clocks.releases.times.size:
-        return
-    mask = np.zeros(gang.count, np.bool_)
-    mask[updating] = True
-    torn = np.any((gang.everyone & ~mask).reshape(-1, WARP), axis=1)
-    done = set()
-    for row, place in zip(updating.tolist(), at.tolist(), strict=True):
-        whole = not torn[row // WARP]
-        first = row // WARP * WARP if whole else row
-        if (first, place) in done:
-            continue
-        done.add((first, place))
-        rows = np.arange(first, first + (WARP if whole else 1))
-        rows = rows[gang.everyone[rows]]
-        own = Touch(int(gang.slot[row]), gang.number[rows], bool(whole), reads, writes)
-        exchange(clocks, (id(buffer), place), own)

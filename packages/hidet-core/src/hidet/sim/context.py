@@ -21,14 +21,14 @@ from hidet.sim import (
     mbarriers,
     ordered,
     phases,
-    registers,
+    register_pool,
+    release_acquire,
 )
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
 from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned, Trapped
 from hidet.sim.gang import Gang
-from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 from hidet.sim.wgmma import Unit
@@ -203,11 +203,7 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
-        gang = self.gang
-        slots, actors, _ = gang.actors(self.mask)
-        gang.run.handover.fence(gang.clocks, slots, actors)
-        if scope in ("gpu", "sys"):
-            fence(gang.clocks, slots, actors, gang.number[self.mask])
+        release_acquire.fence(self.gang, self.mask, scope)
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
@@ -344,7 +340,7 @@ class Call:
 
     def set_registers(self, count: int, more: bool) -> Iterator[None]:
         """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
-        return registers.change(self.gang, self.mask, count, more)
+        return register_pool.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""
