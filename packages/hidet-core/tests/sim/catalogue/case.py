@@ -15,6 +15,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.ir.kernel import Module
 from hidet.lang import ScriptFunction, ScriptModule
+from hidet.sim import Deadlock, MbarrierMisuse, StepLimit
 
 Array = np.ndarray[Any, Any]
 CASES: list[Case] = []
@@ -54,6 +55,12 @@ class Case:
     def file(self) -> Path:
         """The file of the script."""
         return Path(inspect.getsourcefile(self.build) or "")
+
+    @property
+    def may_hang(self) -> bool:
+        """Whether threads of the wrong kernel may wait for ever on a GPU."""
+        waits = (Deadlock, StepLimit, MbarrierMisuse)
+        return self.fault in waits or "mbarrier phase" in self.kind
 
     @cached_property
     def line(self) -> int:
