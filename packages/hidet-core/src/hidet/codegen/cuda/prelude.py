@@ -122,6 +122,7 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
     ),
 }
 
+
 def reader(register: str) -> str:
     """The name of the function that reads a special register."""
     return f"read_{register.replace('.', '_')}"
