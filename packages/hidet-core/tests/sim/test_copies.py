@@ -77,6 +77,33 @@ def test_broken_copies(variant, name):
         assert caught.value.place.line == variant.line
 
 
+SOURCE = """
+    @script
+    def kernel(x: f32[64], y: f32[64]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 64
+        tile = shared_tensor("float32", [64])
+        t = threadIdx.x
+        cp_async(~tile[t], ~x[t], 4)
+        BEFORE
+        x[t] = 0.0  # here
+        AFTER
+        y[t] = tile[t]
+"""
+
+
+def test_a_source_is_read_until_the_wait(variant):
+    """The copy of a thread may read long after it was begun, even if the thread goes on."""
+    early = variant(SOURCE, {"BEFORE": "cp_async_commit_group()", "AFTER": "cp_async_wait_all()"})
+    right = variant(SOURCE, {"BEFORE": "cp_async_wait_all()", "AFTER": "pass"})
+    x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    with pytest.raises(MissingWait, match=r"what an asynchronous copy of .* reads at") as caught:
+        launch(early, x.copy(), y)
+    assert caught.value.place.line == variant.line
+    launch(right, x.copy(), y)
+    np.testing.assert_array_equal(y, x)
+
+
 LEFT = """
     @script
     def kernel(x: f32[64], y: f32[64]):

@@ -23,6 +23,7 @@ from hidet.sim.faults import (
 )
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.races import Conflict
 from hidet.sim.release_acquire import pass_on
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask, Value, rows, varies
@@ -234,7 +235,7 @@ def note_write(
         return None
     refuse_sealed(gang, buffer, touched, each, lanes)
     who = gang.who(lanes, each, agent)
-    conflict = buffer.shadow.write(touched, who, atomic)
+    conflict = buffer.shadow.write(touched, who, atomic) or under_copy(buffer, touched)
     if conflict is not None:
         report_race(gang, buffer, touched, who, conflict, "writes")
     if agent is not None:
@@ -243,6 +244,17 @@ def note_write(
     if not lost.any():
         return None
     return np.asarray(lost.reshape(-1, each).any(axis=1))
+
+
+def under_copy(buffer: Buffer, touched: Array) -> Conflict | None:
+    """The first write to what a copy under way may still read."""
+    if buffer.copied:
+        buffer.copied = [each for each in buffer.copied if not each.done.all()]
+    for sources in buffer.copied:
+        held = sources.among(touched)
+        if held.any():
+            return Conflict(int(np.argmax(held)), sources.number, 0, "reads")
+    return None
 
 
 def check_agreement(

@@ -116,7 +116,7 @@ def attempt(
 
 def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
     """Give a buffer new shadows for this launch; memory that is only read needs none."""
-    buffer.granule = run.granule[Scope.GLOBAL]
+    buffer.granule, buffer.copied = run.granule[Scope.GLOBAL], []
     count = -(-buffer.data.size // buffer.granule)
     buffer.shadow = Shadow(count, clocks, LastReader(count)) if written else None
     if buffer.starts_undefined and buffer.written is None:

@@ -17,9 +17,9 @@ from hidet.sim.clocks import Clocks
 from hidet.sim.deliveries import promise_copies
 from hidet.sim.gang import Gang
 from hidet.sim.mbarriers import grouped
-from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.memory import Buffer, Pointer, Sources
 from hidet.sim.values import Array, Mask, spread
-from hidet.types import u8
+from hidet.types import Scope, u8
 
 KIND = "asynchronous copy"
 ALL_SEEN = np.zeros((3, 1), np.int64)
@@ -55,25 +55,36 @@ def pipe(gang: Gang) -> Pipe:
 def start(
     gang: Gang, target: Pointer, source: Pointer | None, nbytes: int, taken: Array, mask: Mask
 ) -> None:
-    """Copy at once; the target is the operation's, and may not be touched, until waited for."""
-    data = np.zeros((gang.count, nbytes), np.uint8)
-    for count in np.unique(taken[mask]):
-        some = mask & (taken == count)
-        if count > 0 and source is not None:
-            found = load(gang, source, u8, int(count), some, nbytes)
-            found = spread(found, gang.count, count > 1)
-            data[some, : int(count)] = found[some].reshape(-1, int(count))
+    """Copy at once; until waited for, the target may not be touched, nor the source written."""
     lanes, buffer = gang.lanes(mask), target.buffer
+    rows, flow = np.arange(gang.count)[lanes], pipe(gang)
+    agent, done = begun(gang, int(rows[0]), KIND), np.zeros(len(rows), np.bool_)
+    data = np.zeros((gang.count, nbytes), np.uint8)
+    for count in np.unique(taken[mask]).tolist():
+        if count > 0 and source is not None:
+            some = mask & (taken == count)
+            found = spread(load(gang, source, u8, count, some, nbytes), gang.count, count > 1)
+            data[some, :count] = found[some].reshape(-1, count)
+            hold(gang, source, count, some[lanes], rows, done, agent)
     at = addresses(gang, target, nbytes, lanes)
     note_write(gang, buffer, at, nbytes, lanes)
     buffer.view(np.dtype(np.uint8))[at[:, None] + np.arange(nbytes)] = data[lanes]
-    rows, flow = np.arange(gang.count)[lanes], pipe(gang)
-    agent = begun(gang, int(rows[0]), KIND)
     touched = granules(buffer, at, nbytes)[0].reshape(len(rows), -1)
     if buffer.shadow is not None:
         buffer.shadow.belong(touched, agent.number)
-    done = np.zeros(len(rows), np.bool_)
     flow.copies.append(Copies(agent, buffer, rows, touched, flow.groups[rows], done))
+
+
+def hold(
+    gang: Gang, source: Pointer, count: int, some: Array, rows: Array, done: Array, agent: Agent
+) -> None:
+    """Nobody may write what some of the copies read before they are done."""
+    buffer = source.buffer
+    if buffer.shadow is None or buffer.scope is not Scope.GLOBAL:
+        return  # nobody writes it
+    which = np.flatnonzero(some)
+    read, each = granules(buffer, addresses(gang, source, count, rows[which]), count)
+    buffer.copied.append(Sources(agent.number - 1, read, np.repeat(which, each), done))
 
 
 def commit(gang: Gang, mask: Mask) -> None:

@@ -18,6 +18,23 @@ ALIGNMENT = 256
 
 
 @dataclass(eq=False)
+class Sources:
+    """What copies of several threads read, until each thread's is done."""
+
+    number: int
+    """The operation's reads, in the shadows."""
+    granules: Array
+    reader: Array
+    """For each granule, whose copy reads it: an index of `done`."""
+    done: Array
+
+    def among(self, granules: Array) -> Array:
+        """Which of the granules may still be read."""
+        found: Array = np.isin(granules, self.granules[~self.done[self.reader]])
+        return found
+
+
+@dataclass(eq=False)
 class Buffer:
     """Bytes with a name. `data` holds all instances, `stride` bytes apart, `size` of them used."""
 
@@ -49,6 +66,8 @@ class Buffer:
     """Whether the caller does not let kernels write here."""
     used: bool = False
     """Whether the launch under way may touch it."""
+    copied: list[Sources] = field(default_factory=list)
+    """Parts of global memory that copies under way may still read."""
     pending: Array | None = None
     """For each granule, what launches that may still run do to it: see `dependents`."""
     views: dict[np.dtype[Any], Array] = field(default_factory=dict)

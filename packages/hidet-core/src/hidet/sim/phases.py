@@ -53,10 +53,11 @@ def arrive(
 def arrive_once(gang: Gang, barrier: Mbarrier, count: int, row: int) -> None:
     """`count` arrivals of one thread."""
     if not barrier.pending:
+        what = "are missing" if barrier.bytes > 0 else "came that it does not expect"
         misuse(
             gang,
             f"a thread arrives at {barrier.name()}, where phase {barrier.phase} has all its "
-            "arrivals and is not complete: bytes are missing",
+            f"arrivals and is not complete: bytes {what}",
             row,
             gang.last_wait(row) or "wait for the end of a phase before arriving in the next one",
         )
