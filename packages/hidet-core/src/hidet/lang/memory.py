@@ -23,7 +23,9 @@ from hidet.ir.expr import (
     convert,
     is_vector,
 )
+from hidet.ir.node import nodes_in
 from hidet.ir.stmt import Put, Store
+from hidet.ir.walk import find
 from hidet.lang.attributes import HOST
 from hidet.lang.recorder import TaskLoop, current
 from hidet.lang.values import (
@@ -123,6 +125,12 @@ def workspace(of: TensorType, layout: Any, init: Any) -> Var:
     if layout is not None or init is not None:
         raise BadScript("a global tensor has neither a layout nor first values")
     shape = tuple(recorder.expanded(size) for size in of.shape)
+    inside = frozenset(recorder.local).intersection(*[find(list(nodes_in(shape)), Var)])
+    if inside or len(recorder.blocks) > 1:
+        raise BadScript(
+            "a global tensor is made when the host function is called, before anything runs",
+            help="make it outside of blocks, its sizes of parameters and symbols",
+        )
     recorder.workspaces.append(Var(recorder.name or "workspace", TensorType(of.dtype, shape)))
     return recorder.workspaces[-1]
 

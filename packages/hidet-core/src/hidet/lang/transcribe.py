@@ -38,8 +38,9 @@ def transcribe(source: Source) -> Kernel | Module:
         function.statements(source.tree.body)
         recorder.place = None
         name = recorder.attributes.get("func_name", source.name)
-        if recorder.launches or recorder.workspaces:
-            return host_module(recorder, name, tuple(params))
+        places = tuple(source.place(each) for each in source.tree.args.args)
+        if recorder.launched or recorder.workspaces:
+            return host_module(recorder, name, tuple(params), places)
         return Kernel(
             name=name,
             params=tuple(params),
@@ -48,6 +49,7 @@ def transcribe(source: Source) -> Kernel | Module:
             launch=launch(recorder.attributes),
             place=source.place(source.tree),
             maps=tuple(recorder.maps),
+            places=places,
         )
 
 
