@@ -18,6 +18,9 @@ from hidet.types import DType, Size, boolean, i32, i64
 
 Array = np.ndarray[Any, Any]
 SIZES = (1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 33)
+LARGE = (64, 96, 129, 257)
+"""Sizes for graphs whose tensors may have more than `ROOMY` elements."""
+ROOMY = 1 << 14
 CONSTANT = 0.4
 """How often a new operand is a constant, as weights are."""
 LARGEST_VALUE = 50.0
@@ -92,7 +95,8 @@ class Pool:
 
     def size(self, most: int = 33) -> int:
         """A size for a new axis."""
-        return self.random.choice([size for size in SIZES if size <= most])
+        large = LARGE if most == max(SIZES) and self.largest > ROOMY else ()
+        return self.random.choice([*(size for size in SIZES if size <= most), *large])
 
     # ---- choosing ------------------------------------------------------------------------------
 
