@@ -71,11 +71,26 @@ def test_a_reduction_does_not_hold_others_that_differ_from_turn_to_turn():
     """What a cast makes of a softmax has one reader, a mean along another axis."""
     x = symbol((4, 4, 2, 3), "float16")
     y = ops.softmax(x, 0)
-    found = planned([y - ops.mean(y, 3, keepdims=True)], [x])
-    for stage in found.stages:
-        for outer in find(stage.value, Reduce):
-            for inner in find(outer.value, Reduce):
-                assert not set(outer.vars) & set(variables(inner))
+    assert not nested(planned([y - ops.mean(y, 3, keepdims=True)], [x]))
+
+
+def test_a_reduction_over_one_element_is_none():
+    x = symbol((1, 2))
+    y = ops.layer_norm(x)
+    found = planned([y - ops.mean(y, 0, keepdims=True)], [x])
+    assert not nested(found)
+    assert all(each.extents == (2,) for stage in found.stages for each in find(stage.value, Reduce))
+
+
+def nested(found):
+    """Reductions that depend on the turn of another one."""
+    return [
+        inner
+        for stage in found.stages
+        for outer in find(stage.value, Reduce)
+        for inner in find(outer.value, Reduce)
+        if set(outer.vars) & set(variables(inner))
+    ]
 
 
 def test_the_source_of_a_running_sum_lies_in_memory():
