@@ -17,7 +17,16 @@ from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_numbe
 from hidet.build.limits import check_shared
 from hidet.build.target import target_of_device
 from hidet.build.units import Units
-from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, Place, ShapeMismatch, at
+from hidet.errors import (
+    BadArgument,
+    BadKernel,
+    DtypeMismatch,
+    HidetError,
+    NoDevice,
+    Place,
+    ShapeMismatch,
+    at,
+)
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.walk import find
@@ -123,11 +132,17 @@ class CompiledFunction:
             except KeyError:  # the first of its type
                 pass
         return [
-            (0, as_number(var, value).tobytes(), None, None)
-            if is_number(var)
-            else self.array(var, value)
+            self.number(var, value) if is_number(var) else self.array(var, value)
             for var, value in zip(self.params, arguments, strict=True)
         ]
+
+    def number(self, var: Var, value: Any) -> Glance:
+        """A number: the bytes that a kernel gets, which tell 0.0 from -0.0."""
+        try:
+            return 0, as_number(var, value).tobytes(), None, None
+        except HidetError as error:
+            error.place = error.place or self.places.get(var)
+            raise
 
     def array(self, var: Var, value: Any) -> Glance:
         """An array at a glance."""

@@ -38,6 +38,7 @@ from hidet.lang.values import (
     plain,
     spoken,
 )
+from hidet.lang.view import View
 from hidet.mapping import TaskMapping
 from hidet.types import DType, PointerType, Scope, TensorType, Type, VectorType, i32, promote, u8
 from hidet.types import dtype as dtype_of
@@ -239,6 +240,8 @@ def target(of: Any, position: Sequence[Any]) -> tuple[Expr, tuple[Expr, ...]]:
     """The array that is meant and the index in it."""
     if isinstance(of, Distributed):
         return of.local, of.slot(position, current("a register tensor").tasks)
+    if isinstance(of, View):
+        return of.pointer, (of.offset(position),)
     if is_tensor(of):
         return of, checked(of, indices(of, position))
     if is_pointer(of):
@@ -292,4 +295,4 @@ def lane(vector: Expr, position: Any) -> Expr:
 
 def is_array(value: Any) -> bool:
     """Whether it has elements that can be stored."""
-    return isinstance(value, Distributed) or is_tensor(value) or is_pointer(value)
+    return isinstance(value, Distributed | View) or is_tensor(value) or is_pointer(value)

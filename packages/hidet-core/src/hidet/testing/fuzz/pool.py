@@ -96,7 +96,8 @@ class Pool:
     def size(self, most: int = 33) -> int:
         """A size for a new axis."""
         large = LARGE if most == max(SIZES) and self.largest > ROOMY else ()
-        return self.random.choice([*(size for size in SIZES if size <= most), *large])
+        able: list[int] = [*(size for size in SIZES if size <= most), *large]
+        return self.random.choice(able)
 
     # ---- choosing ------------------------------------------------------------------------------
 
