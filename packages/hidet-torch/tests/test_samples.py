@@ -1,7 +1,7 @@
 """The code samples of Hidet's published pages, run as they are written there.
 
-`docs/samples.md` says which page each file of samples/ is from. Models have random weights. Without a
-GPU the samples say "cpu" for "cuda", pictures are small, and CUDA kernels run in the simulator.
+`docs/samples.md` says which page each file of samples/ is from. Models have random
+weights. Without a GPU the samples say "cpu" for "cuda", pictures are small, and CUDA kernels run in the simulator.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 import torch
+from models.convnets import resnet50
 from torch import nn
 
 from hidet.options import options
 from hidet_torch import dynamo_config
-from models.convnets import resnet50
 
 SAMPLES = Path(__file__).parent / "samples"
 PAGE = Path(__file__).parents[3] / "docs" / "samples.md"
