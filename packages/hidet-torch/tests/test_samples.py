@@ -1,7 +1,8 @@
 """The code samples of Hidet's published pages, run as they are written there.
 
-`docs/samples.md` says which page each file of samples/ is from. Models have random
-weights. Without a GPU the samples say "cpu" for "cuda", pictures are small, and CUDA kernels run in the simulator.
+`docs/samples.md` says which page each file of samples/ is from. Models have
+random weights. Without a GPU the samples say "cpu" for "cuda", pictures are small, and CUDA kernels
+run in the simulator.
 """
 
 from __future__ import annotations
@@ -62,8 +63,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def network() -> nn.Module:
     """A residual network of random weights, small where there is no GPU."""
-    made = resnet50() if torch.cuda.is_available() else resnet50((1, 1, 1, 1), 8)
-    return made.requires_grad_(False)
+    return resnet50() if torch.cuda.is_available() else resnet50((1, 1, 1, 1), 8)
 
 
 def run(name: str, **given: Any) -> dict[str, Any]:
