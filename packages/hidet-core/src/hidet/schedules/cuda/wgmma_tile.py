@@ -1,0 +1,278 @@
+"""Products by warpgroups (sm_90a): one warp has tiles brought, warpgroups multiply them.
+
+The copy engine fills a ring of stages in shared memory; each stage has a barrier at which its
+copies arrive and one at which those that multiply give it back. Blocks stay and take tiles of the
+result in turns, in an order in which those under way at once share rows and columns in the second
+cache: the copies for the next tile run while the last one is being written. Two neighbouring
+blocks may be a cluster and load what both need once. Where there are too few tiles, the blocks of
+a cluster share the sum over k of one, as in `tile.py`.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from typing import Any
+
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    attr,
+    cdiv,
+    minimum,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+    static,
+)
+from hidet.lang.cuda import (
+    blockIdx,
+    cluster_sync,
+    clusterRank,
+    fence_mbarrier_init,
+    gridDim,
+    mbarrier_arrive,
+    mbarrier_arrive_cluster,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    syncthreads,
+    syncwarp,
+    threadIdx,
+    tma_prefetch_map,
+    wgmma,
+    wgmma_commit_group,
+    wgmma_fence,
+    wgmma_wait_group,
+)
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.contraction import names_of
+from hidet.schedules.cuda.pile import add_pile, pile_shape
+from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
+from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
+from hidet.schedules.product import Product
+from hidet.target import Target
+from hidet.types import f32, u64
+
+GROUP = 8
+"""Rows of tiles that blocks go down before they go on to the next column."""
+FULL, EMPTY = 0, 1
+"""The two barriers of a stage."""
+
+
+def by_warpgroups(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel."""
+    if point.slices > 1:
+        return shared(name, p, point)
+    return persistent(name, p, point, target)
+
+
+def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel, whose blocks take whole tiles in turns."""
+    a_side, b_side = point.sides(p)
+    pair = point.cluster
+    stages = point.stages
+    warps = point.consumers // 32
+    turns = cdiv(p.k, DEPTH)
+    tiles = point.tiles(p)
+    seats = point.resident(p, target) * target.cores // pair
+    bias_type = operand_type(p.bias, p.c)
+
+    with script_module():
+        begin, produce = beginning(point), producing(point, a_side, b_side)
+        consume, finish = consuming(point, a_side, b_side), writing(p, point)
+        position = order(p, point)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = minimum(tiles, seats) * pair
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (pair, 1, 1)
+            attr.cuda_min_blocks = point.resident(p, target)
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            staged = shared_tensor(p.c.dtype, staging_shape(warps))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b)
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, point.columns // 2)
+                count = 0
+                for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
+                    z, top, left = position(tile)
+                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    finish(sums, staged, bias, c, z, top, left)
+                    count += turns
+            elif threadIdx.x == point.consumers:
+                count = 0
+                for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
+                    z, top, left = position(tile)
+                    produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns)
+                    count += turns
+            if pair > 1:
+                # A block's barriers go with it: it stays until its neighbour needs none of them.
+                syncwarp()
+                cluster_sync()
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def shared(name: str, p: Product, point: Warpgroups) -> Module:
+    """A product as one kernel, of which a cluster shares the sum of each tile."""
+    a_side, b_side = point.sides(p)
+    stages, slices = point.stages, point.slices
+    turns = cdiv(cdiv(p.k, DEPTH), slices)
+    bias_type = operand_type(p.bias, p.c)
+
+    with script_module():
+        begin, produce = beginning(point), producing(point, a_side, b_side)
+        consume, keep = consuming(point, a_side, b_side), keeping(point)
+        position = order(p, point)
+        add = add_pile(p, point.block, point.consumers, slices, f32)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = point.tiles(p) * slices
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (slices, 1, 1)
+            attr.cuda_min_blocks = 1
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            pile = shared_tensor(f32, pile_shape(point.block, f32))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b)
+            z, top, left = position(blockIdx.x // slices)
+            share = blockIdx.x % slices
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, point.columns // 2)
+                consume(tiles_a, tiles_b, bars, sums, 0, turns)
+                keep(sums, pile)
+            elif threadIdx.x == point.consumers:
+                first = share * turns * DEPTH
+                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, 0, turns)
+            syncwarp()
+            cluster_sync()
+            if threadIdx.x < point.consumers:
+                add(pile, bias, c, z, share, top, left)
+            # A block's shared memory goes with it: it stays until all others have read there.
+            cluster_sync()
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def beginning(point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel: (barriers, map of a, map of b). Barriers are made."""
+
+    @script
+    def begin(bars, boxes_a, boxes_b):  # type: ignore[no-untyped-def]
+        if threadIdx.x == 0:
+            tma_prefetch_map(boxes_a)
+            tma_prefetch_map(boxes_b)
+            for stage in range(point.stages):
+                mbarrier_init(~bars[FULL, stage], 1)
+                mbarrier_init(~bars[EMPTY, stage], point.consumers // 32 * point.cluster)
+            fence_mbarrier_init()
+        if point.cluster > 1:
+            cluster_sync()
+        else:
+            syncthreads()
+
+    return begin
+
+
+def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for one thread: it has the tiles of all turns brought.
+
+    (map of a, map of b, tiles of a, of b, barriers, z, top, left, first of k, turns so far, turns)
+    """
+    stages = point.stages
+    load_a, load_b = a_side.load(), b_side.load()
+
+    @script
+    def produce(  # type: ignore[no-untyped-def]
+        boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, count, turns
+    ):
+        for turn in range(turns):
+            stage = (count + turn) % stages
+            mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
+            full = ~bars[FULL, stage]
+            mbarrier_arrive_expect_tx(full, a_side.nbytes + b_side.nbytes)
+            load_a(boxes_a, tiles_a, stage, full, z, top, first + turn * DEPTH)
+            load_b(boxes_b, tiles_b, stage, full, z, left, first + turn * DEPTH)
+
+    return produce
+
+
+def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (tiles of a, of b, barriers, sums, turns so far, turns).
+
+    Each multiplies its 64 rows; the products of one turn are under way while the next is awaited.
+    """
+    stages, columns = point.stages, point.columns
+    shape = f"m64n{columns}k{STEP}"
+
+    @script
+    def give_back(bars, stage):  # type: ignore[no-untyped-def]
+        if point.cluster > 1:
+            if threadIdx.x % 32 < point.cluster:
+                mbarrier_arrive_cluster(~bars[EMPTY, stage], threadIdx.x % 32)
+        elif threadIdx.x % 32 == 0:
+            mbarrier_arrive(~bars[EMPTY, stage])
+
+    @script
+    def consume(tiles_a, tiles_b, bars, sums, count, turns):  # type: ignore[no-untyped-def]
+        part = threadIdx.x // WARPGROUP
+        for v in static(range(columns // 2)):
+            sums[v] = 0.0
+        wgmma_fence(sums)
+        for turn in range(turns):
+            stage = (count + turn) % stages
+            mbarrier_wait(~bars[FULL, stage], (count + turn) // stages % 2)
+            one = a_side.descriptor(tiles_a, stage, part * 64)
+            two = b_side.descriptor(tiles_b, stage, 0)
+            wgmma_fence()
+            for deep in static(range(DEPTH // STEP)):
+                here = one.advance(a_side.step_bytes * deep)
+                there = two.advance(b_side.step_bytes * deep)
+                wgmma(here, there, sums, shape)
+            wgmma_commit_group()
+            # The products of the turn before are done: its tiles may be filled again.
+            wgmma_wait_group(1)
+            if turn > 0:
+                give_back(bars, (count + turn + stages - 1) % stages)
+        wgmma_wait_group(0, sums)
+        give_back(bars, (count + turns + stages - 1) % stages)
+
+    return consume
+
+
+def order(p: Product, point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel: the number of a tile to (z, first row, first column).
+
+    Tiles go down a few rows before they go on to the next column; a cluster has tiles one below
+    the other.
+    """
+    rows, columns = point.block
+    down, across = point.grid(p)
+    pair = point.cluster
+
+    @script
+    def position(tile):  # type: ignore[no-untyped-def]
+        number = tile % (down * across)
+        first = number // (GROUP * across) * GROUP
+        height = minimum(GROUP, down - first)
+        within = number - first * across
+        row = (first + within % height) * pair
+        if pair > 1:
+            row = row + clusterRank
+        return tile // (down * across), row * rows, within // height * columns
+
+    return position
+
+
+__all__: Any = ["by_warpgroups"]
