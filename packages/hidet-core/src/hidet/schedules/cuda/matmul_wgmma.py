@@ -43,7 +43,7 @@ def by_wgmma(p: Product, target: Target) -> bool:
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarpgroups,
-    when=lambda op, target: by_wgmma(product_of(op), target),
+    when=lambda op, target: by_wgmma(product_of(op), target), closed=(0, 1),
 )  # fmt: skip
 def matmul_wgmma(op: Matmul | Linear, target: Target, point: MatmulWarpgroups) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""

@@ -18,6 +18,9 @@ from hidet.types import Size, f32
 WARPGROUP = 128
 PRODUCER = 32
 """Threads beside those that multiply: a warp, of which one lane starts copies."""
+FEW, MANY = 24, 240
+"""Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
+two, 65,536 in all. PTX ISA: setmaxnreg."""
 ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
 
@@ -44,14 +47,22 @@ class Warpgroups:
         return self.block[0] // 64 * WARPGROUP
 
     @property
+    def borrows(self) -> bool:
+        """Whether a third warpgroup brings tiles, and lends its registers to those with many sums.
+
+        Each quarter of a multiprocessor has its own registers: a single warp takes as many away.
+        """
+        return self.slices == 1 and self.consumers == 2 * WARPGROUP and self.columns > 128
+
+    @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.consumers + PRODUCER
+        return self.consumers + (WARPGROUP if self.borrows else PRODUCER)
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, estimated: sums, and what addresses and the writing need."""
-        return self.columns // 2 + 40
+        """Registers of a thread at the start, estimated: sums, addresses and what writing needs."""
+        return 168 if self.borrows else self.columns // 2 + 40
 
     def sides(self, p: Product) -> tuple[Operand, Operand]:
         """The operands' tiles: blocks of a cluster, one below the other, share those of b."""

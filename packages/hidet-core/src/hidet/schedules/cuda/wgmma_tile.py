@@ -37,6 +37,8 @@ from hidet.lang.cuda import (
     mbarrier_arrive_expect_tx,
     mbarrier_init,
     mbarrier_wait,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
     syncthreads,
     syncwarp,
     threadIdx,
@@ -49,7 +51,7 @@ from hidet.lang.cuda import (
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
-from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.warpgroups import FEW, MANY, WARPGROUP, Warpgroups
 from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
 from hidet.schedules.product import Product
@@ -99,6 +101,8 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b)
             if threadIdx.x < point.consumers:
+                if point.borrows:
+                    setmaxnreg_inc(MANY)
                 sums = register_tensor(f32, point.columns // 2)
                 count = 0
                 for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
@@ -106,12 +110,17 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
                     finish(sums, staged, bias, c, z, top, left)
                     count += turns
-            elif threadIdx.x == point.consumers:
-                count = 0
-                for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
-                    z, top, left = position(tile)
-                    produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns)
-                    count += turns
+            else:
+                if point.borrows:
+                    setmaxnreg_dec(FEW)
+                if threadIdx.x == point.consumers:
+                    count = 0
+                    for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
+                        z, top, left = position(tile)
+                        produce(
+                            boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns
+                        )
+                        count += turns
             if pair > 1:
                 # A block's barriers go with it: it stays until its neighbour needs none of them.
                 syncwarp()
