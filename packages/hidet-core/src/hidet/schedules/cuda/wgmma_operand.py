@@ -13,17 +13,11 @@ from typing import Any
 
 from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.lang import ScriptFunction, address, script, static
-from hidet.lang.cuda import (
-    clusterRank,
-    tensor_map,
-    tma_load,
-    wgmma_descriptor,
-    wgmma_layout,
-)
+from hidet.lang.cuda import tensor_map, tma_load, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.schedules.product import Product
-from hidet.types import DType, Size, TensorType
+from hidet.types import Size, TensorType
 
 DEPTH = 64
 """How much of k a stage holds: 128 bytes, the widest swizzle."""
@@ -41,8 +35,6 @@ class Operand:
     left: bool
     """Whether the operand is a, not b."""
     extent: int
-    loaders: int = 1
-    """Blocks of a cluster that multiply by the same tile: each loads a part for all of them."""
 
     @property
     def of(self) -> TensorType:
@@ -94,17 +86,7 @@ class Operand:
     @property
     def piece(self) -> int:
         """How many rows (or columns) of the product one copy brings."""
-        return self.extent // self.loaders if self.along_k else DEPTH
-
-    @property
-    def copies(self) -> int:
-        """How many copies each loader starts for a tile."""
-        return self.extent // self.loaders // self.piece
-
-    @property
-    def divided(self) -> bool:
-        """Whether loaders have equal parts, of whole swizzled groups of rows."""
-        return self.extent % (self.loaders * (8 if self.along_k else DEPTH)) == 0
+        return self.extent if self.along_k else DEPTH
 
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
@@ -120,22 +102,16 @@ class Operand:
 
         One thread starts this block's copies of the tile that begins at `start`, `first` (of k).
         """
-        everyone = (1 << self.loaders) - 1
 
         @script
         def load(boxes, tiles, stage, barrier, z, start, first):  # type: ignore[no-untyped-def]
             which = z if self.stacked else 0
-            share = clusterRank * (self.extent // self.loaders) if self.loaders > 1 else 0
-            for number in static(range(self.copies)):
-                part = share + number * self.piece
-                into = address(tiles, stage, part, 0) if self.along_k else address(
-                    tiles, stage, 0, part
-                )
-                at = (which, start + part, first) if self.along_k else (which, first, start + part)
-                if self.loaders > 1:
-                    tma_load(into, boxes, at, barrier, multicast=everyone)
+            for part in static(range(0, self.extent, self.piece)):
+                if self.along_k:
+                    into, at = address(tiles, stage, part, 0), (which, start + part, first)
                 else:
-                    tma_load(into, boxes, at, barrier)
+                    into, at = address(tiles, stage, 0, part), (which, first, start + part)
+                tma_load(into, boxes, at, barrier)
 
         return load
 
@@ -149,6 +125,3 @@ class Operand:
         """From what one instruction multiplies to what the next one does."""
         span = DEPTH * self.of.dtype.nbytes
         return STEP * (self.of.dtype.nbytes if self.along_k else span)
-
-
-__all__ = ["DEPTH", "STEP", "DType", "Operand"]

@@ -3,9 +3,8 @@
 The copy engine fills a ring of stages in shared memory; each stage has a barrier at which its
 copies arrive and one at which those that multiply give it back. Blocks stay and take tiles of the
 result in turns, in an order in which those under way at once share rows and columns in the second
-cache: the copies for the next tile run while the last one is being written. Two neighbouring
-blocks may be a cluster and load what both need once. Where there are too few tiles, the blocks of
-a cluster share the sum over k of one, as in `tile.py`.
+cache: the copies for the next tile run while the last one is being written. Where there are too few
+tiles, the blocks of a cluster share the sum over k of one, as in `tile.py`.
 """
 
 from __future__ import annotations
@@ -29,11 +28,9 @@ from hidet.lang import (
 from hidet.lang.cuda import (
     blockIdx,
     cluster_sync,
-    clusterRank,
     fence_mbarrier_init,
     gridDim,
     mbarrier_arrive,
-    mbarrier_arrive_cluster,
     mbarrier_arrive_expect_tx,
     mbarrier_init,
     mbarrier_wait,
@@ -74,12 +71,11 @@ def by_warpgroups(name: str, p: Product, point: Warpgroups, target: Target) -> M
 def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
     """A product as one kernel, whose blocks take whole tiles in turns."""
     a_side, b_side = point.sides(p)
-    pair = point.cluster
     stages = point.stages
     warps = point.consumers // 32
     turns = cdiv(p.k, DEPTH)
     tiles = point.tiles(p)
-    seats = point.resident(p, target) * target.cores // pair
+    seats = point.resident(p, target) * target.cores
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
@@ -90,9 +86,8 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
             attr.func_name = name
-            attr.cuda_grid_dim = minimum(tiles, seats) * pair
+            attr.cuda_grid_dim = minimum(tiles, seats)
             attr.cuda_block_dim = point.threads
-            attr.cuda_cluster_dim = (pair, 1, 1)
             attr.cuda_min_blocks = point.resident(p, target)
             boxes_a, boxes_b = a_side.map(a), b_side.map(b)
             tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
@@ -105,7 +100,7 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
                     setmaxnreg_inc(MANY)
                 sums = register_tensor(f32, point.columns // 2)
                 count = 0
-                for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
+                for tile in range(blockIdx.x, tiles, gridDim.x):
                     z, top, left = position(tile)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
                     finish(sums, staged, bias, c, z, top, left)
@@ -115,16 +110,12 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
                     setmaxnreg_dec(FEW)
                 if threadIdx.x == point.consumers:
                     count = 0
-                    for tile in range(blockIdx.x // pair, tiles, gridDim.x // pair):
+                    for tile in range(blockIdx.x, tiles, gridDim.x):
                         z, top, left = position(tile)
                         produce(
                             boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns
                         )
                         count += turns
-            if pair > 1:
-                # A block's barriers go with it: it stays until its neighbour needs none of them.
-                syncwarp()
-                cluster_sync()
 
     return assemble(name, [product], names_of(p), ["c"])
 
@@ -184,12 +175,9 @@ def beginning(point: Warpgroups) -> ScriptFunction:
             tma_prefetch_map(boxes_b)
             for stage in range(point.stages):
                 mbarrier_init(~bars[FULL, stage], 1)
-                mbarrier_init(~bars[EMPTY, stage], point.consumers // 32 * point.cluster)
+                mbarrier_init(~bars[EMPTY, stage], point.consumers // 32)
             fence_mbarrier_init()
-        if point.cluster > 1:
-            cluster_sync()
-        else:
-            syncthreads()
+        syncthreads()
 
     return begin
 
@@ -227,10 +215,7 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
 
     @script
     def give_back(bars, stage):  # type: ignore[no-untyped-def]
-        if point.cluster > 1:
-            if threadIdx.x % 32 < point.cluster:
-                mbarrier_arrive_cluster(~bars[EMPTY, stage], threadIdx.x % 32)
-        elif threadIdx.x % 32 == 0:
+        if threadIdx.x % 32 == 0:
             mbarrier_arrive(~bars[EMPTY, stage])
 
     @script
@@ -263,12 +248,10 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
 def order(p: Product, point: Warpgroups) -> ScriptFunction:
     """A part of a kernel: the number of a tile to (z, first row, first column).
 
-    Tiles go down a few rows before they go on to the next column; a cluster has tiles one below
-    the other.
+    Tiles go down a few rows before they go on to the next column.
     """
     rows, columns = point.block
     down, across = point.grid(p)
-    pair = point.cluster
 
     @script
     def position(tile):  # type: ignore[no-untyped-def]
@@ -276,9 +259,7 @@ def order(p: Product, point: Warpgroups) -> ScriptFunction:
         first = number // (GROUP * across) * GROUP
         height = minimum(GROUP, down - first)
         within = number - first * across
-        row = (first + within % height) * pair
-        if pair > 1:
-            row = row + clusterRank
+        row = first + within % height
         return tile // (down * across), row * rows, within // height * columns
 
     return position

@@ -46,22 +46,24 @@ def writing(p: Product, point: Warpgroups) -> ScriptFunction:
         row = top + warp * ROWS
         for part in static(range(point.columns // COLUMNS)):
             for number in static(range(COLUMNS // 16)):
-                held = register_tensor(p.c.dtype, 8)
-                for value in static(range(8)):
-                    block = part * 8 + number * 2 + value // 4
-                    total = sums[block * 4 + value % 4]
-                    if p.bias is not None:
-                        beside = left + block * 8 + lane % 4 * 2 + value % 2
-                        total += cast(get(bias, *p.bias_at(z, row, beside)), f32)
-                    held[value] = cast(total, p.c.dtype)
+                held = register_tensor(p.c.dtype, (2, 2, 2))
+                for beside in static(range(2)):
+                    block = part * 8 + number * 2 + beside
+                    for pair in vectorize(2):
+                        at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
+                        for half in static(range(2)):
+                            total = sums[block * 4 + half * 2 + pair]
+                            if p.bias is not None:
+                                total += cast(get(bias, *p.bias_at(*at)), f32)
+                            held[beside, half, pair] = cast(total, p.c.dtype)
                 column = number * 16 + lane // 16 * 8
-                stmatrix(address(staged, warp, lane % 16, column), held, 4)
+                stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
             syncwarp()
             for step in unroll(ROWS * across // 32):
                 i, j = step * (32 // across) + lane // across, lane % across * LANES
                 for v in vectorize(LANES):
-                    at = (z, row + i, left + part * COLUMNS + j + v)
-                    c.put(*p.c_at(*at), staged[warp, i, j + v])
+                    there = (z, row + i, left + part * COLUMNS + j + v)
+                    c.put(*p.c_at(*there), staged[warp, i, j + v])
             syncwarp()
 
     return finish
