@@ -49,8 +49,8 @@ LINEARS = (
     (1, 14336, 4096),
     (64, 14336, 4096),
 )
-"""Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B's prefill, and of decoders
-at one and at 64 tokens."""
+"""Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B reading 512 tokens, and of
+decoders at one and at 64 tokens."""
 
 CONVOLUTIONS = (
     (64, 64, 3, 1, 56),

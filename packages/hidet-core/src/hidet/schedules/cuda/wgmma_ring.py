@@ -1,4 +1,4 @@
-"""A ring of stages in shared memory (sm_90a): one thread has tiles brought, warpgroups multiply them.
+"""A ring of stages in shared memory (sm_90a): one thread has tiles brought, warpgroups multiply.
 
 Each stage has a barrier at which its copies arrive, and one at which those that multiply give it
 back. A turn is a tile of each operand, 64 of k; turns are counted on from one tile of the result to
