@@ -49,7 +49,7 @@ LINEARS = (
     (1, 14336, 4096),
     (64, 14336, 4096),
 )
-"""Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B reading 512 tokens, and of
+"""Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B at 512 tokens, and of
 decoders at one and at 64 tokens."""
 
 CONVOLUTIONS = (
