@@ -187,6 +187,20 @@ def test_a_split_product_computes_the_same():
     assert_close(values[graph.outputs[0]], wanted, graph.outputs[0].dtype, 64.0)
 
 
+def test_a_matrix_times_itself():
+    """One tensor is both operands: one parameter, of which there are two tensor maps."""
+    x = symbol((33, 72), "float16")
+    graph = trace_from([ops.matmul(x, x, transpose_b=True)], [x])
+    (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
+    group.choice = Choice("matmul_wgmma", SMALL)
+    with options(parallel_k=1):
+        (made,) = implement(group, TARGET)
+    array = np.random.default_rng(0).standard_normal((33, 72)).astype(np.float16)
+    out = np.full((33, 33), np.nan, np.float16)
+    sim.launch(made.module, array, out)
+    assert_close(out, evaluate(graph, array)[0], f16, 64.0)
+
+
 LARGE = Linear(f16[4000, 1024], f16[4000, 1024], f16[4000])
 
 
