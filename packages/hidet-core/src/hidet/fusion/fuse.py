@@ -33,7 +33,7 @@ from hidet.ir.expr import (
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.node import Node as IrNode
 from hidet.ir.stmt import Body, For, If, Put, Stmt
-from hidet.ir.walk import rebuild_body, substitute, substitute_body, variables
+from hidet.ir.walk import rebuild_body, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import TensorType, i32
 
@@ -60,21 +60,16 @@ class Surgery:
             self.vars.setdefault(tensor, var)
         for position, tensor in enumerate(group.inputs):
             self.vars.setdefault(tensor, Var(f"x{position}", tensor.type))
-        # One tensor that is read through two operands is one parameter.
-        given = zip(self.anchor.inputs, self.anchor_inputs, strict=True)
-        self.twice: dict[Var, Expr] = {
-            var: self.vars[tensor]
-            for tensor, var in given
-            if tensor in set(group.inputs) and self.vars[tensor] is not var
-        }
 
     def run(self) -> Module:
         """The fused module."""
-        reads = self.prologues()
+        reads, again = self.prologues(), self.repeated()
         results = self.results()
         writes = self.epilogue(results)
 
         def change(node: IrNode) -> IrNode:
+            if isinstance(node, Var) and node in again:
+                return again[node]
             if isinstance(node, Get) and node.tensor in reads:
                 return reads[node.tensor].at(node.index)
             if isinstance(node, Put) and node.tensor in writes:
@@ -94,12 +89,17 @@ class Surgery:
 
     def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
-        body = rebuild_body(substitute_body(kernel.body, self.twice), change)
-        maps = tuple(substitute(each, self.twice) for each in kernel.maps)
+        body = rebuild_body(kernel.body, change)
+        maps = tuple(substitute(each, self.repeated()) for each in kernel.maps)
         touched = {*variables(body), *(each.tensor for each in maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
         return replace(kernel, params=params, body=body, maps=maps)
+
+    def repeated(self) -> dict[Var, Var]:
+        """One tensor that is read through two operands is one parameter."""
+        pairs = zip(self.anchor.inputs, self.anchor_inputs, strict=True)
+        return {var: self.vars[each] for each, var in pairs if self.vars[each] is not var}
 
     def prologues(self) -> dict[Var, Prologue]:
         """For each of the anchor's operands that the group computes: how its reads are replaced."""

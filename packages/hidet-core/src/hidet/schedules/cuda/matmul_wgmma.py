@@ -36,7 +36,7 @@ def by_wgmma(p: Product, target: Target) -> bool:
         and target.has_feature("wgmma")
         and not options.fp16_reduction.get()
         and p.c.dtype is p.a.dtype
-        and not p.spills
+        and bool(p.rows)
         and all(Operand(p, left, 64).mappable for left in (True, False))
     )
 
