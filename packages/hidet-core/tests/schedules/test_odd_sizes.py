@@ -134,6 +134,7 @@ ANCHORS = [
     *odd(Linear),
     *(Matmul(kind[n, 131], kind[131, m]) for kind in (f16, f32) for n, m in ((1, 129), (129, 7))),
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
+    *(Linear(f16[n, 136], f16[33, 136], f16[33]) for n in ODD),  # rows that a tensor map may have
     *CONVOLUTIONS,
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hidet import options
 from hidet.compute import Grid
+from hidet.cost import Work, seconds
 from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
@@ -18,8 +20,12 @@ from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, Choice, candidates
+from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
+from hidet.schedules.contraction import size_bytes
 from hidet.target import Target
+
+BLOCK_BYTES = 4096
+"""What a block of a kernel for elements writes; an estimate."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,11 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
     if group.anchor is None:
         return [Implemented(group, composed(group, target), "automatic")]
-    op = group.anchor.op
-    best = chosen(op, target, group.choice)
-    module = best.schedule.apply(op, target, best.point).module
+    best = chosen(group, target)
+    ahead = closed_to(best.schedule, group)
+    if ahead:
+        return [part for each in set_apart(group, ahead) for part in implement(each, target)]
+    module = best.schedule.apply(group.anchor.op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     if not reachable(group, module):
@@ -70,15 +78,45 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
 
-def chosen(op: Op, target: Target, choice: Choice | None) -> Candidate:
+def chosen(group: Group, target: Target) -> Candidate:
     """The candidate that was chosen; without a choice the cheapest by the cost model."""
-    found = choices(op, target)
-    if choice is None:
+    found = ranked(group, target)
+    if group.choice is None:
         return found[0]
     for each in found:
-        if each.choice == choice:
+        if each.choice == group.choice:
             return each
-    raise InternalError(f"{choice} does not fit {op!r} on {target}")
+    raise InternalError(f"{group.choice} does not fit {group.anchor!r} on {target}")
+
+
+def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
+    """The candidates for a group's anchor, the cheapest first by the cost model.
+
+    What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
+    """
+    assert group.anchor is not None
+    found = choices(group.anchor.op, target)
+    detours = {
+        each.schedule.name: sum(detour(t, target) for t in closed_to(each.schedule, group))
+        for each in found
+    }
+    if not any(detours.values()):
+        return found
+    return tuple(sorted(found, key=lambda each: each.seconds + detours[each.schedule.name]))
+
+
+def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
+    """What the group computes and the schedule reads, but not through hooks."""
+    assert group.anchor is not None
+    given = set(group.inputs)
+    read = [group.anchor.inputs[place] for place in schedule.closed]
+    return [tensor for tensor in dict.fromkeys(read) if tensor not in given]
+
+
+def detour(tensor: Tensor, target: Target) -> float:
+    """The seconds of a kernel that writes a tensor, from as much of others."""
+    nbytes = size_bytes(tensor.type)
+    return seconds(Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES)), target)
 
 
 def composed(group: Group, target: Target) -> Module:
@@ -106,6 +144,18 @@ def reachable(group: Group, module: Module) -> bool:
         if where is not None and where.pairs and not has_pairs(module, module.params[-1]):
             return False
     return all(var in hooks for var in needed)
+
+
+def set_apart(group: Group, tensors: Sequence[Tensor]) -> list[Group]:
+    """What computes each of `tensors` as a group of its own, then the rest of the group."""
+    assert group.anchor is not None
+    parts = [Group(leading_to([each], group.nodes)) for each in tensors]
+    stored = {each for part in parts for each in part.results}
+    rest = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
+    parts.append(Group(rest, group.anchor, choice=group.choice))
+    for part in parts:
+        part.reason = f"the schedule of {group.anchor.op.name} reads whole tiles from memory"
+    return parts
 
 
 def split(group: Group) -> list[Group]:

@@ -9,6 +9,7 @@ from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
+from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
 
 LOADED = (
     _cpu_conv,
@@ -20,5 +21,6 @@ LOADED = (
     _cuda_matmul_mma,
     _cuda_matmul_simt,
     _cuda_matmul_tf32,
+    _cuda_matmul_wgmma,
 )
 """In this order schedules are filed."""
