@@ -36,8 +36,11 @@ def fetching(
             if True if pieces % threads == 0 else piece < pieces:
                 row, column = piece // across, piece % across * VECTOR
                 for v in vectorize(VECTOR):
-                    place = address(tiles, number, row, column + v)
-                    store_async(place, get(operand, *at(z, first + row, column + v)))
+                    # In one expression: a value with a name is loaded first.
+                    store_async(
+                        address(tiles, number, row, column + v),
+                        get(operand, *at(z, first + row, column + v)),
+                    )
 
     return fetch
 
