@@ -18,6 +18,7 @@ from hidet.errors import HidetError
 from hidet.graph import OPERATORS, refer
 from hidet.graph.operator import operand_names
 from hidet.ir.expr import Const
+from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
@@ -135,6 +136,8 @@ ANCHORS = [
     *(Matmul(kind[n, 131], kind[131, m]) for kind in (f16, f32) for n, m in ((1, 129), (129, 7))),
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
     *CONVOLUTIONS,
+    *odd(Attention),
+    *(Attention(bf16[2, n, 33], bf16[2, 131, 33], bf16[2, 131, n], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 
@@ -146,7 +149,7 @@ def test_every_schedule_has_operators_here(schedule):
 
 
 @pytest.mark.parametrize("op", ANCHORS, ids=str)
-def test_scheduled_products_and_convolutions(op):
+def test_scheduled_operators(op):
     for schedule in CUDA:
         points = schedule.candidates(op, TARGET)
         for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):

@@ -16,7 +16,6 @@ from hidet.lang import (
     attr,
     cast,
     cdiv,
-    exp2,
     f32,
     grid,
     register_tensor,
@@ -28,7 +27,7 @@ from hidet.lang import (
 from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.schedules.attention import Rows
-from hidet.schedules.cuda.attention_softmax import LOW, factor_of
+from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
 from hidet.types import Size, TensorType
 
 WARP = 32
@@ -76,7 +75,7 @@ def merging(parts: int, blocks: int) -> ScriptFunction:
             own, near = address(facts, part, row, 0), address(pile, part, row, column)
             fact = mapa(own, block) if blocks > 1 else own
             found = mapa(near, block) if blocks > 1 else near
-            share = exp2(fact[0] - shift)
+            share = fast_exp2(fact[0] - shift)
             total += fact[1] * share
             for v in vectorize(VECTOR):
                 values[v] += found[v] * share

@@ -9,8 +9,10 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 import math
+from functools import partial
 
-from hidet.lang import ScriptFunction, cast, exp2, f32, grid, script, select, unroll, vectorize
+from hidet.ir.functions import call
+from hidet.lang import ScriptFunction, cast, f32, grid, script, select, unroll, vectorize
 from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
@@ -20,6 +22,7 @@ WARP = 32
 ALL = 0xFFFFFFFF
 LOW = float("-inf")
 LOG2_E = 1 / math.log(2)
+fast_exp2 = partial(call, "exp2_approx")
 
 
 def factor_of(rows: Rows) -> float:
@@ -88,11 +91,11 @@ def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
             top = maximum(top, shfl_xor_sync(ALL, top, 1))
             top = maximum(top, shfl_xor_sync(ALL, top, 2))
             shift = select(top == LOW, 0.0, top * factor)
-            fade = exp2(tops[i, half] * factor - shift)
+            fade = fast_exp2(tops[i, half] * factor - shift)
             tops[i, half] = top
             total = totals[i, half] * fade
             for j, v in unroll(grid(keys // 8, 2)):
-                weight = exp2(scores[i, j, half * 2 + v] * factor - shift)
+                weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
                 scores[i, j, half * 2 + v] = weight
                 total += weight
             totals[i, half] = total
