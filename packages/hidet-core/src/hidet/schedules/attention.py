@@ -17,7 +17,7 @@ from hidet.schedules.contraction import Index, digits, known, size_bytes
 from hidet.types import Size, TensorType
 
 FEW_ROWS = 64
-"""Rows of a head of q below which heads are put together."""
+"""As many as one block takes with ease."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Rows:
     """The rows of q in stacks, each of which reads one head of k and v."""
 
     op: Attention
+    few: int = FEW_ROWS
+    """Rows of a head of q below which heads are put together."""
 
     @property
     def batch(self) -> Shape:
@@ -41,7 +43,7 @@ class Rows:
     def together(self) -> bool:
         """Whether the heads that share k and v are one stack."""
         m = self.op.q.shape[-2]
-        return self.times > 1 and isinstance(m, int) and m < FEW_ROWS
+        return self.times > 1 and isinstance(m, int) and m < self.few
 
     @property
     def length(self) -> Size:
@@ -95,6 +97,10 @@ class Rows:
         """The index of an element of k or v."""
         *batch, head = digits(z, self.heads)
         return (*batch, head if self.together else head // self.times, row, column)
+
+    def source_at(self, s: Value, row: Value, column: Value) -> Index:
+        """The index of an element of k or v in head `s` of all their heads."""
+        return (*digits(s, (*self.batch, self.op.k.shape[-3])), row, column)
 
     def mask_at(self, z: Value, row: Value, column: Value) -> Index:
         """The index of the mask's element for a row and a key."""

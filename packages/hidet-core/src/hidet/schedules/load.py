@@ -1,5 +1,6 @@
 """The modules that file schedules: importing this one loads them all."""
 
+from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import matmul as _cpu_matmul
@@ -12,6 +13,7 @@ from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
 
 LOADED = (
+    _cpu_attention,
     _cpu_conv,
     _cpu_depthwise,
     _cpu_matmul,
