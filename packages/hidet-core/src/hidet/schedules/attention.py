@@ -37,7 +37,7 @@ class Rows:
     def times(self) -> int:
         """How many heads of q share one of k and v."""
         h, g = self.op.q.shape[-3], self.op.k.shape[-3]
-        return 1 if same(h, g) else h // g  # type: ignore[operator, return-value]
+        return 1 if same(h, g) else h // g  # type: ignore[return-value]
 
     @cached_property
     def together(self) -> bool:
@@ -84,13 +84,18 @@ class Rows:
         """The number of a row within its head; too large for a row that there is not."""
         if not self.together:
             return row
-        return row - minimum(row // self.length, self.times - 1) * self.length
+        return row - self.member(row) * self.length
+
+    def member(self, row: Value) -> Value:
+        """Which of the heads that share k and v a row belongs to."""
+        found: Value = minimum(row // self.length, self.times - 1)
+        return found
 
     def row_at(self, z: Value, row: Value, column: Value) -> Index:
         """The index of an element of q, of the result, or of the scores."""
         *batch, head = digits(z, self.heads)
         if self.together:
-            head = head * self.times + minimum(row // self.length, self.times - 1)
+            head = head * self.times + self.member(row)
         return (*batch, head, self.number(row), column)
 
     def key_at(self, z: Value, row: Value, column: Value) -> Index:

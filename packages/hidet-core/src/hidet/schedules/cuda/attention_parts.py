@@ -9,7 +9,8 @@ et al. 2023).
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="comparison-overlap, index"
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -37,6 +38,11 @@ PADDING = 8
 THREADS = 128
 
 
+def pile_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
+    """The shape in shared memory of the parts of a block's rows."""
+    return parts, rows, width + PADDING
+
+
 def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
     """A part of a kernel: (sums, tops, totals, pile, facts, part, row). A warp's part to a pile."""
     factor = factor_of(rows)
@@ -54,6 +60,24 @@ def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
                 facts[part, at, 1] = totals[i, half]
 
     return hand_over
+
+
+def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, totals, y, z, row). Each lane writes what it has summed."""
+
+    @script
+    def write(sums, totals, y, z, row):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        for i, half in unroll(grid(height // 16, 2)):
+            total = totals[i, half]
+            inverse = select(total == 0.0, 0.0, 1.0 / total)
+            for j in unroll(width // 8):
+                for c in vectorize(2):
+                    at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
+                    value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
+                    y.put(*rows.row_at(z, *at), value)
+
+    return write
 
 
 def merging(parts: int, blocks: int) -> ScriptFunction:
@@ -112,7 +136,7 @@ def finishing(
     return finish
 
 
-def storing(rows: Rows, block: int, width: int, threads: int, parts: int) -> ScriptFunction:
+def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
     """A part of a kernel: (pile, facts, partial, partial_facts, share, first).
 
     The parts of a tile as one part for another kernel, in rows from `first` on.

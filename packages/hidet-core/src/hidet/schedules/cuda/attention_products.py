@@ -45,7 +45,7 @@ def fetching(
     return fetch
 
 
-def keeping(rows: int, size: int, dtype: DType) -> ScriptFunction:
+def keeping(rows: int, size: int) -> ScriptFunction:
     """A part of a kernel: (tile_q, kept, row). The warp's rows of q to fragments."""
 
     @script
