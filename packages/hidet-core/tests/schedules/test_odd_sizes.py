@@ -18,6 +18,7 @@ from hidet.errors import HidetError
 from hidet.graph import OPERATORS, refer
 from hidet.graph.operator import operand_names
 from hidet.ir.expr import Const
+from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
@@ -136,6 +137,8 @@ ANCHORS = [
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
     *(Linear(f16[n, 136], f16[33, 136], f16[33]) for n in ODD),  # rows that a tensor map may have
     *CONVOLUTIONS,
+    *odd(Attention),
+    *(Attention(bf16[2, n, 33], bf16[2, 131, 33], bf16[2, 131, n], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 
@@ -147,7 +150,7 @@ def test_every_schedule_has_operators_here(schedule):
 
 
 @pytest.mark.parametrize("op", ANCHORS, ids=str)
-def test_scheduled_products_and_convolutions(op):
+def test_scheduled_operators(op):
     for schedule in CUDA:
         short = schedule.name.endswith("tf32")
         with options(tf32=short):

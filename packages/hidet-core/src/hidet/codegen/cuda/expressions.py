@@ -60,6 +60,8 @@ class CudaExpressions(ExpressionWriter):
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
+        if e.name == "exp2_approx" and e.of is f32:
+            return self.call(e.name, *e.args)
         return function_text(self, e)
 
     def extreme(self, e: Minimum | Maximum) -> Text:

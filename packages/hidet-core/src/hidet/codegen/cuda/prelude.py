@@ -52,6 +52,10 @@ CONVERSIONS = {
         'INLINE float round_tf32(float x) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) '
         ': "f"(x)); return __uint_as_float(r); }'
     ),
+    "exp2_approx": Part(
+        'INLINE float exp2_approx(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) '
+        ': "f"(x)); return r; }'
+    ),
     "min_nan": _extreme("min"),
     "max_nan": _extreme("max"),
 }
