@@ -11,6 +11,7 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 
 HEADERS = {
     "f16": "cuda_fp16.h",
@@ -165,6 +166,7 @@ PARTS: dict[str, Part] = {
     **VECTORS,
     **READERS,
     **MAPS,
+    **NARROW_PARTS,
 }
 
 

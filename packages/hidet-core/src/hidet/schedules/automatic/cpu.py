@@ -10,9 +10,9 @@ from hidet.ir.walk import substitute
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
+    known_product,
     mostly_contiguous,
 )
-from hidet.schedules.automatic.cuda_rows import known_product
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,

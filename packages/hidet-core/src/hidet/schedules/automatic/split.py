@@ -44,7 +44,9 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
     if reduce is None:
         return None
     extents = [constant_size(size) or 0 for size in reduce.extents]
-    columns = choose_columns(stage, [reduce])
+    columns = choose_columns(stage, [reduce], target)
+    if columns is not None and columns.blocks > 1:
+        return None
     outputs = prod(constant_size(size) or 0 for size in stage.shape)
     width = 1 if columns is None else columns.width
     blocks = -(-outputs // width)
