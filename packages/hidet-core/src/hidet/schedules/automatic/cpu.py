@@ -6,7 +6,7 @@ from hidet.compute import Reduce
 from hidet.ir.expr import Expr, Load, Minimum, Value, Var, combine, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
@@ -22,7 +22,6 @@ from hidet.schedules.automatic.emit import (
     joined,
     product,
     put,
-    replaced,
     row_level,
     unflatten,
     with_serial_reductions,

@@ -14,7 +14,7 @@ from hidet.compute import Reduce
 from hidet.ir.expr import Address, Expr, Load, Value, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous, reads
 from hidet.schedules.automatic.cuda_merge import cluster_meets
 from hidet.schedules.automatic.cuda_row_shape import MOST_BLOCKS
@@ -25,7 +25,6 @@ from hidet.schedules.automatic.emit import (
     joined,
     product,
     put,
-    replaced,
     unflatten,
     unrolled,
     with_serial_reductions,

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var
 from hidet.ir.stmt import Body, Declare, Store
-from hidet.ir.walk import find, variables
-from hidet.schedules.automatic.emit import replaced
+from hidet.ir.walk import find, replaced, variables
 from hidet.schedules.automatic.plan import reductions
 from hidet.types import Scope, TensorType
 

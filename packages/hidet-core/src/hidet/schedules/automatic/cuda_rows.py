@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hidet.ir.expr import Expr, Var, convert
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, If, Put, Stmt
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, contiguous, known_product, reads
 from hidet.schedules.automatic.cuda_kept import Kept
 from hidet.schedules.automatic.cuda_merge import (
@@ -30,7 +30,6 @@ from hidet.schedules.automatic.emit import (
     flat,
     product,
     put,
-    replaced,
     unflatten,
     with_serial_reductions,
 )

@@ -22,7 +22,7 @@ from hidet.ir.expr import (
     wrap,
 )
 from hidet.ir.stmt import Assign, Body, Declare, For, If, LoopKind, Put, Stmt
-from hidet.ir.walk import find, substitute, variables
+from hidet.ir.walk import find, replaced, substitute, variables
 from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.types import Size, i32, i64
 
@@ -116,18 +116,6 @@ def better(how: str, a: Expr, b: Expr) -> Expr:
     """Whether `a` beats `b`: NaN beats numbers."""
     beats = a > b if how == "max" else a < b
     return beats | (NotEqual(a, a) & b.eq(b)) if a.dtype.is_float else beats
-
-
-def replaced(value: Expr, known: Mapping[Expr, Expr]) -> Expr:
-    """`value` with whole subexpressions replaced."""
-    done: dict[Expr, Expr] = dict(known)
-
-    def visit(e: Expr) -> Expr:
-        if e not in done:
-            done[e] = e.map_children(visit)
-        return done[e]
-
-    return visit(value)
 
 
 def with_serial_reductions(value: Expr, known: Mapping[Expr, Expr]) -> tuple[Body, Expr]:

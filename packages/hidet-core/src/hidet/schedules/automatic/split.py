@@ -10,10 +10,10 @@ from math import prod
 
 from hidet.compute import Reduce
 from hidet.ir.expr import Expr, Get, Select, Var, constant
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
 from hidet.schedules.automatic.cuda_columns import choose_columns
-from hidet.schedules.automatic.emit import ceil_div, free, replaced, row_level
+from hidet.schedules.automatic.emit import ceil_div, free, row_level
 from hidet.schedules.automatic.plan import MapStage, Plan, Stage, reductions
 from hidet.target import Target
 from hidet.types import TensorType, i32
