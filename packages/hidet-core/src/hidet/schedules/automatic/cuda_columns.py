@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Address, Expr, Load, Value, Var, constant, convert, wrap
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Address, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
@@ -23,9 +25,7 @@ from hidet.schedules.automatic.emit import (
     ceil_div,
     free,
     joined,
-    product,
     put,
-    unflatten,
     unrolled,
     with_serial_reductions,
 )
@@ -167,7 +167,7 @@ class Writer:
         tile: Expr = number % tiles if outer else number
         self.chunk = tile * shape.across + self.across
         self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
-        self.index |= zip(shape.outer_vars, unflatten(number // tiles, outer), strict=True)
+        self.index |= zip(shape.outer_vars, unravel(number // tiles, outer), strict=True)
 
     def kernel(self, name: str, params: tuple[Var, ...], reduces: list[AnyReduce]) -> Kernel:
         """The whole kernel."""
@@ -184,7 +184,7 @@ class Writer:
 
     def here(self, lane: Expr) -> dict[Var, Expr]:
         """The stage's index at a lane of this thread's columns."""
-        *outer, chunk = unflatten(self.chunk, self.chunked)
+        *outer, chunk = unravel(self.chunk, self.chunked)
         place = (*outer, chunk * self.shape.lanes + lane)
         return self.index | dict(zip(self.shape.column_vars, place, strict=True))
 
@@ -208,7 +208,7 @@ class Writer:
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
-            place = dict(zip(reduce.vars, unflatten(row, reduce.extents), strict=True))
+            place = dict(zip(reduce.vars, unravel(row, reduce.extents), strict=True))
             value = substitute(replaced(reduce.value, self.results(lane)), self.here(lane) | place)
             before, result = with_serial_reductions(value, {})
             update = joined(reduce.how, Load(partial, (lane,)), result)
@@ -221,7 +221,7 @@ class Writer:
             return body
         return body + self.meet(reduce, partial, position)
 
-    def each(self, count: Value, element: Callable[[Expr], Body]) -> Body:
+    def each(self, count: Size, element: Callable[[Expr], Body]) -> Body:
         """`element(row)` for this thread's rows, a few of them in flight."""
         turns = ceil_div(count, self.shape.together)
         if isinstance(turns, int) and turns == 0:
@@ -291,7 +291,7 @@ class Writer:
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
-            place = dict(zip(self.shape.inner_vars, unflatten(row, inner), strict=True))
+            place = dict(zip(self.shape.inner_vars, unravel(row, inner), strict=True))
             written = put(self.stage, self.here(lane) | place, self.results(lane))
             return self.vector(lane, written)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, For, If, LoopKind
 from hidet.schedules.automatic.access import constant_size, reads, stride
-from hidet.schedules.automatic.emit import ceil_div, product, put, unflatten
+from hidet.schedules.automatic.emit import ceil_div, put
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import Target
@@ -37,7 +39,7 @@ def elementwise_kernel(
     turns = turns if many else 1
     turn, lane = Var("turn", i32), Var("v", i32)
     thread = (BLOCK * turns + turn) * THREADS + THREAD if turns > 1 else BLOCK * THREADS + THREAD
-    index = unflatten(thread, stage.shape)
+    index = unravel(thread, stage.shape)
     if lanes > 1:
         index = vector_index(thread, lane, lanes, stage.shape)
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
@@ -55,7 +57,7 @@ def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int)
     thread, lane, rest = BLOCK * THREADS + THREAD, Var("v", i32), Var("v", i32)
 
     def element(number: Expr) -> Body:
-        index = unflatten(number, stage.shape)
+        index = unravel(number, stage.shape)
         return put(stage, dict(zip(stage.vars, index, strict=True)), {})
 
     whole, left = total // lanes, total % lanes
@@ -85,7 +87,7 @@ def flat_lanes(stage: MapStage, total: Value, enough: int) -> int:
     shape = [constant_size(size) for size in stage.shape]
     for read in reads(stage.value):
         straight = read.index == stage.vars and read.tensor.of.shape == stage.out.of.shape  # type: ignore[union-attr]
-        size = constant_size(product(read.tensor.of.shape))  # type: ignore[union-attr,arg-type]
+        size = constant_size(product(read.tensor.of.shape))  # type: ignore[union-attr]
         if not straight and (size is None or size * ELEMENTS > prod(n or 0 for n in shape)):
             return 1
     lanes = most_lanes(stage, total, enough)
@@ -118,5 +120,5 @@ def reads_of(stage: MapStage) -> list[Var]:
 def vector_index(thread: Expr, lane: Var, lanes: int, shape: tuple[Size, ...]) -> tuple[Expr, ...]:
     """The index of lane `lane` of chunk number `thread`; the last axis holds whole chunks."""
     chunks = shape[-1] // lanes
-    *outer, chunk = unflatten(thread, (*shape[:-1], chunks))
+    *outer, chunk = unravel(thread, (*shape[:-1], chunks))
     return (*outer, chunk * lanes + lane)

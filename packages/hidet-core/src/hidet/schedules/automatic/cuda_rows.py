@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hidet.compute.places import ravel, unravel
+from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Var, convert
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, If, Put, Stmt
@@ -27,10 +29,7 @@ from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
     ceil_div,
-    flat,
-    product,
     put,
-    unflatten,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, WARP, guarded, kernel
@@ -75,7 +74,7 @@ class Rows:
             self.lane = THREAD % shape.width
         row_sizes = [self.sizes[var] for var in shape.row_vars]
         self.rows = product(row_sizes)
-        self.index = dict(zip(shape.row_vars, unflatten(self.row, row_sizes), strict=True))
+        self.index = dict(zip(shape.row_vars, unravel(self.row, row_sizes), strict=True))
         self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
         pairs = zip(reduces, self.totals, strict=True)
         self.known: dict[Expr, Expr] = {each: total.result for each, total in pairs}
@@ -154,7 +153,7 @@ class Rows:
         def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
             steps, value = self.at(number, place, slot, kept)
             before, result = with_serial_reductions(value, {})
-            where = flat(place, self.walks[number].extents)
+            where = ravel(place, self.walks[number].extents)
             return steps + before + total.take(result, where)
 
         body = total.start() + self.walk(number, element)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Value, Var, constant, wrap
 from hidet.ir.stmt import Body, For, If, LoopKind
 from hidet.schedules.automatic.cuda_kept import Kept
-from hidet.schedules.automatic.emit import ceil_div, product, unflatten
+from hidet.schedules.automatic.emit import ceil_div
 from hidet.schedules.automatic.grid import THREAD
 from hidet.types import Scope, Size, i32
 
@@ -52,7 +54,7 @@ class Spread:
         shared = self.kept is not None and self.kept.scope is Scope.SHARED
         slot = step * self.threads + THREAD if shared else step
         chunk = number * width + self.lane if width > 1 else number
-        place = unflatten(chunk, chunked)
+        place = unravel(chunk, chunked)
         if lanes > 1:
             whole = (*place[:-1], place[-1] * lanes + part)
             inner = element(whole, slot * lanes + part, self.kept)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hidet.compute import ArgReduce, Reduce
+from hidet.compute.places import ravel
 from hidet.compute.reduction import identity
 from hidet.ir.expr import (
     And,
-    Const,
     Expr,
     Maximum,
     Minimum,
     NotEqual,
     Or,
-    Value,
     Var,
     combine,
     constant,
@@ -30,33 +29,9 @@ AnyReduce = Reduce | ArgReduce
 COMBINE = {"min": Minimum, "max": Maximum, "any": Or, "all": And}
 
 
-def product(sizes: Sequence[Value]) -> Value:
-    """The product of sizes: a number if all are."""
-    total: Value = 1
-    for size in sizes:
-        total = size * total if isinstance(size, Expr) else total * size
-    return total
-
-
-def ceil_div(a: Value, b: int) -> Value:
+def ceil_div(a: Size, b: int) -> Size:
     """a / b rounded up."""
     return (a + (b - 1)) // b
-
-
-def unflatten(flat: Value, shape: Sequence[Value]) -> tuple[Expr, ...]:
-    """The row-major index of element number `flat`; axes of size 1 get 0."""
-    index: list[Expr] = []
-    rest = flat
-    real = [axis for axis, size in enumerate(shape) if size != 1]
-    for axis in reversed(range(len(shape))):
-        if axis not in real:
-            index.append(Const(0, i32))
-        elif axis == real[0]:
-            index.append(wrap(rest))
-        else:
-            index.append(wrap(rest % shape[axis]))
-            rest = rest // shape[axis]
-    return tuple(reversed(index))
 
 
 class Accumulator:
@@ -129,7 +104,7 @@ def with_serial_reductions(value: Expr, known: Mapping[Expr, Expr]) -> tuple[Bod
         names = tuple(Var(var.name, i32) for var in reduce.vars)
         inner = substitute(reduce.value, dict(zip(reduce.vars, names, strict=True)))
         steps, element = with_serial_reductions(inner, {})
-        body: Body = steps + accumulator.take(element, flat(names, reduce.extents))
+        body: Body = steps + accumulator.take(element, ravel(names, reduce.extents))
         for var, extent in zip(reversed(names), reversed(reduce.extents), strict=True):
             body = (For(var, wrap(extent), body),)
         before += [*accumulator.start(), *body]
@@ -143,14 +118,6 @@ def nested(reduce: AnyReduce, value: Expr) -> bool:
         reduce is not other and reduce in find(other.value, type(reduce))
         for other in reductions(value)
     )
-
-
-def flat(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
-    """The row-major place of `index` in `shape`."""
-    total: Value = 0
-    for e, size in zip(index, shape, strict=True):
-        total = total * size + e if isinstance(total, Expr) else e
-    return wrap(total)
 
 
 def put(stage: MapStage, index: Mapping[Var, Expr], known: Mapping[Expr, Expr]) -> Body:

@@ -13,7 +13,7 @@ from hidet.ir.expr import Expr, Get, Select, Var, constant
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
 from hidet.schedules.automatic.cuda_columns import choose_columns
-from hidet.schedules.automatic.emit import ceil_div, free, row_level
+from hidet.schedules.automatic.emit import free, row_level
 from hidet.schedules.automatic.plan import MapStage, Plan, Stage, reductions
 from hidet.target import Target
 from hidet.types import TensorType, i32
@@ -78,7 +78,7 @@ def only_reduction(stage: MapStage) -> Reduce | None:
 def in_parts(stage: MapStage, reduce: Reduce, axis: int, chunk: int) -> tuple[MapStage, MapStage]:
     """The two stages, the reduction's `axis` in runs of `chunk`."""
     total = constant_size(reduce.extents[axis]) or 0
-    count = int(ceil_div(total, chunk))  # type: ignore[arg-type]
+    count = -(-total // chunk)
     kept = Var(f"parts_of_{stage.out.name}", TensorType(reduce.dtype, (count, *stage.shape)))
     part, inside, again = Var("part", i32), Var("inside", i32), Var("part", i32)
     place = part * chunk + inside
