@@ -12,14 +12,14 @@ from hidet.passes.pipeline import lower
 from hidet.target import Target
 from hidet.toolchain.nvrtc import compile_cuda
 
+HOPPER = Target.parse("sm_90a")
 STEP = {1: 0, 2: 2.0**-10, 4: 2.0**-22, 8: 2.0**-50}
 
 
 class Made:
     """A function of a few tensors as the module that the automatic schedule makes of it."""
 
-    def __init__(self, function, *types, target="sm_90a"):
-        target = Target.parse(target)
+    def __init__(self, function, *types, target=HOPPER):
         inputs = [Tensor(each, "cuda") for each in types]
         self.graph = FlowGraph(inputs, [function(*inputs)])
         groups = partition(self.graph, lambda op: has_schedule(op, target))

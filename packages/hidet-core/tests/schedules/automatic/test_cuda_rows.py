@@ -1,8 +1,11 @@
 """Reductions along the innermost axis, of rows of every length."""
 
+from dataclasses import replace
+
 import pytest
 
 from hidet import ops
+from hidet.target import Target
 from hidet.types import bf16, f16, f32
 
 SHAPES = [(1, 1), (2, 7), (33, 129), (3, 2048), (2, 5003), (2, 8200), (1, 20000), (5, 1), (130, 12)]
@@ -55,8 +58,24 @@ def test_long_rows_are_in_the_registers_of_a_cluster(made, of, threads):
     assert [each.spill_bytes for each in usage.values()] == [0]
 
 
+@pytest.mark.parametrize("of", [f16[7, 20000], f32[5, 17004], f16[6, 33001]], ids=str)
+def test_rows_are_read_while_those_before_them_are_worked_on(made, of):
+    small = replace(Target.parse("sm_90a"), cores=2)
+    functions = (
+        lambda x: ops.softmax(x, -1),
+        lambda x: ops.layer_norm(x),
+        lambda x: ops.rms_norm(x),
+    )
+    for function in functions:
+        norm = made(function, of, target=small)
+        (kernel,) = norm.module.kernels
+        assert ("ahead0" in str(kernel)) == (of.shape[1] % 2 == 0)
+        norm.check()
+
+
 def test_long_rows_without_clusters(made):
-    text, usage = made(lambda x: ops.layer_norm(x), f16[1024, 65536], target="sm_80").build("sm_80")
+    norm = made(lambda x: ops.layer_norm(x), f16[1024, 65536], target=Target.parse("sm_80"))
+    text, usage = norm.build("sm_80")
     assert "left0" in text
     assert [each.spill_bytes for each in usage.values()] == [0]
 

@@ -27,7 +27,7 @@ from hidet.ir.expr import (
     Select,
     constant,
 )
-from hidet.types import bf16, f16, f32
+from hidet.types import DType, bf16, f16, f32
 
 NARROW = (f16, bf16)
 ONE, TWO, MINUS_ONE, SQRT_2 = (constant(each, f32) for each in (1.0, 2.0, -1.0, math.sqrt(2)))
@@ -43,6 +43,11 @@ ERFC = (
 """log2(erfc(x)) for x >= 0 as a polynomial without constant term, lowest power first: off by at
 most 2^-18 where x * erfc(x) is a normal float16, falling for ever beyond. Fitted by Lawson's
 reweighted least squares for the greatest error."""
+WIDE_ERFC = (
+    -1.62786545, -0.917391735, -0.152745356, 0.0347196939, -0.00578756272, 0.0006709907,
+    -5.06732673e-05, 2.22625349e-06, -4.29873389e-08,
+)  # fmt: skip
+"""The same for the range of bfloat16: off by at most 2^-15 where erfc(x) is above 2^-128."""
 LOG2_E = math.log2(math.e)
 LINEAR = 0.0068
 """Where tanh(x) begins to be x but for 2^-16, and 1 - 2 / (1 + exp(2x)) to lose bits."""
@@ -56,10 +61,17 @@ def horner(coefficients: Sequence[float], at: str) -> str:
     return text
 
 
-def normal_distribution() -> str:
-    """(1 + erf(x / sqrt(2))) / 2: half of what ERFC says, at a scaled place."""
-    scaled = [each * 2 ** (-power / 2) for power, each in enumerate(ERFC, 1)]
-    return horner((-1.0, *scaled), "fabsf(x)")
+def normal_distribution(name: str, erfc: Sequence[float]) -> Part:
+    """(1 + erf(x / sqrt(2))) / 2: half of what `erfc` says, at a scaled place."""
+    scaled = [each * 2 ** (-power / 2) for power, each in enumerate(erfc, 1)]
+    return Part(
+        f"""\
+INLINE float {name}(float x) {{
+  const float tail = exp2_or_0({horner((-1.0, *scaled), "fabsf(x)")});
+  return x < 0.0f ? tail : 1.0f - tail;
+}}""",
+        ("exp2_or_0",),
+    )
 
 
 def _machine(name: str, instruction: str) -> Part:
@@ -89,17 +101,13 @@ PARTS = {
     "logistic": _function(
         "logistic", f"inverse(1.0f + exp2_or_0(x * {-LOG2_E!r}f))", "inverse", "exp2_or_0"
     ),
-    "normal_distribution": Part(
-        f"""\
-INLINE float normal_distribution(float x) {{
-  const float tail = exp2_or_0({normal_distribution()});
-  return x < 0.0f ? tail : 1.0f - tail;
-}}""",
-        ("exp2_or_0",),
-    ),
+    "normal_distribution": normal_distribution("normal_distribution", ERFC),
+    "wide_normal_distribution": normal_distribution("wide_normal_distribution", WIDE_ERFC),
 }  # fmt: skip
 """By name, each a function of one float: `logistic(x)` is 1 / (1 + exp(-x)), `normal_distribution`
-the part of a normal distribution below x. What ends in `or_0` gives 0 for results below 2^-126."""
+the part of a normal distribution below x, `wide_` to the ends of bfloat16's range. What ends in
+`or_0` gives 0 for results below 2^-126."""
+DISTRIBUTION = {f16: "normal_distribution", bf16: "wide_normal_distribution"}
 
 ALONE = {"exp": "narrow_exp", "tanh": "narrow_tanh", "sqrt": "narrow_sqrt"}
 
@@ -114,47 +122,52 @@ class Narrowing:
 
     def __init__(self) -> None:
         self.done: dict[Expr, Expr] = {}
-        self.cheap: dict[Expr, Expr] = {}
+        self.cheap: dict[tuple[Expr, DType], Expr] = {}
 
     def visit(self, e: Expr) -> Expr:
         """`e` itself as precise as before, roundings in it of cheaper values."""
         if e not in self.done:
             new = e.map_children(self.visit)
             if isinstance(new, Cast) and new.to in NARROW and new.value.type is f32:
-                new = Cast(self.factors(new.value), new.to)
+                new = Cast(self.factors(new.value, new.to), new.to)
             self.done[e] = new
         return self.done[e]
 
-    def factors(self, e: Expr) -> Expr:
-        """The same value, less exactly; only what it is a product of changes."""
-        if e not in self.cheap:
-            self.cheap[e] = self.cheaper(e)
-        return self.cheap[e]
+    def factors(self, e: Expr, to: DType) -> Expr:
+        """The same value, as exactly as `to` needs it; only what it is a product of changes."""
+        if (e, to) not in self.cheap:
+            self.cheap[e, to] = self.cheaper(e, to)
+        return self.cheap[e, to]
 
-    def cheaper(self, e: Expr) -> Expr:
+    def cheaper(self, e: Expr, to: DType) -> Expr:
         """The same, worked out."""
         match e:
             case Mul(a, b):
-                return times(self.factors(a), self.factors(b))
+                return times(self.factors(a, to), self.factors(b, to))
             case Maximum(a, b) | Minimum(a, b):
-                return type(e)(self.factors(a), self.factors(b))
+                return type(e)(self.factors(a, to), self.factors(b, to))
             case Negate(a):
-                return Negate(self.factors(a))
-            case Select(condition, then, otherwise):
-                return Select(condition, self.factors(then), self.factors(otherwise))
+                return Negate(self.factors(a, to))
+            case Select(condition, a, b):
+                return Select(condition, self.factors(a, to), self.factors(b, to))
             case Div(a, Add(Const(1.0), Math("exp", (x,))) | Add(Math("exp", (x,)), Const(1.0))):
-                return times(self.factors(a), Math("logistic", (times(x, MINUS_ONE),), f32))
+                return times(self.factors(a, to), of("logistic", times(x, MINUS_ONE)))
             case Div(a, Const(value)) if PLAIN[0] < abs(value) < PLAIN[1]:
-                return times(self.factors(a), constant(1 / value, f32))
+                return times(self.factors(a, to), constant(1 / value, f32))
             case Div(a, b):
-                return Div(self.factors(a), self.factors(b))
+                return Div(self.factors(a, to), self.factors(b, to))
             case Add(Const(1.0), Math("erf", (x,))) | Add(Math("erf", (x,)), Const(1.0)):
-                return times(TWO, Math("normal_distribution", (times(x, SQRT_2),), f32))
+                return times(TWO, of(DISTRIBUTION[to], times(x, SQRT_2)))
             case Add(Const(1.0), Math("tanh", (x,))) | Add(Math("tanh", (x,)), Const(1.0)):
-                return times(TWO, Math("logistic", (times(x, TWO),), f32))
-            case Math(name, args) if name in ALONE:
-                return Math(ALONE[name], args, f32)
+                return times(TWO, of("logistic", times(x, TWO)))
+            case Math(name, (x,)) if name in ALONE:
+                return of(ALONE[name], x)
         return e
+
+
+def of(function: str, x: Expr) -> Expr:
+    """One of PARTS."""
+    return Math(function, (x,), f32)
 
 
 def times(a: Expr, b: Expr) -> Expr:

@@ -6,9 +6,10 @@ from math import prod
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Value, Var, constant
+from hidet.ir.expr import Expr, Math, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, For, If, LoopKind
+from hidet.ir.walk import contains
 from hidet.schedules.automatic.access import constant_size, reads, stride
 from hidet.schedules.automatic.emit import ceil_div, put
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
@@ -17,7 +18,7 @@ from hidet.target import Target
 from hidet.types import Size, i32
 
 ELEMENTS = 8
-"""Elements that one thread writes where there are many."""
+"""Elements that one thread writes at least where there are many and each takes time."""
 FULL = 16
 """Blocks for each multiprocessor from which on there are more than enough."""
 THREADS = 256
@@ -34,7 +35,7 @@ def elementwise_kernel(
     if wide > lanes:
         return flat_kernel(stage, name, params, wide)
     work = total // lanes if lanes > 1 else total
-    turns = ELEMENTS // lanes if 1 < lanes < ELEMENTS else 1
+    turns = 1 if lanes == 1 or streams(stage) else max(2, ELEMENTS // lanes)
     many = isinstance(work, int) and work >= FULL * enough * turns
     turns = turns if many else 1
     turn, lane = Var("turn", i32), Var("v", i32)
@@ -49,6 +50,13 @@ def elementwise_kernel(
     if turns > 1:
         body = (For(turn, constant(turns, i32), body, LoopKind.UNROLL),)
     return kernel(name, params, body, ceil_div(work, THREADS * turns), THREADS)
+
+
+def streams(stage: MapStage) -> bool:
+    """Whether all that a thread does is to move neighbours: one access at a time is enough then."""
+    values = [stage.value, *(value for _, value in stage.also)]
+    steps = [stride(read, stage.vars[-1]) for value in values for read in reads(value)]
+    return not contains(values, Math) and all(step in (0, 1) for step in steps)
 
 
 def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int) -> Kernel:
