@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, ClassVar, TypeAlias
 
 from hidet.compute import accumulator
+from hidet.compute.places import unravel
 from hidet.compute.sizes import same
 from hidet.ir.expr import Value
 from hidet.types import DType, Size, TensorType
@@ -98,18 +99,9 @@ def digits(number: Value, sizes: Sequence[Size]) -> Index:
 
     A number that is too large gives an index outside of the grid, if the grid has any axis.
     """
-    rest: Value = number
-    found: list[Value] = []
-    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)] or [len(sizes) - 1]
-    for axis in reversed(range(len(sizes))):
-        if axis not in real:
-            found.append(0)
-        elif axis == real[0]:
-            found.append(rest)
-        else:
-            found.append(rest % sizes[axis])
-            rest = rest // sizes[axis]
-    return tuple(reversed(found))
+    if sizes and all(same(size, 1) for size in sizes):
+        return (*(0 for _ in sizes[1:]), number)
+    return unravel(number, sizes)
 
 
 def known(size: Size | Any) -> int:

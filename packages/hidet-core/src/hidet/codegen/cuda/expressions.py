@@ -8,6 +8,7 @@ from hidet.codegen.common.casts import cast_text
 from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
@@ -60,8 +61,10 @@ class CudaExpressions(ExpressionWriter):
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
-        if e.name == "exp2_approx" and e.of is f32:
+        if e.name in NARROW_PARTS:
             return self.call(e.name, *e.args)
+        if e.name == "exp2_approx" and e.of is f32:
+            return self.call("exp2_or_0", *e.args)
         return function_text(self, e)
 
     def extreme(self, e: Minimum | Maximum) -> Text:

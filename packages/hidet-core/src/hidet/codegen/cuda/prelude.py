@@ -11,6 +11,7 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.intrinsics.builtins import BUILTINS, SPECIAL_REGISTERS
 from hidet.types import u32
 
@@ -51,10 +52,6 @@ CONVERSIONS = {
     "round_tf32": Part(
         'INLINE float round_tf32(float x) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) '
         ': "f"(x)); return __uint_as_float(r); }'
-    ),
-    "exp2_approx": Part(
-        'INLINE float exp2_approx(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) '
-        ': "f"(x)); return r; }'
     ),
     "min_nan": _extreme("min"),
     "max_nan": _extreme("max"),
@@ -158,6 +155,7 @@ PARTS: dict[str, Part] = {
     **VECTORS,
     **READERS,
     **MAPS,
+    **NARROW_PARTS,
 }
 
 
