@@ -169,6 +169,14 @@ attention = Option(
     _switch,
     affects_code=True,
 )
+overlap_launches = Option(
+    "overlap_launches",
+    True,
+    "Let kernels of a GPU (since sm_90) begin while the one they wait for still runs: all but their "
+    "use of memory is then done when it ends.",
+    _switch,
+    affects_code=True,
+)
 verbose = Option(
     "verbose", False, "Print each graph pass: operators before and after, time.", _switch
 )
@@ -197,6 +205,7 @@ OPTIONS: dict[str, Option[Any]] = {
         mma,
         parallel_k,
         attention,
+        overlap_launches,
         verbose,
         save_graph,
         profile_passes,

@@ -10,7 +10,9 @@ from hidet.options import options
 from hidet.runtime.archive import read
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
-from hidet.sim import Uninitialised, WriteToInput
+from hidet.passes.base import with_body
+from hidet.passes.overlap_launches import is_wait
+from hidet.sim import MissingGridWait, Uninitialised, WriteToInput
 from hidet.sim.plan import Kernels
 from hidet.target import Target
 
@@ -111,3 +113,35 @@ def test_steps_write_only_what_the_plan_says_and_read_only_what_was_written():
     object.__setattr__(bound, "steps", (first,))
     with pytest.raises(WriteToInput, match="was given to be read only"):
         kernels.run(bound, arrays, lambda step: None)
+
+
+def without_waits(compiled):
+    """The plan's kernels, which do not wait for those before them."""
+    kernels = Kernels(compiled.archive.binaries)
+    for name, kernel in kernels.kernels.items():
+        body = tuple(s for s in kernel.body if not is_wait(s))
+        kernels.kernels[name] = with_body(kernel, body)
+    return kernels
+
+
+def test_a_kernel_that_begins_early_and_does_not_wait_is_found():
+    graph, _ = network()
+    compiled = compile_graph(graph, "sim")
+    _, executor = run(compiled, given())
+    (program,) = executor.programs.values()
+    bound = program.bound
+    early = [number for number in range(len(bound.steps)) if bound.overlaps(number)]
+    assert early == list(range(1, len(bound.steps)))  # a chain: all but the first
+    arrays = {n: np.zeros(shape, np.float32) for n, shape in enumerate(bound.shapes)}
+    with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
+        without_waits(compiled).run(bound, arrays, lambda step: None)
+
+
+def test_without_early_launches_nothing_has_to_wait():
+    graph, reference = network()
+    with options(overlap_launches=False):
+        compiled = compile_graph(graph, "sim")
+    y, executor = run(compiled, given())
+    np.testing.assert_allclose(y, reference(given()), atol=1e-5)
+    (program,) = executor.programs.values()
+    assert not any(map(program.bound.overlaps, range(len(program.bound.steps))))

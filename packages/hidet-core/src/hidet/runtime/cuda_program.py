@@ -143,7 +143,8 @@ def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment |
                 frozenset(places[each] for each in bound.waits[number] if each in places)
                 for number in places
             ]
-            parts.append(Segment([node(number) for number in places], waits))
+            early = {place for number, place in places.items() if bound.overlaps(number)}
+            parts.append(Segment([node(number) for number in places], waits, early))
             places.clear()
 
     def node(number: int) -> KernelNode:

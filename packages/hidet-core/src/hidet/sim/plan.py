@@ -14,6 +14,7 @@ from hidet.runtime.bound import BoundPlan
 from hidet.runtime.maps import Map
 from hidet.runtime.plan import Host, Launch, Pointer, Scalar
 from hidet.sim.arguments import Bound, scalar
+from hidet.sim.dependents import Flight
 from hidet.sim.launch import run_kernel
 from hidet.sim.memory import Buffer, wrapped
 from hidet.sim.program import Program, compiled
@@ -55,17 +56,19 @@ class Kernels:
         """Run a plan's steps on an array for each of its buffers.
 
         Outputs and workspaces are undefined until they are written; a step writes only what the
-        plan says that it does.
+        plan says that it does. One that may begin early finds all launches before it still running.
         """
         launches = [step for step in bound.steps if isinstance(step, Launch)]
         programs = {step.function: self.program(step.function) for step in launches}
         finest = min((p.granule[Scope.GLOBAL] for p in programs.values()), default=1)
         buffers = {number: buffer(bound, number, array) for number, array in arrays.items()}
         report = Report(measures=False)
+        flight = Flight(buffers.values())
         with np.errstate(all="ignore"):
-            for step in bound.steps:
+            for position, step in enumerate(bound.steps):
                 if isinstance(step, Host):
                     host(step)
+                    flight = Flight(buffers.values())
                     for number in step.writes:
                         buffers[number].starts_undefined, buffers[number].written = False, None
                     continue
@@ -73,7 +76,9 @@ class Kernels:
                     each.read_only = number not in step.writes
                 program = programs[step.function]
                 given = arguments(program, step, buffers)
+                flight.begin(given.arrays.values(), dependent=bound.overlaps(position))
                 run_kernel(program, given, report, finest, STEPS)
+                flight.end()
         return report
 
 
