@@ -172,8 +172,8 @@ attention = Option(
 overlap_launches = Option(
     "overlap_launches",
     True,
-    "Let kernels of a GPU (since sm_90) begin while the one they wait for still runs: all but their "
-    "use of memory is then done when it ends.",
+    "Let kernels of a GPU (sm_90 and later) begin while those before still run: what they do "
+    "before they touch memory is then done when those end.",
     _switch,
     affects_code=True,
 )

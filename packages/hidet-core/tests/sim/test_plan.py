@@ -7,11 +7,11 @@ import hidet
 from hidet.build.compile import compile_graph
 from hidet.errors import BadArchive, BadArgument
 from hidet.options import options
+from hidet.passes.base import with_body
+from hidet.passes.overlap_launches import is_wait
 from hidet.runtime.archive import read
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
-from hidet.passes.base import with_body
-from hidet.passes.overlap_launches import is_wait
 from hidet.sim import MissingGridWait, Uninitialised, WriteToInput
 from hidet.sim.plan import Kernels
 from hidet.target import Target

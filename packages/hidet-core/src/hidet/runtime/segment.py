@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hidet.runtime.driver import call, cu, expect
@@ -20,7 +20,7 @@ class Segment:
         self,
         kernels: Sequence[KernelNode],
         waits: Sequence[frozenset[int]],
-        early: Container[int] = (),
+        early: Collection[int] = (),
     ) -> None:
         self.kernels, self.waits, self.early = kernels, waits, early
         self.users: dict[int, list[int]] = {}
