@@ -115,16 +115,19 @@ def test_steps_write_only_what_the_plan_says_and_read_only_what_was_written():
         kernels.run(bound, arrays, lambda step: None)
 
 
-def without_waits(compiled):
-    """The plan's kernels, which do not wait for those before them."""
-    kernels = Kernels(compiled.archive.binaries)
-    for name, kernel in kernels.kernels.items():
-        body = tuple(s for s in kernel.body if not is_wait(s))
-        kernels.kernels[name] = with_body(kernel, body)
-    return kernels
+def arrays_of(bound):
+    return {n: np.zeros(shape, np.float32) for n, shape in enumerate(bound.shapes)}
 
 
-def test_a_kernel_that_begins_early_and_does_not_wait_is_found():
+def moved(kernel, by):
+    """The kernel with its wait so many statements later."""
+    body = list(kernel.body)
+    place = next(i for i, s in enumerate(body) if is_wait(s))
+    body.insert(place + by, body.pop(place))
+    return with_body(kernel, tuple(body))
+
+
+def test_kernels_begin_early_and_one_that_waits_too_late_is_found():
     graph, _ = network()
     compiled = compile_graph(graph, "sim")
     _, executor = run(compiled, given())
@@ -132,9 +135,11 @@ def test_a_kernel_that_begins_early_and_does_not_wait_is_found():
     bound = program.bound
     early = [number for number in range(len(bound.steps)) if bound.overlaps(number)]
     assert early == list(range(1, len(bound.steps)))  # a chain: all but the first
-    arrays = {n: np.zeros(shape, np.float32) for n, shape in enumerate(bound.shapes)}
-    with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
-        without_waits(compiled).run(bound, arrays, lambda step: None)
+    for step in bound.steps:
+        kernels = Kernels(compiled.archive.binaries)
+        kernels.kernels[step.function] = moved(kernels.kernels[step.function], by=1)
+        with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
+            kernels.run(bound, arrays_of(bound), lambda step: None)
 
 
 def test_without_early_launches_nothing_has_to_wait():

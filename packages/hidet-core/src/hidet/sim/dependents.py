@@ -54,26 +54,10 @@ def begin(buffers: Iterable[Buffer], dependent: bool, before: Run | None) -> Non
         buffer.pending = buffer.pending if new is None and not complete else new
 
 
-class Flight:
-    """The launches of one CUDA graph, which a dependent one finds all still running."""
-
-    def __init__(self, buffers: Iterable[Buffer]) -> None:
-        self.buffers = list(buffers)
-        self.marks: dict[Buffer, Array] = {}
-
-    def begin(self, mine: Iterable[Buffer], dependent: bool) -> None:
-        """Before a launch on the buffers `mine`, which may depend on those before by its wait."""
-        given = set(mine)
-        for buffer in self.buffers:
-            buffer.used, buffer.shadow = buffer in given, None
-            buffer.pending = self.marks.get(buffer) if dependent else None
-
-    def end(self) -> None:
-        """After that launch: what it touched counts as touched by one that still runs."""
-        for buffer in self.buffers:
-            new, old = touched(buffer), self.marks.get(buffer)
-            if new is not None:
-                self.marks[buffer] = new if old is None else new | old
+def hold(buffer: Buffer, granule: int) -> None:
+    """Let a buffer be in the hands of launches before this one until it has waited for them."""
+    buffer.granule = granule
+    buffer.pending = np.full(-(-buffer.data.size // granule), WRITTEN | READ)
 
 
 def waited_first(run: Run) -> bool:
