@@ -15,11 +15,11 @@ from benchmarks.measure.table import number, table
 from benchmarks.measure.timing import milliseconds
 from benchmarks.models import build
 from hidet.options import options
-from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.driver import call, cu
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.segment import Segment
+from hidet.runtime.stream_program import StreamProgram
 from hidet.toolchain import compile_cuda
 
 Cluster = tuple[int, int, int]
@@ -83,13 +83,13 @@ def measure_boundaries(name: str, dtype: torch.dtype, batch: int = 1) -> Boundar
             return replace(row, failure=f"{type(problem).__name__}: {problem}")
 
 
-def compiled(model: torch.nn.Module, inputs: Inputs) -> tuple[Callable[[], Any], CudaProgram]:
+def compiled(model: torch.nn.Module, inputs: Inputs) -> tuple[Callable[[], Any], StreamProgram]:
     """A call of the compiled network, and the program behind it."""
     made = hidet_torch.compile(model, *inputs)
     made(*inputs)
     run: Any = made.run
     (program,) = run.runner.executor.programs.values()
-    return lambda: made(*inputs), program
+    return lambda: made(*inputs), program.on(torch.cuda.current_stream().cuda_stream)
 
 
 def emptied(segment: Segment, early: bool) -> Segment:

@@ -8,6 +8,7 @@ somebody captures a graph is kept for good, since the graph may run again at any
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from math import prod
 from threading import RLock
 
@@ -22,6 +23,7 @@ SMALL = 512
 LARGE = 1 << 20
 
 
+@dataclass(frozen=True)
 class CudaAllocator:
     """Memory of GPUs for scratch and outputs."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
@@ -18,7 +19,10 @@ ALIGNMENT = 64
 
 
 class Allocator(Protocol):
-    """Where memory comes from; a frontend supplies its framework's."""
+    """Where memory comes from; a frontend supplies its framework's.
+
+    Graphs with equal allocators share scratch memory.
+    """
 
     def empty(self, nbytes: int, device: str) -> View:
         """`nbytes` bytes of scratch memory (dtype uint8), aligned to 64 bytes, 256 on a GPU."""
@@ -27,6 +31,7 @@ class Allocator(Protocol):
         """Memory for output number `index`; the caller finds it as the view's owner."""
 
 
+@dataclass(frozen=True)
 class HostAllocator:
     """Memory of the host, as numpy arrays."""
 
