@@ -100,7 +100,7 @@ def test_graphs_share_the_arena_of_a_stream(diamonds, cubin):
 def test_streams_have_arenas_of_their_own_and_few_are_kept(diamonds):
     executor = Executor(diamonds, "cuda:0")
     streams = [Stream() for _ in range(STREAMS_KEPT + 2)]
-    for turn in range(2):
+    for _ in range(2):
         made = [executor([gpu(numbers(5000, i))], stream=s.handle) for i, s in enumerate(streams)]
         for i, (y,) in enumerate(made):
             assert np.array_equal(array_of(y), 4 * numbers(5000, i) + 8)

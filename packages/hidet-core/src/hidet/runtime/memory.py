@@ -10,7 +10,7 @@ import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.runtime.cuda_memory import CudaAllocator
-from hidet.runtime.device import make_current
+from hidet.runtime.device import on
 from hidet.runtime.driver import call
 from hidet.runtime.view import View as View
 from hidet.types import dtype as dtype_of
@@ -75,9 +75,9 @@ def array_of(view: View) -> np.ndarray[Any, Any]:
     if view.device == "cpu":
         return exposed(view)
     array = np.empty(view.shape, dtype_of(view.dtype).numpy)
-    make_current(view.device)
-    call("cuCtxSynchronize")
-    call("cuMemcpyDtoH", array.__array_interface__["data"][0], view.pointer, view.nbytes)
+    with on(view.device):
+        call("cuCtxSynchronize")
+        call("cuMemcpyDtoH", array.__array_interface__["data"][0], view.pointer, view.nbytes)
     return array
 
 
@@ -87,9 +87,9 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
     if device == "cpu":
         return view_of(packed)
     made = CudaAllocator().output(0, array.shape, dtype_of(array.dtype).name, device)
-    make_current(device)
-    call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
-    call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with other streams
+    with on(device):
+        call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
+        call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with others
     return made
 
 
