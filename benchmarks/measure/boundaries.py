@@ -28,7 +28,6 @@ REPLAYS = 20
 EMPTY = """
 extern "C" __global__ void __cluster_dims__({0}, {1}, {2}) empty_{0}_{1}_{2}() {{
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }}

@@ -172,8 +172,8 @@ attention = Option(
 overlap_launches = Option(
     "overlap_launches",
     True,
-    "Let kernels of a GPU (sm_90 and later) begin while those before still run: what they do "
-    "before they touch memory is then done when those end.",
+    "Let kernels of a GPU (sm_90 and later) begin while those before end: what they do before they "
+    "touch memory is then done.",
     _switch,
     affects_code=True,
 )

@@ -20,7 +20,10 @@ def early_edges() -> bool:
 
 
 def add_early_edge(graph: Any, before: Any, after: Any) -> None:
-    """Let kernel node `after`, which waits itself, begin when all blocks of `before` allow it."""
+    """Let kernel node `after`, which waits itself, begin when all blocks of `before` let it.
+
+    A block does so by an instruction, or by its end.
+    """
     edge = cu.CUgraphEdgeData()
     edge.type = cu.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
     edge.from_port = PROGRAMMATIC_PORT
