@@ -25,6 +25,7 @@ from benchmarks.measure.bandwidth import (
 from benchmarks.measure.boundaries import BoundaryRow, boundary_table, measure_boundaries
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
+from benchmarks.measure.memory import MemoryRow, measure_memory, memory_table
 from benchmarks.measure.networks import Row, measure
 from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator, operator_table
 from benchmarks.measure.overhead import TENSORS, OverheadRow, measure_overhead, overhead_table
@@ -34,7 +35,7 @@ from benchmarks.models import MEASURED, NETWORKS
 from benchmarks.operators import cases
 from benchmarks.source import write_sources
 
-KINDS = ("networks", "operators", "overhead", "bandwidth", "boundaries")
+KINDS = ("networks", "operators", "overhead", "bandwidth", "boundaries", "memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,12 +52,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     overhead = list(shown(each_overhead(asked)))
     bandwidth = list(shown(each_bandwidth(asked)))
     boundaries = list(shown(each_boundary(asked)))
+    memory = list(shown(each_memory(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
         ("Host time of a call", overhead, overhead_table),
         ("Bandwidth", bandwidth, bandwidth_table),
         ("Boundaries between kernels", boundaries, boundary_table),
+        ("Memory", memory, memory_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -80,6 +83,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--boundaries", nargs="*", choices=NETWORKS, help="time between kernels; none named: seven"
     )
+    parser.add_argument(
+        "--memory", nargs="*", choices=NETWORKS, help="beside the weights; none named: seven"
+    )
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
@@ -87,7 +93,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default=default_device())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
     asked = parser.parse_args(arguments)
-    named = (asked.networks, asked.operators, asked.bandwidth, asked.boundaries)
+    named = (asked.networks, asked.operators, asked.bandwidth, asked.boundaries, asked.memory)
     if all(each is None for each in named) and not asked.overhead and not asked.source:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
@@ -135,6 +141,13 @@ def each_boundary(asked: argparse.Namespace) -> Iterable[BoundaryRow]:
     if asked.boundaries is not None:
         for name in asked.boundaries or MEASURED:
             yield measure_boundaries(name, asked.dtype, asked.batch)
+
+
+def each_memory(asked: argparse.Namespace) -> Iterable[MemoryRow]:
+    """The rows of the memory that calls need, if they are asked for."""
+    if asked.memory is not None:
+        for name in asked.memory or MEASURED:
+            yield from measure_memory(name, asked.dtype, asked.batch)
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

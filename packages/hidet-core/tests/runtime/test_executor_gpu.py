@@ -5,12 +5,13 @@ import threading
 import time
 import weakref
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hidet.errors import BadArchive, BadArgument
-from hidet.runtime import Archive, Executor, Plan
+from hidet.errors import BadArchive, BadArgument, CudaError
+from hidet.runtime import Archive, Executor, Plan, segment
 from hidet.runtime.cuda_program import STREAMS_KEPT
 from hidet.runtime.device import cuda_capability, device_count, make_current
 from hidet.runtime.driver import call, cu
@@ -223,6 +224,25 @@ def test_after_a_failure_nothing_is_stale(cubin):
     fail = False
     (y,) = executor([second])
     assert np.array_equal(array_of(y), 2 * numbers(9, 50) + 3)
+
+
+@pytest.mark.parametrize("name", ["cuGraphLaunch", "cuGraphExecKernelNodeSetParams"])
+def test_a_launch_that_fails_leaves_nothing_half_done(diamonds, monkeypatch, name):
+    executor = Executor(diamonds, "cuda:0")
+    executor([gpu(numbers(700))])
+
+    def failing(*args):
+        monkeypatch.undo()
+        return (cu.CUresult.CUDA_ERROR_LAUNCH_FAILED,)
+
+    others = {each: getattr(cu, each) for each in dir(cu)}
+    monkeypatch.setattr(segment, "cu", SimpleNamespace(**{**others, name: failing}))
+    x = gpu(numbers(700, 50))
+    with pytest.raises(CudaError, match=f"{name} failed: CUDA_ERROR_LAUNCH_FAILED"):
+        executor([x])
+    for start in (50, 90):
+        (y,) = executor([x if start == 50 else gpu(numbers(700, start))])
+        assert np.array_equal(array_of(y), 4 * numbers(700, start) + 8)
 
 
 def test_streams_and_threads_share_an_executor(diamonds):
