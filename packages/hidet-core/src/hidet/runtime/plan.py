@@ -6,7 +6,7 @@ Buffers are numbered; steps run in order, or in parallel where no buffer connect
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -70,6 +70,15 @@ class Launch:
     shared_bytes: int = 0
     waits: bool = False
 
+    def on(self, number: Callable[[int], int]) -> Launch:
+        """The launch on other buffers: `number` gives the new one for each."""
+        args = (
+            arg if isinstance(arg, Scalar) else replace(arg, buffer=number(arg.buffer))
+            for arg in self.args
+        )
+        reads, writes = (tuple(dict.fromkeys(map(number, n))) for n in (self.reads, self.writes))
+        return replace(self, args=tuple(args), reads=reads, writes=writes)
+
 
 @dataclass(frozen=True)
 class Host:
@@ -78,6 +87,11 @@ class Host:
     key: str
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+
+    def on(self, number: Callable[[int], int]) -> Host:
+        """The region on other buffers: `number` gives the new one for each."""
+        reads, writes = (tuple(map(number, each)) for each in (self.reads, self.writes))
+        return replace(self, reads=reads, writes=writes)
 
 
 Step: TypeAlias = Launch | Host
