@@ -41,6 +41,8 @@ class Contraction(ABC):
     """Whether neighbours in a column of b lie side by side; else neighbours in a row do."""
     operands: ClassVar[tuple[str, ...]] = ("a", "b", "bias")
     """Which of `a`, `b` and `bias` is which operand of the operator."""
+    weight: ClassVar[str] = "b"
+    """Which of `a` and `b` is the same at all calls, where one is."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
@@ -67,6 +69,11 @@ class Contraction(ABC):
     def scattered(self) -> bool:
         """Whether elements of b have to be found one by one."""
         return False
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether one operand is likely the same at all calls."""
+        return True
 
     @property
     def wide(self) -> DType:

@@ -26,6 +26,7 @@ class Convolution(Contraction):
     """Whether x and the result have their channels last."""
     a_along_k: bool = True
     operands: ClassVar[tuple[str, ...]] = ("b", "a", "bias")
+    weight: ClassVar[str] = "a"
 
     @property
     def a(self) -> TensorType:  # type: ignore[override]
