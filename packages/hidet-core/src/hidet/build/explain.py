@@ -52,7 +52,7 @@ def manner(group: Group, target: Target) -> str:
         return "another shape of what lies in memory, no kernel"
     if group.anchor is None:
         return "no anchor"
-    best = chosen(group.anchor.op, target, group.choice)
+    best = chosen(group, target)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
 
 

@@ -18,7 +18,7 @@ from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, Choice, candidates
+from hidet.schedules.base import SCHEDULES, Candidate, candidates
 from hidet.target import Target
 
 
@@ -61,7 +61,7 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     if group.anchor is None:
         return [Implemented(group, composed(group, target), "automatic")]
     op = group.anchor.op
-    best = chosen(op, target, group.choice)
+    best = chosen(group, target)
     module = best.schedule.apply(op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
@@ -70,15 +70,29 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
 
-def chosen(op: Op, target: Target, choice: Choice | None) -> Candidate:
-    """The candidate that was chosen; without a choice the cheapest by the cost model."""
-    found = choices(op, target)
-    if choice is None:
+def chosen(group: Group, target: Target) -> Candidate:
+    """The candidate that was chosen; without a choice the first one."""
+    found = choices_for(group, target)
+    if group.choice is None:
         return found[0]
     for each in found:
-        if each.choice == choice:
+        if each.choice == group.choice:
             return each
-    raise InternalError(f"{choice} does not fit {op!r} on {target}")
+    raise InternalError(f"{group.choice} does not fit {group.name} on {target}")
+
+
+def choices_for(group: Group, target: Target) -> tuple[Candidate, ...]:
+    """The schedules for a group's anchor, the cheapest by the cost model first.
+
+    Those that leave no way in for an operand that the group computes come last: the group would be
+    split. Where one tensor is two operands, both have to go through hooks.
+    """
+    assert group.anchor is not None
+    inputs, given = group.anchor.inputs, set(group.inputs)
+    computed = {at for at, each in enumerate(inputs) if each not in given}
+    again = {at for at, each in enumerate(inputs) if any(each is one for one in inputs[:at])}
+    able = [c for c in choices(group.anchor.op, target) if not again & set(c.schedule.closed)]
+    return tuple(sorted(able, key=lambda c: bool(computed & set(c.schedule.closed))))
 
 
 def composed(group: Group, target: Target) -> Module:

@@ -35,6 +35,8 @@ class Schedule:
     space: type[Any]
     when: Callable[[Any, Target], bool]
     build: Callable[[Any, Target, Any], Scheduled]
+    closed: tuple[int, ...] = ()
+    """Which operands the kernels read otherwise than by hooks: nothing computes these on the way."""
 
     def fitting(self, op: Op, target: Target) -> Iterator[Any]:
         """The points that fit operator and target."""
@@ -64,11 +66,12 @@ def schedule_for(
     target: str,
     space: type[Any],
     when: Callable[[Any, Target], bool] = lambda op, target: True,
+    closed: tuple[int, ...] = (),
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
 
     def file(build: F) -> F:
-        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build))
+        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build, closed))
         return build
 
     return file

@@ -176,7 +176,7 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
                 if whole:
                     if p.bias is not None:
                         total += cast(get(bias, *p.bias_at(*at)), f32)
-                    if at[1] < p.m if p.spills else True:
+                    if p.is_there(at[1], at[2]):
                         c.put(*p.c_at(*at), cast(total, p.c.dtype))
                 else:
                     partial[share, *at] = total
