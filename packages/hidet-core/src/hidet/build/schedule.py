@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,11 +15,15 @@ from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
 from hidet.fusion.pairs import has_pairs
 from hidet.fusion.ports import ports
+from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
+from hidet.optimize import optimize
+from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
 from hidet.schedules.base import SCHEDULES, Candidate, candidates
+from hidet.schedules.cuda.conv_implicit_gemm import gains_by_channels_last
 from hidet.target import Target
 
 
@@ -54,6 +59,16 @@ def known_choices(op: Op, target: Target, settings: object) -> tuple[Candidate, 
 def known_schedule(op: Op, target: Target, settings: object) -> bool:
     """What was found for them under the options in force, whose values are `settings`."""
     return any(schedule.fits(op, target) for schedule in SCHEDULES)
+
+
+def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = ()) -> FlowGraph:
+    """The graph after all passes, as the schedules for the target like it."""
+    return optimize(
+        graph,
+        observers,
+        scheduled=lambda op: has_schedule(op, target),
+        channels_last=lambda op: gains_by_channels_last(op, target),
+    )
 
 
 def implement(group: Group, target: Target) -> list[Implemented]:

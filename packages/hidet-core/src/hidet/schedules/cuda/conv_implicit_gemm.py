@@ -68,6 +68,12 @@ def has_channels(op: Conv) -> bool:
     return not p.empty and not (op.groups > 1 and op.each == 1)
 
 
+def gains_by_channels_last(op: Conv, target: Target) -> bool:
+    """Whether a convolution had better have its channels last: tensor cores are fed by copies of
+    neighbours along the sum. Ordinary units and CPUs find neighbouring places as easily."""
+    return target.kind == "cuda" and by_tensor_cores(convolution_of(op), target)
+
+
 @schedule_for(
     Conv, target="cuda", space=ConvWarps,
     when=lambda op, target: has_channels(op) and by_tensor_cores(convolution_of(op), target),
