@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hidet import options
 from hidet.build.kernels import Shape, group_of, shape_of
-from hidet.build.schedule import choices_for
+from hidet.build.schedule import ranked
 from hidet.build.target import measurable
 from hidet.build.tuning_facts import device_name, facts_of
 from hidet.build.workshop import Workshop
@@ -58,7 +58,7 @@ def tunable(group: Group) -> bool:
 
 def candidates_of(shape: Shape, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest by the cost model first."""
-    return choices_for(group_of(shape), target)
+    return ranked(group_of(shape), target)
 
 
 def expected(shape: Shape, target: Target) -> float:

@@ -6,7 +6,7 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of
-from hidet.schedules.cuda.mma import Warps, by_tensor_cores
+from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.cuda.simt import Threads
@@ -84,7 +84,7 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 
 
 @schedule_for(
-    Conv, target="cuda", space=ConvStages, closed=(0, 1),
+    Conv, target="cuda", space=ConvStages, closed=(0, 1), run=VECTOR,
     when=lambda op, target: has_channels(op) and in_stages(convolution_of(op), target),
 )  # fmt: skip
 def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:

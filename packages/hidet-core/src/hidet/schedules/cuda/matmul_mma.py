@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.mma import Warps, by_tensor_cores
+from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
@@ -46,7 +46,7 @@ def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Sched
 
 
 @schedule_for(
-    Matmul, Linear, target="cuda", space=MatmulStages, closed=(0, 1),
+    Matmul, Linear, target="cuda", space=MatmulStages, closed=(0, 1), run=VECTOR,
     when=lambda op, target: in_stages(product_of(op), target),
 )  # fmt: skip
 def matmul_stages(op: Matmul | Linear, target: Target, point: MatmulStages) -> Scheduled:

@@ -37,6 +37,11 @@ class Stages(Warps):
     stages: int = choice(4, 3)
 
     @property
+    def ahead(self) -> int:  # type: ignore[override]
+        """Turns that copies begin before they are needed."""
+        return self.stages - 1
+
+    @property
     def buffers(self) -> int:  # type: ignore[override]
         """One pair of tiles for each stage."""
         return self.stages
@@ -58,13 +63,9 @@ class Stages(Warps):
         copies = sum(self.block) * self.depth // VECTOR // self.threads
         return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + 2 * copies + 40
 
-    def waits(self, turns: int) -> float:
-        """A wait brings the tiles of all stages but one; a turn in between is not free either."""
-        return 1 + turns / (self.stages - 1) / 2
-
     def gathering(self, p: Contraction) -> ScriptFunction:
         """The main loop, with asynchronous copies."""
-        return ahead(p, self)
+        return in_turns(p, self)
 
 
 def is_copyable(p: Contraction) -> bool:
@@ -77,7 +78,7 @@ def in_stages(p: Contraction, target: Target) -> bool:
     return by_tensor_cores(p, target) and target.has_feature("cp_async") and is_copyable(p)
 
 
-def ahead(p: Contraction, point: Stages) -> ScriptFunction:
+def in_turns(p: Contraction, point: Stages) -> ScriptFunction:
     """A part of a kernel: (a, b, sums, z, top, left, first, turns)."""
     side_a, side_b = point.sides(p)
     copy_a, copy_b = side_a.copy(), side_b.copy()

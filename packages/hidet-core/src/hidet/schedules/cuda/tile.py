@@ -104,10 +104,6 @@ class Tile(ABC):
         """
         return through_registers(p, self)
 
-    def waits(self, turns: int) -> float:
-        """How often a block waits for memory in so many turns of the main loop."""
-        return turns
-
     def partial_type(self, p: Contraction) -> DType:
         """The type in which blocks that share a sum hand over their parts of it."""
         return self.sum_type(p)
@@ -140,7 +136,7 @@ class Tile(ABC):
         )
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """Whole tiles; the main loop waits for memory; slices are added up."""
+        """Whole tiles; each turn of the main loop waits for memory; slices are added up."""
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
         turns = -(-known(p.k) // (self.depth * self.slices))
@@ -148,7 +144,7 @@ class Tile(ABC):
         once, written = p.nbytes
         elements = blocks * turns * self.depth
         read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
-        rounds = self.waits(turns)
+        rounds = float(turns)
         if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
             rounds *= 1 + columns * self.depth / self.threads / SCATTERED
         apart = self.slices > 1 and not self.together(target)
@@ -166,7 +162,7 @@ class Tile(ABC):
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
-            rounds=round(rounds),
+            rounds=rounds,
         )
 
 
