@@ -23,18 +23,19 @@ def is_part(group: Group, tensor: Tensor, run: int) -> bool:
     chain = leading_to([tensor], group.nodes)
     made = {each for node in chain for each in node.outputs}
     sources = [each for node in chain for each in node.inputs if each not in made]
-    if len(set(sources)) != 1 or not all(isinstance(size, int) for size in tensor.shape[-1:]):
+    length = tensor.shape[-1] if tensor.shape else None
+    if len(set(sources)) != 1 or not isinstance(length, int):
         return False
     inputs = operands(sources[:1])
     grid = compose(chain, inputs)[tensor]
     (source,) = inputs.values()
-    if not isinstance(grid, Computed) or not grid.vars:
+    if not isinstance(grid, Computed):
         return False
     reads = straight_reads(grid, source)
     if reads is None or len(reads) != 1 or not is_element(grid, source):
         return False
     (index,) = reads
-    return keeps_runs(index, source, grid, gcd(run, int(tensor.shape[-1])))
+    return keeps_runs(index, source, grid, gcd(run, length))
 
 
 def is_element(grid: Computed, source: Input) -> bool:

@@ -28,7 +28,7 @@ def conv(
     """The convolution of x[n, c, ...] with weight[k, c / groups, ...], plus bias[k].
 
     `padding` is one number for all sides, one for each axis, or (before, after) for each axis.
-    With `channels_last` it takes x[n, ..., c] and weight[k, ..., c / groups], and gives y[n, ..., k].
+    With `channels_last` they are x[n, ..., c], weight[k, ..., c / groups] and y[n, ..., k].
     """
     rank = x.ndim - 2
     return apply(

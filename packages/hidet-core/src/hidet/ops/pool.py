@@ -129,7 +129,9 @@ class Pool(Op):
             for axis, (i, w) in enumerate(zip(where, inner, strict=True))
         ]
 
-    def of_windows(self, x: Grid, combined: Callable[[Taken, Sequence[Expr]], Expr], fill: float) -> Grid:
+    def of_windows(
+        self, x: Grid, combined: Callable[[Taken, Sequence[Expr]], Expr], fill: float
+    ) -> Grid:
         """Each element of the result: `combined(taken, where)`, where `taken` of a place in the
         window is the element of x there, `fill` in the padding."""
 
@@ -200,7 +202,9 @@ class MaxPool(Pool):
         yield cls(f64[2, 3, 11], (4,), (3,), ((1, 1),), False, (1,))
         yield cls(i64[1, 1, 5, 5], (2, 2), (1, 1), ((0, 0), (0, 0)), False, one)
         yield cls(f16[2, 9, 7, 3], (3, 3), (2, 2), two, False, one, channels_last=True)
-        yield cls(f32[1, 7, 8, 8], (3, 2), (1, 3), ((1, 1), (0, 0)), True, (2, 1), channels_last=True)
+        yield cls(
+            f32[1, 7, 8, 8], (3, 2), (1, 3), ((1, 1), (0, 0)), True, (2, 1), channels_last=True
+        )
 
 
 @operator("max_pool_indices")

@@ -1,4 +1,4 @@
-"""Networks of convolutions run with their channels last, where the target's schedules gain by it."""
+"""Convolutional networks with their channels last, where the target's schedules gain by it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from hidet.ops.softmax import AlongAxis
 from hidet.optimize.constants import Constants
 
 
-def assign_layout(
-    graph: FlowGraph, gains: Callable[[Conv], bool] = lambda op: False
-) -> FlowGraph:
+def assign_layout(graph: FlowGraph, gains: Callable[[Conv], bool] = lambda op: False) -> FlowGraph:
     """Let convolutions that gain by it, and what follows them, run with their channels last.
 
     before   y = relu(conv(x, w));  z = max_pool(y)
@@ -112,7 +110,7 @@ class Layouts:
         return self.turned[x]
 
 
-# ---- what operators become where an operand has its channels last; None: they stay ----------------
+# ---- what operators become where an operand has its channels last; None: they stay ------------
 
 
 def convolution(layouts: Layouts, node: Node) -> Made | None:

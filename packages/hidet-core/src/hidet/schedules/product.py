@@ -42,14 +42,14 @@ class Product(Contraction):
         return product(self.stack)
 
     @cached_property
-    def a_together(self) -> int:  # type: ignore[override]
+    def a_together(self) -> int:
         """Neighbours along k, or along the rows where those are one axis."""
         if self.a_along_k:
             return together(self.k)
         return together(self.m) if len(self.rows) == 1 else 1
 
     @cached_property
-    def b_together(self) -> int:  # type: ignore[override]
+    def b_together(self) -> int:
         """Neighbours along k or along the columns."""
         return together(self.k if self.b_along_k else self.n)
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from hidet.cost import Work
 from hidet.lang import (
+    ScriptFunction,
     attr,
     cast,
     cdiv,
+    grid,
     register_tensor,
     script,
     script_module,
@@ -81,53 +83,74 @@ def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
     d, each, lanes = Depthwise(op), point.each, point.lanes(op)
     columns = cdiv(d.out[1], each)
     chunk, rows = point.across * lanes, point.threads // point.across
-    (down, along), (down_by, along_by) = op.stride, op.dilation
-    (above, _), (before, _) = op.padding
-    count, reach, narrow = len(d.taps), point.reach(op), op.x.dtype
     bias_type = operand_type(op.bias, op.x)
 
     with script_module():
+        stage, add = staging(d, chunk, point.threads), adding(d, point)
 
         @script
         def depthwise(x: op.x, weight: op.weight, bias: bias_type, y: op.infer()) -> None:
             attr.func_name = op.name
             attr.cuda_grid_dim = (
-                cdiv(d.images * d.out[0] * columns, rows), cdiv(d.channels, chunk)
+                cdiv(d.images * d.out[0] * columns, rows),
+                cdiv(d.channels, chunk),
             )
             attr.cuda_block_dim = point.threads
             first = blockIdx.y * chunk
-            taps = shared_tensor(narrow, (count, chunk))
-            for turn in unroll(cdiv(count * chunk, point.threads)):
-                number = turn * point.threads + threadIdx.x
-                if number < count * chunk:
-                    k, tap = number // count, number % count
-                    high, wide = tap // d.window[1], tap % d.window[1]
-                    taps[tap, k] = weight.get(first + k, high, wide, 0)
-            syncthreads()
+            taps = shared_tensor(op.x.dtype, (len(d.taps), chunk))
+            stage(weight, taps, first)
             place = blockIdx.x * rows + threadIdx.x // point.across
             inner = threadIdx.x % point.across * lanes
             image, i = place // columns // d.out[0], place // columns % d.out[0]
             left = place % columns * each
             sums = register_tensor(d.wide, (each, lanes), init=0.0)
-            row = register_tensor(narrow, (reach, lanes))
-            for high in unroll(d.window[0]):
-                for j in unroll(reach):
-                    at = (i * down + high * down_by - above, left * along + j - before)
-                    for v in vectorize(lanes):
-                        row[j, v] = x.get(image, *at, (first + inner + v) // d.source)
-                for wide in static(range(d.window[1])):
-                    tap = register_tensor(narrow, (lanes,))
-                    for v in vectorize(lanes):
-                        tap[v] = taps[high * d.window[1] + wide, inner + v]
-                    for out in unroll(each):
-                        for v in unroll(lanes):
-                            value = cast(row[out * along + wide * along_by, v], d.wide)
-                            sums[out, v] += cast(tap[v], d.wide) * value
+            add(x, taps, sums, image, i, left, first, inner)
             for out in unroll(each):
                 for v in vectorize(lanes):
                     value = sums[out, v]
                     if op.bias is not None:
                         value += cast(get(bias, first + inner + v), d.wide)
-                    y.put(image, i, left + out, first + inner + v, cast(value, narrow))
+                    y.put(image, i, left + out, first + inner + v, cast(value, op.x.dtype))
 
     return Scheduled(assemble(op.name, [depthwise], op.operand_labels(), ["y"]), point)
+
+
+def staging(d: Depthwise, chunk: int, threads: int) -> ScriptFunction:
+    """A part of a kernel: the weight of a block's channels to shared memory, channels last."""
+    count = len(d.taps)
+
+    @script
+    def stage(weight, taps, first):  # type: ignore[no-untyped-def]
+        for turn in unroll(-(-count * chunk // threads)):
+            number = turn * threads + threadIdx.x
+            if number < count * chunk:
+                k, tap = number // count, number % count
+                taps[tap, k] = get(weight, first + k, tap // d.window[1], tap % d.window[1], 0)
+        syncthreads()
+
+    return stage
+
+
+def adding(d: Depthwise, point: Vectors) -> ScriptFunction:
+    """A part of a kernel: a thread's sums, over the rows of the window."""
+    op, each, lanes, reach = d.op, point.each, point.lanes(d.op), point.reach(d.op)
+    (down, along), (down_by, along_by) = op.stride, op.dilation
+    (above, _), (before, _) = op.padding
+
+    @script
+    def add(x, taps, sums, image, i, left, first, inner):  # type: ignore[no-untyped-def]
+        row = register_tensor(op.x.dtype, (reach, lanes))
+        for high in unroll(d.window[0]):
+            for j in unroll(reach):
+                at = (i * down + high * down_by - above, left * along + j - before)
+                for v in vectorize(lanes):
+                    row[j, v] = get(x, image, *at, (first + inner + v) // d.source)
+            for wide in static(range(d.window[1])):
+                tap = register_tensor(op.x.dtype, (lanes,))
+                for v in vectorize(lanes):
+                    tap[v] = taps[high * d.window[1] + wide, inner + v]
+                for out, v in unroll(grid(each, lanes)):
+                    value = cast(row[out * along + wide * along_by, v], d.wide)
+                    sums[out, v] += cast(tap[v], d.wide) * value
+
+    return add

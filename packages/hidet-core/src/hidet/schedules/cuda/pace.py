@@ -93,5 +93,6 @@ class Pace:
         if point.ahead:
             return 0.0
         scattered = point.block[0 if self.p.b_along_k else 1] * point.depth * self.p.scattered
-        gathering = scattered * GATHER_SECONDS / point.threads ** (2 / 3) * together**0.25
+        spread: float = point.threads ** (2 / 3) / together**0.25
+        gathering = scattered * GATHER_SECONDS / spread
         return HANDED_SECONDS + gathering
