@@ -67,9 +67,13 @@ def check_sizes(param: Var, value: Var) -> None:
 
 
 def host_module(
-    recorder: Recorder, name: str, params: tuple[Var, ...], places: tuple[Place, ...]
+    recorder: Recorder,
+    name: str,
+    params: tuple[Var, ...],
+    places: tuple[Place, ...],
+    place: Place,
 ) -> Module:
-    """What the host function launches, on what, when, and in which order."""
+    """What the host function at `place` launches, on what, when, and in which order."""
     body = tuple(recorder.blocks[0])
     for node in find(body, Node):
         if isinstance(node, Stmt) and not is_host(node):
@@ -81,4 +85,4 @@ def host_module(
         if isinstance(node, Load | Get | Builtin):
             raise BadScript(f"what kernels are launched cannot depend on `{node}`")
     kernels = tuple(recorder.launched.values())
-    return Module(name, params, kernels, body, tuple(recorder.workspaces), places)
+    return Module(name, params, kernels, body, tuple(recorder.workspaces), places, place)

@@ -39,7 +39,7 @@ def transcribe(source: Source) -> Kernel | Module:
         name = recorder.attributes.get("func_name", source.name)
         places = tuple(source.place(each) for each in source.tree.args.args)
         if recorder.launched or recorder.workspaces:
-            return host_module(recorder, name, tuple(params), places)
+            return host_module(recorder, name, tuple(params), places, source.place(source.tree))
         return Kernel(
             name=name,
             params=tuple(params),
