@@ -34,6 +34,9 @@ LEAST = 280
 """Cycles in which a warpgroup issues the four products of a turn, each after the last; measured."""
 MEETING = 1600
 """Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
+CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15}
+"""Clusters of so many blocks that 132 multiprocessors hold, one block each: those of a cluster are
+of one group of 16 or 18 multiprocessors; measured."""
 HANDING = 1 / 54
 """Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
 
@@ -136,9 +139,8 @@ class Warpgroups:
         """
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
-        blocks, each = tiles * self.slices, 1
-        if self.slices == 1:
-            blocks, each = min(tiles, target.cores), -(-tiles // target.cores)
+        places = max(1, CLUSTERS[self.slices] * target.cores // CLUSTERS[1])
+        blocks, each = min(tiles, places) * self.slices, -(-tiles // places)
         read, written = p.nbytes
         return Work(
             read,
