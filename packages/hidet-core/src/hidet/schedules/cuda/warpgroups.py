@@ -48,7 +48,7 @@ class Warpgroups:
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
     )
-    stages: int = choice(4, 3, 6)
+    stages: int = choice(4, 3, 6, 8)
     slices: int = choice(1, 2, 4, 8)
 
     @property
@@ -124,7 +124,7 @@ class Warpgroups:
         """How long a block takes for a tile: products, or the shared memory that they read."""
         rows, columns = self.block
         products = 2 * rows * columns * DEPTH / RATE * CROWDED
-        brought = sum(side.nbytes for side in self.sides(p))
+        brought = sum(side.brought_bytes for side in self.sides(p))
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
         turn = max(products, (brought + read) / SHARED_RATE, LEAST)
         total = self.turns(p) * turn
