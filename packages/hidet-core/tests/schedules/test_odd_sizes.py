@@ -18,6 +18,7 @@ from hidet.errors import HidetError
 from hidet.graph import OPERATORS, refer
 from hidet.graph.operator import operand_names
 from hidet.ir.expr import Const
+from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
@@ -148,10 +149,13 @@ ANCHORS = [
     *odd(Linear),
     *(Matmul(kind[n, 131], kind[131, m]) for kind in (f16, f32) for n, m in ((1, 129), (129, 7))),
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
+    *(Linear(f16[n, 136], f16[33, 136], f16[33]) for n in ODD),  # rows that a tensor map may have
     *(Linear(f16[n, k], f16[33, k], f16[33]) for n, k in ((1, 66), (33, 8), (129, 148))),
     Matmul(f16[3, 40, 33], f16[3, 33, 6]),
     Matmul(f16[66, 7], f16[66, 12], transpose_a=True),
     *CONVOLUTIONS,
+    *odd(Attention),
+    *(Attention(bf16[2, n, 33], bf16[2, 131, 33], bf16[2, 131, n], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 
@@ -163,16 +167,20 @@ def test_every_schedule_has_operators_here(schedule):
 
 
 @pytest.mark.parametrize("op", ANCHORS, ids=str)
-def test_scheduled_products_and_convolutions(op):
+def test_scheduled_operators(op):
     for schedule in CUDA:
-        points = schedule.candidates(op, TARGET)
-        for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
-            simulated(op, schedule.apply(op, TARGET, point).module)
+        short = schedule.name.endswith("tf32")
+        with options(tf32=short):
+            points = schedule.candidates(op, TARGET)
+            for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
+                simulated(op, schedule.apply(op, TARGET, point).module, short)
 
 
-def simulated(op, module):
-    """The kernels of a module, lowered, give what the reference says."""
+def simulated(op, module, short=False):
+    """The kernels of a module, lowered, give what the reference says; operands may be `short`."""
     arrays = op.examples(seed=0)
+    if short:  # numbers that tf32 holds, so that nothing is lost but in sums
+        arrays = [(np.asarray(a).view(np.uint32) & 0xFFFFE000).view(np.float32) for a in arrays]
     found = [np.ones(each.shape, each.dtype.numpy) for each in op.results()]
     values = dict(zip(module.params, [*arrays, *found], strict=True))
     for var in module.workspaces:

@@ -10,6 +10,7 @@ from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
 from hidet.build.cache import Cache, key_of
+from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
@@ -103,7 +104,7 @@ class Draft:
             for part, planner in self.planners.items():
                 self.stages.groups(part, planner.groups, self.target)
             binaries, home = units.compile(f"Compiling {self.name}")
-        plans = {part: planner.plan(home) for part, planner in self.planners.items()}
+        plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
         meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
         return Archive(plans, binaries, {}, meta)
 

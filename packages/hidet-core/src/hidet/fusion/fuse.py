@@ -93,10 +93,11 @@ class Surgery:
     def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
         body = rebuild_body(kernel.body, change)
-        touched = {*variables(body), *(each.tensor for each in kernel.maps)}
+        maps = tuple(substitute(each, self.repeated()) for each in kernel.maps)
+        touched = {*variables(body), *(each.tensor for each in maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
-        return replace(kernel, params=params, body=body)
+        return replace(kernel, params=params, body=body, maps=maps)
 
     def repeated(self) -> dict[Var, Var]:
         """One tensor that is read through two operands is one parameter."""

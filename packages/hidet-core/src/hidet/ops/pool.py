@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce
+from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import Shape, numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, family, operator
 from hidet.ir.expr import Expr, wrap
 from hidet.ops.conv import Pairs, each_axis, padded, sides, windows
 from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
-from hidet.ops.shape import ravel, unravel
 from hidet.types import Size, TensorType, f16, f32, f64, i64
 
 Each = int | Sequence[int]

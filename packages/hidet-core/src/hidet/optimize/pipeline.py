@@ -18,6 +18,7 @@ from hidet.optimize.lower_precision import lower_precision
 from hidet.optimize.merge_gates import merge_gates
 from hidet.optimize.merge_siblings import merge_siblings
 from hidet.optimize.normalize import normalize
+from hidet.optimize.read_masks import read_masks
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
@@ -27,6 +28,7 @@ PASSES: tuple[GraphPass, ...] = (
     share_results,  # operands that are the same become one tensor, which siblings are found by
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others
+    read_masks,  # whichever way attention was found
     lower_precision,  # after scales are folded, and on attention as a whole
     merge_gates,  # before siblings: those that meet again had better take turns
     merge_siblings,  # sees attention whole: its operands are what is merged

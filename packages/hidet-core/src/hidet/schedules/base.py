@@ -124,8 +124,9 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
 def sharing(found: list[Candidate]) -> list[Candidate]:
     """Those that share sums among as many blocks as the option `parallel_k` says.
 
-    A number is an upper bound where k is too short for it. By default each tile comes once, with
-    the number that the cost model likes best, except where the whole space was asked for.
+    A number is an upper bound: k may be too short for it, or a schedule not know it. By default
+    each tile comes once, with the number that the cost model likes best, except where the whole
+    space was asked for.
     """
     asked = options.parallel_k.get()
     if asked == "search" or (asked == "default" and options.search_space.get() == 2):
@@ -136,9 +137,12 @@ def sharing(found: list[Candidate]) -> list[Candidate]:
             best.setdefault((each.schedule.name, unshared(each.point)), each)
         return list(best.values())
     bound = 1 if asked == "disabled" else int(asked)
-    counts = {slices(each.point) or 1 for each in found}
-    most = max((count for count in counts if count <= bound), default=1)
-    return [each for each in found if slices(each.point) in (most, None)]
+    most: dict[str, int] = {}
+    for each in found:
+        count, name = slices(each.point) or 1, each.schedule.name
+        if count <= bound:
+            most[name] = max(most.get(name, 1), count)
+    return [each for each in found if slices(each.point) in (most.get(each.schedule.name), None)]
 
 
 def slices(point: Any) -> Any:

@@ -12,6 +12,7 @@ from math import gcd, prod
 from typing import Any, ClassVar, TypeAlias
 
 from hidet.compute import accumulator
+from hidet.compute.places import unravel
 from hidet.compute.sizes import same
 from hidet.ir.expr import Value
 from hidet.types import DType, Size, TensorType
@@ -42,6 +43,8 @@ class Contraction(ABC):
     """Whether neighbours in a column of b lie side by side; else neighbours in a row do."""
     operands: ClassVar[tuple[str, ...]] = ("a", "b", "bias")
     """Which of `a`, `b` and `bias` is which operand of the operator."""
+    weight: ClassVar[str] = "b"
+    """Which of `a` and `b` is the same at all calls, where one is."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
@@ -81,6 +84,11 @@ class Contraction(ABC):
         return False
 
     @property
+    def has_weight(self) -> bool:
+        """Whether one operand is likely the same at all calls."""
+        return True
+
+    @property
     def wide(self) -> DType:
         """The type of the sums."""
         return accumulator(self.c.dtype)
@@ -111,18 +119,9 @@ def digits(number: Value, sizes: Sequence[Size]) -> Index:
 
     A number that is too large gives an index outside of the grid, if the grid has any axis.
     """
-    rest: Value = number
-    found: list[Value] = []
-    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)] or [len(sizes) - 1]
-    for axis in reversed(range(len(sizes))):
-        if axis not in real:
-            found.append(0)
-        elif axis == real[0]:
-            found.append(rest)
-        else:
-            found.append(rest % sizes[axis])
-            rest = rest // sizes[axis]
-    return tuple(reversed(found))
+    if sizes and all(same(size, 1) for size in sizes):
+        return (*(0 for _ in sizes[1:]), number)
+    return unravel(number, sizes)
 
 
 def together(size: Size) -> int:

@@ -67,6 +67,7 @@ class ChannelsSecond(Convolution):
     a_along_k: bool = True
     b_along_k: bool = False
     operands: ClassVar[tuple[str, ...]] = ("b", "a", "bias")
+    weight: ClassVar[str] = "a"
 
     @property
     def a(self) -> TensorType:  # type: ignore[override]

@@ -57,6 +57,11 @@ class Product(Contraction):
         """A vector has no axis for its one row."""
         return True if self.rows else wrap(i) < self.m
 
+    @property
+    def has_weight(self) -> bool:
+        """Whether b is one matrix for all products."""
+        return self.b.ndim <= 2
+
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         row = digits(i, self.rows)
         return self.stacked(self.a, z, (*row, r) if self.a_along_k else (r, *row))

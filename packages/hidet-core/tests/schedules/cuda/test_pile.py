@@ -45,6 +45,7 @@ def sharing(op, count, target=TARGET):
     """The cheapest point of each schedule at which `count` blocks share a sum."""
     with options(parallel_k=count):
         found = [each for each in candidates(op, target) if each.point.slices == count]
+    found = [each for each in found if each.schedule.name != "matmul_wgmma"]  # not by `tile.py`
     return {each.schedule.name: each for each in reversed(found)}.values()
 
 
