@@ -137,7 +137,7 @@ ANCHORS = [
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
     *CONVOLUTIONS,
     *odd(Attention),
-    *(Attention(bf16[2, n, 33], bf16[2, 131, 33], bf16[2, 131, n], None, n > 7, 0.2) for n in ODD),
+    *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 
