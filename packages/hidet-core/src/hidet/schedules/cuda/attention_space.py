@@ -48,10 +48,9 @@ class Blocks:
         """Rows and keys of one warp."""
         return self.rows // self.warps[0], self.keys // self.warps[1]
 
-    @property
-    def keeps_q(self) -> bool:
+    def keeps_q(self, rows: Rows) -> bool:
         """Whether a warp's rows of q stay in registers."""
-        return self.part[0] == 16
+        return self.part[0] == 16 and rows.size <= KEPT_SIZE
 
     def padded(self, rows: Rows) -> tuple[int, int]:
         """The sizes of rows of k and v in tiles: whole fragments."""
@@ -65,7 +64,7 @@ class Blocks:
         """Registers of a thread, estimated."""
         size, width = self.padded(rows)
         height, keys = self.part
-        kept = height * size // WARP // 2 if self.keeps_q else 0
+        kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
         return height * (width + keys) // WARP + kept + 48
 
     def shared_bytes(self, rows: Rows) -> int:
@@ -108,6 +107,15 @@ class Blocks:
             return waits + (MEETING if self.clustered(target) else JOINING)
         return waits + (HANDING if self.warps[1] > 1 else 0)
 
+    def busy(self, rows: Rows, blocks: int, target: Target) -> float:
+        """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
+        shared, registers = self.shared_bytes(rows), self.registers(rows)
+        resident = max(1, target.resident_blocks(self.threads, shared, registers))
+        there = min(resident, -(-blocks // target.cores)) * self.threads // WARP
+        height, keys = self.part
+        anew = (1 + 5 / keys) * (1 + 1 / height)
+        return REACHED * min(1.0, there / ENOUGH_WARPS) / anew
+
     def work(self, op: Attention, target: Target) -> Work:
         """Whole tiles, about half of them where rows see only the keys before them."""
         rows = rows_of(op)
@@ -119,10 +127,7 @@ class Blocks:
         again = max(0.0, elements * (size + width) * op.q.dtype.nbytes - read) / CACHE_GAIN
         apart = self.slices > 1 and not self.clustered(target)
         partial = 4.0 * blocks * self.rows * width if apart else 0.0
-        registers, shared = self.registers(rows), self.shared_bytes(rows)
-        resident = target.resident_blocks(self.threads, shared, registers)
-        there = min(max(resident, 1), -(-blocks // target.cores)) * self.threads // WARP
-        busy = REACHED * min(1.0, there / ENOUGH_WARPS)
+        busy = self.busy(rows, blocks, target)
         return Work(
             read + again + partial,
             written + partial,
@@ -132,7 +137,7 @@ class Blocks:
             self.threads,
             tensor_core=True,
             launches=2 if apart else 1,
-            shared_bytes=shared,
-            registers=registers,
+            shared_bytes=self.shared_bytes(rows),
+            registers=self.registers(rows),
             rounds=self.rounds(rows, seen, target),
         )
