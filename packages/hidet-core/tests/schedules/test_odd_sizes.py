@@ -155,7 +155,7 @@ ANCHORS = [
     Matmul(f16[66, 7], f16[66, 12], transpose_a=True),
     *CONVOLUTIONS,
     *odd(Attention),
-    *(Attention(bf16[2, n, 33], bf16[2, 131, 33], bf16[2, 131, n], None, n > 7, 0.2) for n in ODD),
+    *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

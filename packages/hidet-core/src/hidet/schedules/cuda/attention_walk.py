@@ -63,12 +63,12 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     """
     op, dtype, stages = rows.op, rows.op.q.dtype, point.stages
     (size, width), (height, keys) = point.padded(rows), point.part
-    ahead = max(stages - 1, 1)
+    ahead, keeps_q = max(stages - 1, 1), point.keeps_q(rows)
     fetch_q = fetching(rows.row_at, point.rows, size, point.threads)
     fetch_k = fetching(rows.key_at, point.keys, size, point.threads)
     fetch_v = fetching(rows.key_at, point.keys, width, point.threads)
     keep_q = keeping(height, size)
-    score = scoring(height, keys, size, dtype, point.keeps_q)
+    score = scoring(height, keys, size, dtype, keeps_q)
     mask_scores = masking(rows, height, keys)
     soften = softening(rows, height, keys, width)
     weigh = weighing(height, keys, width, dtype)
@@ -79,14 +79,14 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
         tile_q = shared_tensor(dtype, (1, point.rows, size + PADDING))
         tiles_k = shared_tensor(dtype, (stages, point.keys, size + PADDING))
         tiles_v = shared_tensor(dtype, (stages, point.keys, width + PADDING))
-        kept = register_tensor(dtype, (height // 16, size // 16 if point.keeps_q else 1, 8))
+        kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
         fetch_q(q, tile_q, 0, z, top)
         for turn in unroll(ahead):
             if turn < turns:
                 fetch_k(k, tiles_k, turn, z, (first + turn) * point.keys)
                 fetch_v(v, tiles_v, turn, z, (first + turn) * point.keys)
             cp_async_commit_group()
-        if point.keeps_q:
+        if keeps_q:
             cp_async_wait_group(ahead - 1)
             syncthreads()
             keep_q(tile_q, kept, row)
