@@ -96,7 +96,7 @@ class Case:
         return replace(
             module,
             kernels=tuple(replace(k, name=names[k.name]) for k in module.kernels),
-            calls=tuple(replace(call, kernel=names[call.kernel]) for call in module.calls),
+            body=tuple(replace(call, kernel=names[call.kernel]) for call in module.calls),
         )
 
     def arrays(self) -> tuple[Array, ...]:

@@ -11,6 +11,7 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.intrinsics.builtins import BUILTINS, SPECIAL_REGISTERS
 from hidet.types import u32
 
@@ -154,6 +155,7 @@ PARTS: dict[str, Part] = {
     **VECTORS,
     **READERS,
     **MAPS,
+    **NARROW_PARTS,
 }
 
 
