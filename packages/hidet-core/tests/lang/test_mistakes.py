@@ -232,7 +232,42 @@ def assignment_to_a_parameter():
         count = 3
 
 
+def launch_that_depends_on_a_tensor():
+    @script
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+
+    @script
+    def host(a: f32[n]):
+        attr.func_kind = "public"
+        if a[0] > 0:
+            kernel(a)
+
+
+def launch_on_another_shape():
+    @script
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+
+    @script
+    def host(a: f32[4]):
+        attr.func_kind = "public"
+        kernel(a)
+
+
 EXPECTED = {
+    launch_that_depends_on_a_tensor: """\
+        error[bad-script]: what kernels are launched cannot depend on `a[0]`: a host function \
+knows sizes and numbers
+          --> {here}:9:9 in host
+                    if a[0] > 0:
+                    ^^^^^^^^^^^^
+          help: decide it in a kernel, or let the caller pass the number""",
+    launch_on_another_shape: """\
+        error[shape-mismatch]: `a` is f32[8], the argument is `a` (f32[4])
+          --> {here}:9:9 in host
+                    kernel(a)
+                    ^^^^^^^^^""",
     missing_annotation: """\
         error[bad-script]: parameter `a` has no type
           --> {here}:3:16 in kernel
@@ -388,7 +423,7 @@ EXPECTED = {
 def place_of(text, function, name):
     """`text` with the lines that it counts from a function's first as lines of this file."""
     start = function.__code__.co_firstlineno
-    for line in range(2, 8):
+    for line in range(2, 12):
         text = text.replace(f"{name}:{line}:", f"{__file__}:{start + line - 1}:")
     return text
 
@@ -399,7 +434,7 @@ def test_the_text_of_a_mistake(mistake):
         mistake()
     expected = place_of(dedent(EXPECTED[mistake]), mistake, "{here}")
     first_line = whole.source.first
-    for line in range(2, 8):
+    for line in range(2, 12):
         expected = expected.replace(f"{{whole}}:{line}:", f"{__file__}:{first_line + line - 1}:")
     assert str(caught.value) == expected
 
