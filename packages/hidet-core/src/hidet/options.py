@@ -176,6 +176,14 @@ attention = Option(
     _switch,
     affects_code=True,
 )
+overlap_launches = Option(
+    "overlap_launches",
+    True,
+    "Let kernels of a GPU (sm_90 and later) begin while those before end: what they do before they "
+    "touch memory is then done.",
+    _switch,
+    affects_code=True,
+)
 verbose = Option(
     "verbose", False, "Print each graph pass: operators before and after, time.", _switch
 )
@@ -205,6 +213,7 @@ OPTIONS: dict[str, Option[Any]] = {
         parallel_k,
         fusion,
         attention,
+        overlap_launches,
         verbose,
         save_graph,
         profile_passes,

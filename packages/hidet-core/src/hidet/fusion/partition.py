@@ -22,7 +22,7 @@ from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import repeatable, weight
-from hidet.fusion.traits import cheap, kind_of, lands
+from hidet.fusion.traits import cheap, kind_of, lands, moves_only, read_by_all
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
@@ -389,6 +389,10 @@ class Partition:
             return f"{readers} operators read it"
         if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
             return "its functions would be computed for every tile"
+        if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
+            places = [place for place, each in enumerate(node.inputs) if each is tensor]
+            if any(read_by_all(node.op, place) for place in places):
+                return "it would be computed in every block"
         return ""
 
 

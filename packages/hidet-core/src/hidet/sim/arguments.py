@@ -84,9 +84,10 @@ def bind(
 def scalar(var: Var, value: Any) -> Any:
     """A number at the type of its parameter."""
     of = var.of
-    if not isinstance(of, DType) or np.ndim(value):
+    number = isinstance(value, bool | int | float | np.generic | np.ndarray) and not np.ndim(value)
+    if not isinstance(of, DType) or not number:
         raise BadArgument(f"{var.name} is {of}; {type(value).__name__} does not fit")
-    if of.is_integer and not of.limits[0] <= value <= of.limits[1]:
+    if of.is_integer and not (of.limits[0] <= value <= of.limits[1] and int(value) == value):
         raise BadArgument(f"{value} does not fit into {var.name}, which is {of}")
     return of.numpy.type(value)
 

@@ -40,12 +40,22 @@ class Poisoned:
     def __init__(self, device: str) -> None:
         self.plain: Allocator = allocator_for(device)
         self.outputs: dict[int, View] = {}
+        self.scratch: View | None = None
+        """What was given last: candidates share it, and leave in it what they please."""
 
     def empty(self, nbytes: int, device: str) -> View:
         """Scratch memory."""
-        made = self.plain.empty(nbytes, device)
-        poison(made)
-        return made
+        self.scratch = None
+        self.scratch = self.plain.empty(nbytes, device)
+        poison(self.scratch)
+        return self.scratch
+
+    def renew(self) -> None:
+        """Fill all of it again."""
+        for each in self.outputs.values():
+            poison(each)
+        if self.scratch is not None:
+            poison(self.scratch)
 
     def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
         """The memory of an output."""
@@ -85,8 +95,7 @@ class Trials:
             read(archive, "a candidate"), self.device, allocator=self.memory
         )
         self.run(number)  # its memory is there now
-        for each in self.memory.outputs.values():
-            poison(each)
+        self.memory.renew()
         results = [array_of(each) for each in self.run(number)]
         for expected, found in zip(self.problem.expected, results, strict=True):
             wrong = difference(found, expected, self.problem.factor)

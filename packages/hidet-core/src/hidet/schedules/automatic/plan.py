@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
+from hidet.compute.classify import within
 from hidet.compute.sizes import same_shape
 from hidet.ir.expr import Expr, Get, Math, Var
-from hidet.ir.node import Node
 from hidet.ir.walk import contains, find, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import Size, TensorType, i32
@@ -246,23 +246,7 @@ def producers(grid: Grid) -> list[Grid]:
 
 def elements_read(e: Expr) -> list[At]:
     """The elements of grids read in `e`, not looking into the grids."""
-    found: dict[At, None] = {}
-    seen: set[Node] = set()
-
-    def visit(node: Expr) -> Expr:
-        if node in seen:
-            return node
-        seen.add(node)
-        if isinstance(node, At):
-            found[node] = None
-            for each in node.index:
-                visit(each)
-        else:
-            node.map_children(visit)
-        return node
-
-    visit(e)
-    return list(found)
+    return [each for each in within(e) if isinstance(each, At)]
 
 
 def topological(outputs: list[Grid]) -> list[Grid]:
