@@ -1,6 +1,8 @@
 """How a script fails, for all tests of errors."""
 
 import linecache
+import re
+from textwrap import dedent
 
 import pytest
 
@@ -35,4 +37,28 @@ def matches(found, expected, function):
         found.startswith(head)
         and found.endswith(tail)
         and ("{any}" in expected or found == expected)
+    )
+
+
+@pytest.fixture
+def says():
+    """A check that calling a function fails with a text."""
+    return check_text
+
+
+def check_text(mistake, expected, *others):
+    """`{here}:3:5` in the text is the third line of the mistake; `{name}:3:5` one of others."""
+    with pytest.raises(HidetError) as caught:
+        mistake()
+    code = mistake.__code__
+    text = numbered(dedent(expected), "{here}", code.co_filename, code.co_firstlineno)
+    for each in others:
+        text = numbered(text, f"{{{each.name}}}", each.source.file, each.source.first)
+    assert str(caught.value) == text
+
+
+def numbered(text, name, file, first):
+    """Lines counted from a function's first as lines of its file."""
+    return re.sub(
+        re.escape(name) + r":(\d+):", lambda at: f"{file}:{first + int(at[1]) - 1}:", text
     )

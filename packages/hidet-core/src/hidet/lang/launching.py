@@ -9,9 +9,8 @@ from hidet.errors import BadScript, Place, ShapeMismatch, at
 from hidet.ir.expr import Builtin, Expr, Get, Load, Var
 from hidet.ir.host import is_host
 from hidet.ir.kernel import Call, Kernel, Module
-from hidet.ir.node import Node
 from hidet.ir.stmt import Stmt
-from hidet.ir.walk import find
+from hidet.ir.walk import find, statements
 from hidet.lang.attributes import HOST
 from hidet.lang.recorder import Recorder
 from hidet.lang.values import converted, differ, is_tensor, spoken
@@ -64,14 +63,27 @@ def host_module(
 ) -> Module:
     """What the host function at `place` launches, on what, when, and in which order."""
     body = tuple(recorder.blocks[0])
-    for node in find(body, Node):
-        if isinstance(node, Stmt) and not is_host(node):
-            raise BadScript(
-                "a function that launches kernels neither reads nor writes tensors itself",
-                place=getattr(node, "place", None),
-                help="do it in a kernel",
-            )
-        if isinstance(node, Load | Get | Builtin):
-            raise BadScript(f"what kernels are launched cannot depend on `{node}`")
+    for stmt in statements(body):
+        check_host(stmt)
     kernels = tuple(recorder.launched.values())
     return Module(name, params, kernels, body, tuple(recorder.workspaces), places, place)
+
+
+def check_host(stmt: Stmt) -> None:
+    """BadScript if it is nothing for the host, which sees numbers only."""
+    place = getattr(stmt, "place", None)
+    if not is_host(stmt):
+        raise BadScript(
+            "a function that launches kernels neither reads nor writes tensors itself",
+            place=place,
+            help="do it in a kernel",
+        )
+    own = [each for each in stmt.children() if isinstance(each, Expr)]
+    for each in find(own, Expr):
+        if isinstance(each, Load | Get | Builtin):
+            raise BadScript(
+                f"what kernels are launched cannot depend on `{each}`: a host function knows "
+                "sizes and numbers",
+                place=place,
+                help="decide it in a kernel, or let the caller pass the number",
+            )
