@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,14 +17,6 @@ from hidet_torch.backend import hidet
 from hidet_torch.stealing import released
 
 SIZE = 2048
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    dynamo_config.reset()
 
 
 def model(size: int = 32) -> nn.Module:
