@@ -93,6 +93,17 @@ def sound(stem: str, model: str = "Model", **sizes: Any) -> Callable[[], Made]:
     return make
 
 
+TOWERS: dict[str, Any] = {
+    **{"vocab_size": 99, "d_model": 32, "encoder_layers": 2, "decoder_layers": 2},
+    **{"encoder_attention_heads": 4, "decoder_attention_heads": 4},
+    **{"encoder_ffn_dim": 48, "decoder_ffn_dim": 48},
+    **{"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1},
+}
+SEQUENCES: dict[str, Any] = {**TOWERS, "max_position_embeddings": 20}
+WINDOWS: dict[str, Any] = {
+    **{"image_size": 32, "patch_size": 2, "embed_dim": 8},
+    **{"depths": [2, 2], "num_heads": [2, 2], "window_size": 4},
+}
 GROUPED = {"num_key_value_heads": 2}
 WAVES: dict[str, Any] = {
     **{name: TEXT[name] for name in list(TEXT)[1:5]},
@@ -108,11 +119,8 @@ WAVES: dict[str, Any] = {
 def whisper() -> Made:
     """A model that writes down what it hears."""
     config = transformers.WhisperConfig(
-        vocab_size=99, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-        decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=16,
-        max_source_positions=20, max_target_positions=20, pad_token_id=0, bos_token_id=1,
-        eos_token_id=2, decoder_start_token_id=1,
-    )  # fmt: skip
+        **TOWERS, num_mel_bins=16, max_source_positions=20, max_target_positions=20, bos_token_id=1
+    )
     net = transformers.WhisperForConditionalGeneration(config)
     return net, {"input_features": torch.randn(1, 16, 40), "decoder_input_ids": tokens(1, 5)}
 
@@ -182,60 +190,14 @@ ARCHITECTURES: dict[str, Callable[[], Made]] = {
     "mamba2": decoder("Mamba2", state_size=4, num_heads=8, head_dim=8, n_groups=2, chunk_size=4),
     "rwkv": decoder("Rwkv", attention_hidden_size=32),
     "t5": pair("T5", vocab_size=99, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4),
-    "bart": pair(
-        "Bart",
-        vocab_size=99,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        max_position_embeddings=20,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=1,
-    ),
-    "marian": pair(
-        "Marian",
-        "MTModel",
-        vocab_size=99,
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=48,
-        decoder_ffn_dim=48,
-        max_position_embeddings=20,
-        pad_token_id=0,
-        eos_token_id=2,
-        decoder_start_token_id=1,
-    ),
+    "bart": pair("Bart", **SEQUENCES, bos_token_id=1),
+    "marian": pair("Marian", "MTModel", **SEQUENCES),
     "vit": picture("ViT", **PICTURE),
     "deit": picture("DeiT", **PICTURE),
     "beit": picture("Beit", **PICTURE, use_relative_position_bias=True),
     "dinov2": picture("Dinov2", **PICTURE),
-    "swin": picture(
-        "Swin",
-        image_size=32,
-        patch_size=2,
-        embed_dim=8,
-        depths=[2, 2],
-        num_heads=[2, 2],
-        window_size=4,
-    ),
-    "swinv2": picture(
-        "Swinv2",
-        image_size=32,
-        patch_size=2,
-        embed_dim=8,
-        depths=[2, 2],
-        num_heads=[2, 2],
-        window_size=4,
-    ),
+    "swin": picture("Swin", **WINDOWS),
+    "swinv2": picture("Swinv2", **WINDOWS),
     "convnext": picture("ConvNext", hidden_sizes=[8, 16], depths=[1, 1], num_stages=2),
     "convnextv2": picture("ConvNextV2", hidden_sizes=[8, 16], depths=[1, 1], num_stages=2),
     "resnet": picture(

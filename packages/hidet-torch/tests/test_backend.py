@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+from compiling import close, compiled
 from torch import nn
 
 from hidet.errors import BadArgument
@@ -16,22 +16,8 @@ from hidet.frontend.report import FallbackWarning
 from hidet_torch.backend import hidet
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-
-
-def compiled(function: Callable[..., Any], **given: Any) -> Any:
-    return torch.compile(function, backend=hidet, fullgraph=True, **given)
-
-
 def model() -> nn.Module:
     return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).eval()
-
-
-def close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 @torch.no_grad()

@@ -1,6 +1,6 @@
 """dynamo_config: each method changes what is compiled, as the option of the same name does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,6 @@ from hidet_torch.backend import hidet
 from hidet_torch.config import DynamoConfig
 from hidet_torch.run import CompiledCall
 from hidet_torch.settings import settings_for
-
-
-@pytest.fixture(autouse=True)
-def _reset() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    dynamo_config.reset()
 
 
 def test_defaults_hold_until_options_say_otherwise() -> None:

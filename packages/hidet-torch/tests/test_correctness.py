@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,6 @@ from hidet.graph import OPERATORS
 from hidet_torch import compile as compile_model
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
-
-
-@pytest.fixture(autouse=True)
-def _fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    dynamo_config.reset()
 
 
 class Block(nn.Module):

@@ -12,12 +12,6 @@ from hidet.frontend.report import FallbackWarning
 from hidet_torch.backend import hidet
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-
-
 class Counting:
     """The backend, counting the graphs that it compiles."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from compiling import close
 from torch import nn
 
 import hidet_torch
@@ -14,10 +15,6 @@ from hidet.frontend.report import FallbackWarning
 def model() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)).eval()
-
-
-def close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_compiled_model_is_called_like_the_model() -> None:

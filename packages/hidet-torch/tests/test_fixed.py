@@ -18,7 +18,6 @@ CALLS: list[FixedCall | None] = []
 def noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The calls that were made ready in a test."""
     CALLS.clear()
-    torch._dynamo.reset()
 
     def noting(imported: Any) -> FixedCall | None:
         CALLS.append(fixed_call(imported))

@@ -34,12 +34,6 @@ def gpt2() -> nn.Module:
     return transformers.GPT2LMHeadModel(config)
 
 
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("cache", ["dynamic", "static"])
 @pytest.mark.parametrize("make", [llama, gpt2])

@@ -8,17 +8,11 @@ from typing import Any
 
 import pytest
 import torch
+from compiling import close, compiled
 from torch import nn
 
 from hidet.frontend.report import FallbackWarning
-from hidet_torch.backend import hidet
 from hidet_torch.run import CompiledCall
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
 
 
 @pytest.fixture
@@ -36,16 +30,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def compiled(function: Callable[..., Any], **given: Any) -> Any:
-    return torch.compile(function, backend=hidet, fullgraph=True, **given)
-
-
 def model() -> nn.Module:
     return nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 4)).eval()
-
-
-def close(found: Any, expected: Any) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def gradients(function: Callable[..., torch.Tensor], net: nn.Module, x: torch.Tensor) -> list[Any]:

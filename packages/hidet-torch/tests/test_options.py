@@ -6,7 +6,6 @@ Kernels are compiled for a GPU's simulator, on the CPU, and looked at, not run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,8 @@ from hidet_torch.settings import MODES
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HIDET_CACHE_DIR", str(tmp_path / "cache"))
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-    yield
-    dynamo_config.reset()
 
 
 def linear(dtype: torch.dtype = torch.float16) -> tuple[nn.Module, torch.Tensor]:

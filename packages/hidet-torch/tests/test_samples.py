@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from models.convnets import resnet50
 from torch import nn
 
 from hidet.options import options
-from hidet_torch import dynamo_config
 
 SAMPLES = Path(__file__).parent / "samples"
 PAGE = Path(__file__).parents[3] / "docs" / "samples.md"
@@ -50,15 +49,11 @@ class WallClock:
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
+def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.hub, "load", lambda repository, name, **given: network())
     if not torch.cuda.is_available():
         monkeypatch.setattr(torch.cuda, "Event", WallClock)
         monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    yield
-    dynamo_config.reset()
 
 
 def network() -> nn.Module:

@@ -20,11 +20,6 @@ from hidet.errors import BadArchive, BadArgument, HidetError, UnsupportedOp
 from hidet_torch.exported import CompiledModel
 
 
-@pytest.fixture(autouse=True)
-def _seed() -> None:
-    torch.manual_seed(0)
-
-
 def images() -> tuple[nn.Module, torch.Tensor]:
     layers = [nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten()]
     return nn.Sequential(*layers, nn.Linear(8 * 36, 5)).eval(), torch.randn(2, 3, 8, 8)

@@ -1,9 +1,13 @@
+import re
+from pathlib import Path
+
 import pytest
 import torch
 
 from hidet import options
 from hidet.errors import BadArgument
-from hidet_torch.settings import settings_for
+from hidet_torch.config import DynamoConfig
+from hidet_torch.settings import MODES, OWN, settings_for
 
 
 def test_modes_are_presets_that_options_override() -> None:
@@ -39,3 +43,15 @@ def test_tf32_follows_pytorch_unless_it_is_asked_for() -> None:
                 assert options.tf32.get() is not allowed
     finally:
         products.allow_tf32 = before
+
+
+PAGE = (Path(__file__).parents[3] / "docs" / "pytorch.md").read_text()
+
+
+def test_the_page_names_every_option_of_this_frontend() -> None:
+    section = PAGE.partition("## Options")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    methods = {name for name in vars(DynamoConfig) if not name.startswith("_")} - {"reset"}
+    other_words = {"use_graph"}  # of `use_cuda_graph`
+    assert named == methods | set(OWN) - other_words
+    assert set(re.findall(r'^\| `"([\w-]+)"` \|', section, re.MULTILINE)) == set(MODES)

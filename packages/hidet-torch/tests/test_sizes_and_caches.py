@@ -8,24 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from compiling import close, compiled
 
 from hidet.frontend.execute import prepare_runner
 from hidet_torch import run
-from hidet_torch.backend import hidet
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> None:
-    torch._dynamo.reset()
-    torch.manual_seed(0)
-
-
-def compiled(function: Callable[..., Any], **given: Any) -> Any:
-    return torch.compile(function, backend=hidet, fullgraph=True, **given)
-
-
-def close(found: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -38,10 +39,12 @@ def compile_inference(
             return in_pytorch(graph_module)
         report(imported.coverage, settings)
         call = CompiledCall(imported, settings.use_graph)
-        if settings.steal_weights:
-            steal(call.weights, imported, frozen)
-        if settings.correctness_report:
-            report_first(call, graph_module, frozen, settings)
+        stealing = partial(steal, call.weights, imported, frozen)
+        if settings.correctness_report:  # it reads the weights, which are given away after it
+            then = stealing if settings.steal_weights else None
+            report_first(call, graph_module, frozen, settings, then)
+        elif settings.steal_weights:
+            stealing()
         return call
 
 

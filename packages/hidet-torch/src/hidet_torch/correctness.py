@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,8 +26,12 @@ def report_first(
     module: torch.fx.GraphModule,
     frozen: Mapping[torch.fx.Node, torch.Tensor],
     settings: Settings,
+    then: Callable[[], object] | None = None,
 ) -> None:
-    """Let the first call print a report; what it computes and writes to is as without one."""
+    """Let the first call print a report; what it computes and writes to is as without one.
+
+    `then` is done after it.
+    """
     usual = call.run
 
     def first(boxed: list[Any]) -> list[Any]:
@@ -36,6 +40,8 @@ def report_first(
         found = usual(boxed)
         with torch.no_grad(), settings.in_force():
             print(report(call, module, frozen, given, found, settings.correctness_report))
+            if then is not None:
+                then()
         return found
 
     call.run = first

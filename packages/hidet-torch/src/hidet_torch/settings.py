@@ -91,11 +91,6 @@ def settings_for(mode: str | None, given: Mapping[str, Any] | None) -> Settings:
     chosen = {**DEFAULTS, **MODES.get(mode or "", {}), **meant(asked)}
     for name, value in chosen.items():
         check(name, value)
-    if chosen.get("correctness_report") and chosen.get("steal_weights"):
-        raise BadArgument(
-            "a correctness report reads weights that steal_weights gives away",
-            help="ask for one of them",
-        )
     own = {name: value for name, value in chosen.items() if name in OWN}
     core = checked({name: value for name, value in chosen.items() if name not in OWN})
     return replace(Settings(**own), core=core)
