@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.ir.expr import Builtin, Get, Load, Var, select, wrap
+from hidet.ir.expr import Address, Builtin, Get, Load, Var, select, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, LoopKind, Put, Store
 from hidet.passes.base import run
@@ -202,3 +202,36 @@ def test_lowered_elementwise_kernels_move_vectors(kernels):
     lowered = str(lower(kernels.add_rows(m, 128)))
     assert "x_lanes: f32x4" in lowered
     assert lowered.count("if") == 1
+
+
+TILE = Var("tile", TensorType(f32, (128,), Scope.SHARED))
+
+
+def later(value, index=at):
+    return Declare(TILE), vector(Invoke("store_async", (Address(TILE, (index,)), value)))
+
+
+def test_what_may_be_stored_later_is_copied_if_it_only_moves(kernels):
+    assert text(kernels, *later(Load(x, (at + 4,)))) == (
+        "  tile: f32[128] shared\n"
+        "  cp_async(&tile[(threadIdx.x * 4)], &x[((threadIdx.x * 4) + 4)]) (16,)"
+    )
+
+
+def test_copies_take_nothing_outside(kernels):
+    of = Var("of", f32[m, 4])
+    found = text(kernels, *later(Get(of, (THREAD, v))), params=(of, y))
+    assert found.splitlines()[1].endswith("], (16 if (threadIdx.x < m) else 0)) (16,)")
+
+
+@pytest.mark.parametrize("value", [Load(x, (at,)) * 2.0, wrap(1.0, f32)])
+def test_what_is_computed_is_stored_at_once(kernels, value):
+    found = text(kernels, *later(value))
+    assert "cp_async" not in found
+    assert "tile[(threadIdx.x * 4)] = <" in found
+
+
+@pytest.mark.parametrize(("index", "copies"), [(at + 2, (8, 8)), (at + 1, (4,) * 4)])
+def test_copies_are_as_wide_as_addresses_allow(kernels, index, copies):
+    lines = text(kernels, *later(Load(x, (index,)))).splitlines()[1:]
+    assert [line.rsplit(" ", 1)[1] for line in lines] == [f"({size},)" for size in copies]
