@@ -70,12 +70,17 @@ def test_only_columns_are_taken(function, down):
 
 @pytest.mark.parametrize(
     ("of", "blocks"),
-    [(f16[4096, 4096], 8), (f32[4096, 4096], 4), (f16[1024, 65536], 1), (f16[64, 4096], 1)],
+    [(f16[4096, 4096], 8), (f32[4096, 4096], 8), (f16[1024, 65536], 1), (f16[64, 4096], 1)],
     ids=str,
 )
 def test_blocks_of_a_cluster_share_long_columns(made, of, blocks):
     (kernel,) = made(lambda x: ops.sum(x, (0,)), of).module.kernels
     assert kernel.launch.cluster == (blocks, 1, 1)
+
+
+def test_very_long_columns_are_summed_in_two_kernels(made):
+    first, second = made(lambda x: ops.sum(x, (0,)), f32[16384, 4096]).module.kernels
+    assert first.launch.cluster == second.launch.cluster == (1, 1, 1)
 
 
 def test_clusters_of_columns(made):

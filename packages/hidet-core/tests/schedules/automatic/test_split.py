@@ -50,7 +50,7 @@ def test_what_needs_every_element_again_stays_whole(made):
     assert len(made(lambda x: ops.softmax(x, -1), f32[2, 40000]).module.kernels) == 1
 
 
-@pytest.mark.parametrize("shape", [(4096, 4096), (65536, 1024), (16384, 4096)], ids=str)
+@pytest.mark.parametrize("shape", [(65536, 1024), (16384, 4096)], ids=str)
 def test_enough_blocks_for_every_multiprocessor(made, shape):
     split = made(lambda x: ops.sum(x, (0,)), f16[shape])
     blocks = [int(kernel.launch.grid[0].value) for kernel in split.module.kernels]

@@ -35,9 +35,7 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
-        return rows_kernel(
-            stage, name, params, choose_shape(stage, reduces, target), reduces, target
-        )
+        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))

@@ -37,14 +37,13 @@ from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
 THREADS = 256
 ACROSS = 16
 """Threads side by side: 256 bytes of a row at once."""
-NARROW = 8
-"""Threads side by side where blocks share columns: 128 bytes, a line of the cache."""
 SHALLOW = 16
 """Elements below which one thread takes a whole column."""
 RESIDENT = 4
 """Blocks of a multiprocessor at a time: as many as a split reduction has for each."""
-WANTED = 2
-"""Blocks for each multiprocessor from which on a cluster is better than a second kernel."""
+LONGEST = 64
+"""Rows of a thread up to which a cluster is better than a second kernel: that takes a while to
+begin, but its blocks do not wait for each other."""
 IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
 
@@ -96,22 +95,19 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
     alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
-    others = known_product([sizes[var] for var in outer])
-    return alone if shallow else shared(alone, chunks, others, deepest, target)
+    tiles = -(-chunks // across) * known_product([sizes[var] for var in outer])
+    return alone if shallow else shared(alone, tiles, deepest, target)
 
 
-def shared(alone: Columns, chunks: int, others: int, deepest: int, target: Target) -> Columns:
-    """The same with blocks that share columns, if `chunks` side by side, `others` times, make too
-    few blocks, and clusters enough: a sum could also be split over two kernels."""
-    tiles = -(-chunks // NARROW) * others
+def shared(alone: Columns, tiles: int, deepest: int, target: Target) -> Columns:
+    """The same with blocks that share columns, if there are too few `tiles` of them and the rows
+    are neither few nor, where a sum could also be split over two kernels, very many."""
     wanted = RESIDENT * target.sm_count
-    blocks = min(MOST_BLOCKS, power(wanted // max(1, tiles)))
-    narrow = replace(alone, across=NARROW, deep=THREADS // NARROW, blocks=blocks)
-    enough = bool(alone.inner_vars) or tiles * blocks >= WANTED * target.sm_count
-    enough = enough and deepest >= narrow.together * IN_FLIGHT
-    few = -(-chunks // alone.across) * others < wanted // 2
-    fits = target.has_feature("cluster") and chunks >= NARROW and blocks > 1
-    return narrow if few and enough and fits else alone
+    together = replace(alone, blocks=min(MOST_BLOCKS, power(wanted // max(1, tiles))))
+    rows = deepest // together.together
+    fits = tiles < wanted // 2 and target.has_feature("cluster") and rows >= IN_FLIGHT
+    enough = rows <= LONGEST and tiles * together.blocks >= target.sm_count
+    return together if fits and (enough or alone.inner_vars) else alone
 
 
 def walks_down(reduce: AnyReduce, last: Var) -> bool:

@@ -9,7 +9,7 @@ from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Math, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, For, If, LoopKind
-from hidet.ir.walk import contains
+from hidet.ir.walk import find
 from hidet.schedules.automatic.access import constant_size, reads, stride
 from hidet.schedules.automatic.emit import ceil_div, put
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
@@ -21,6 +21,8 @@ ELEMENTS = 8
 """Elements that one thread writes at least where there are many and each takes time."""
 FULL = 16
 """Blocks for each multiprocessor from which on there are more than enough."""
+SLOW = 2
+"""Functions from which on an element takes time."""
 THREADS = 256
 
 
@@ -53,10 +55,10 @@ def elementwise_kernel(
 
 
 def streams(stage: MapStage) -> bool:
-    """Whether all that a thread does is to move neighbours: one access at a time is enough then."""
+    """Whether a thread does little more than move neighbours: one access at a time is enough."""
     values = [stage.value, *(value for _, value in stage.also)]
     steps = [stride(read, stage.vars[-1]) for value in values for read in reads(value)]
-    return not contains(values, Math) and all(step in (0, 1) for step in steps)
+    return all(step in (0, 1) for step in steps) and len(list(find(values, Math))) < SLOW
 
 
 def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int) -> Kernel:

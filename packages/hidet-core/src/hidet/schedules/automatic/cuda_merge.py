@@ -11,10 +11,6 @@ from hidet.types import PointerType, Scope, TensorType, i32, u32
 EVERY_LANE = Const(0xFFFFFFFF, u32)
 
 
-ARRIVE, WAIT = Invoke("cluster_arrive", options=("release",)), Invoke("cluster_wait")
-"""The two halves of a barrier of the cluster; the first passes on what the block wrote."""
-
-
 def across_warp(accumulator: Accumulator) -> Body:
     """Merge the accumulators of a warp's lanes."""
     body: list[Stmt] = []
@@ -84,7 +80,7 @@ def across_cluster(accumulator: Accumulator, blocks: int, position: int) -> Body
 
 def cluster_meets() -> Body:
     """All threads of a cluster wait for each other, and see what the others wrote."""
-    return ARRIVE, WAIT
+    return Invoke("cluster_arrive", options=("release",)), Invoke("cluster_wait")
 
 
 def restarted(accumulator: Accumulator) -> Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hidet.ir.expr import Var
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
@@ -34,13 +34,16 @@ ELEMENTS = 32
 """Elements of a long row that a thread takes, if it walks over the row several times."""
 MOST_BLOCKS = 8
 """Blocks that every device with clusters can put into one."""
+MOST_THREADS = 1024
+"""Threads of a row that is one block's."""
 ALONE = 512
-"""Threads of a row that are one block; more are several of THREADS where there are clusters."""
+"""Threads of a block from which on several smaller ones may be better."""
 THREADS = 256
+"""Threads of a block that shares a row with others."""
 
 
-def choose_shape(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Shape:
-    """How many threads share a row."""
+def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
+    """How many threads of one block share a row."""
     needed = set().union(*(free(each) for each in reduces))
     real = [v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1]
     row_vars = tuple(var for var in stage.vars if var in needed or var not in real)
@@ -49,21 +52,30 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce], target: Target) -> S
     rows = known_product([sizes[var] for var in row_vars])
     deep = max(known_product(each.extents) for each in reduces)
     along = any(mostly_contiguous(each.value, each.vars[-1]) for each in reduces)
-    inner = known_product([sizes[var] for var in inner_vars])
+    longest = max(deep, known_product([sizes[var] for var in inner_vars]))
     if not inner_vars and rows >= 4096 and (deep < 16 or not along):
         return Shape(row_vars, inner_vars, 1, 128)
-    if (max(deep, inner) <= 1024 and rows >= 1024) or deep <= 64:
+    if (longest <= 1024 and rows >= 1024) or deep <= 64:
         return Shape(row_vars, inner_vars, WARP, 4)
-    longest = max(deep, inner)
     if len(reduces) + bool(inner_vars) > 1:
-        width = max(256, 1 << (longest // ELEMENTS - 1).bit_length())
-        if width > ALONE and target.has_feature("cluster"):
-            blocks = min(MOST_BLOCKS, width // THREADS)
-            return Shape(row_vars, inner_vars, min(width, 1024 * blocks), 1, blocks)
-        width = min(width, 1024)
+        width = min(MOST_THREADS, threads_of(longest))
     else:
-        width = 1024 if longest >= 16384 and rows < 512 else 256
+        width = MOST_THREADS if longest >= 16384 and rows < 512 else 256
     return Shape(row_vars, inner_vars, width, 1)
+
+
+def over_cluster(shape: Shape, elements: int, target: Target) -> Shape | None:
+    """The same for a row of `elements` that the blocks of a cluster share; None for short ones."""
+    if shape.width <= ALONE or not target.has_feature("cluster"):
+        return None
+    width = threads_of(elements)
+    blocks = min(MOST_BLOCKS, width // THREADS)
+    return replace(shape, width=min(width, MOST_THREADS * blocks), blocks=blocks)
+
+
+def threads_of(elements: int) -> int:
+    """The threads that walk over a row several times, if there may be as many as one likes."""
+    return int(max(THREADS, 1 << (elements // ELEMENTS - 1).bit_length()))
 
 
 def group_lanes(extents: tuple[Size, ...], nbytes: int, neighbours: bool) -> int:

@@ -11,23 +11,20 @@ from dataclasses import dataclass, replace
 
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Var, convert, wrap
+from hidet.ir.expr import Expr, Var, convert
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, For, If, Invoke, Put, Stmt
+from hidet.ir.stmt import Body, If, Put, Stmt
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, contiguous, known_product, reads
-from hidet.schedules.automatic.cuda_ahead import Ahead, fetchable
-from hidet.schedules.automatic.cuda_kept import BEFORE, Kept
+from hidet.schedules.automatic.cuda_kept import Kept
 from hidet.schedules.automatic.cuda_merge import (
-    ARRIVE,
-    WAIT,
     across_block,
     across_cluster,
     across_warp,
     cluster_meets,
 )
-from hidet.schedules.automatic.cuda_row_shape import Shape, group_lanes
-from hidet.schedules.automatic.cuda_spread import WRITTEN_OUT, Element, Spot, Spread
+from hidet.schedules.automatic.cuda_row_shape import Shape, group_lanes, over_cluster
+from hidet.schedules.automatic.cuda_spread import WRITTEN_OUT, Element, Spread
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -49,24 +46,31 @@ def rows_kernel(
     reduces: list[AnyReduce],
     target: Target,
 ) -> Kernel:
-    """Groups of threads each compute the reductions of a row, then write its elements."""
-    return Rows(stage, shape, reduces, target).kernel(name, params)
+    """Groups of threads each compute the reductions of a row, then write its elements.
+
+    A row is a cluster's if one block that keeps it would have its multiprocessor for itself:
+    nothing would be read while its threads wait for each other.
+    """
+    room = target.max_shared_bytes_per_block
+    found = Rows(stage, shape, reduces, room)
+    shared = over_cluster(shape, known_product(found.walks[0].extents), target)
+    if shared is not None and found.crowded(room):
+        among = Rows(stage, shared, reduces, room)
+        found = found if among.kept is None else among
+    return found.kernel(name, params)
 
 
 MOST_WRITTEN_OUT = 8
 """The same where all that is read stays in registers."""
 LARGE = 512
 """Threads of a row beyond which each has few registers."""
-FIXED = True
-RESIDENT = 1024
-"""Threads of a multiprocessor at a time that work on one row after another."""
 
 
 class Rows:
     """One kernel in the making: walks over a row, one for each reduction and one to write."""
 
     def __init__(
-        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], target: Target
+        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
     ) -> None:
         self.stage, self.shape, self.reduces = stage, shape, reduces
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
@@ -78,8 +82,9 @@ class Rows:
         elif shape.rows > 1:
             self.row = BLOCK * shape.rows + THREAD // shape.width
             self.lane = THREAD % shape.width
-        self.rows = product([self.sizes[var] for var in shape.row_vars])
-        self.index = self.index_of(self.row)
+        row_sizes = [self.sizes[var] for var in shape.row_vars]
+        self.rows = product(row_sizes)
+        self.index = dict(zip(shape.row_vars, unravel(self.row, row_sizes), strict=True))
         self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
         pairs = zip(reduces, self.totals, strict=True)
         self.known: dict[Expr, Expr] = {each: total.result for each, total in pairs}
@@ -93,38 +98,7 @@ class Rows:
         self.kept_turns = 0
         self.left: Kept | None = None
         """What is kept of the rest of a long row."""
-        self.kept = self.keep(target.max_shared_bytes_per_block)
-        self.ahead = self.read_ahead(target)
-
-    def index_of(self, row: Expr) -> dict[Var, Expr]:
-        """The variables of row number `row`."""
-        sizes = [self.sizes[var] for var in self.shape.row_vars]
-        return dict(zip(self.shape.row_vars, unravel(row, sizes), strict=True))
-
-    @property
-    def resident(self) -> int:
-        """Blocks of a multiprocessor at a time that work on one row after another."""
-        return max(1, RESIDENT // self.shape.threads)
-
-    def read_ahead(self, target: Target) -> Ahead | None:
-        """What of a row is read while the one before it is worked on, where clusters have several
-        rows each, all in registers."""
-        clusters = self.resident * target.sm_count // self.shape.blocks
-        if self.shape.blocks == 1 or self.kept is None or self.left is not None:
-            return None
-        if not isinstance(self.rows, int) or self.rows <= clusters:
-            return None
-        walk = self.walks[0]
-        value = substitute(walk.value, dict(zip(walk.vars, self.place, strict=True)))
-        sizes = {var: self.sizes[var] for var in self.shape.row_vars}
-        sizes |= dict(zip(self.place, walk.extents, strict=True))
-        elements = self.kept_turns * self.shape.threads * self.lanes[0]
-        ahead = Ahead(fetchable(value, sizes, self.place[-1], self.lanes[0]), elements, clusters)
-        if not ahead.arrays or ahead.nbytes * self.resident > target.max_shared_bytes_per_block:
-            return None
-        if FIXED:
-            self.kept.add_fixed(set(self.shape.row_vars))
-        return ahead
+        self.kept = self.keep(shared_bytes)
 
     def walk_lanes(self, number: int) -> int:
         """How many neighbouring elements a thread takes at once in a walk."""
@@ -166,84 +140,45 @@ class Rows:
             self.left = Kept(values, self.place, slots, nbytes, Scope.SHARED)
         return kept
 
+    def crowded(self, shared_bytes: int) -> bool:
+        """Whether a block does not keep all that it needs again, or leaves no room for another."""
+        if self.kept is None or self.left is None:
+            return self.kept is None
+        whole = self.left.arrays.keys() == self.kept.arrays.keys()
+        return not whole or 2 * (self.left.nbytes + RESERVED) > shared_bytes
+
     def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
         """The whole kernel."""
         body: list[Stmt] = [
             each for kept in (self.kept, self.left) if kept for each in kept.declared()
         ]
-        if self.ahead:
-            body += self.in_turns(self.ahead)
-            made = kernel(
-                name, params, tuple(body), self.ahead.clusters * self.shape.blocks,
-                self.shape.threads, self.resident,
-            )  # fmt: skip
-        else:
-            body += self.one_row()
-            if self.shape.blocks > 1:
-                body += cluster_meets()
-            guarded_body = guarded(self.row, self.rows, self.shape.rows, tuple(body))
-            blocks = ceil_div(self.rows, self.shape.rows) * self.shape.blocks
-            made = kernel(name, params, guarded_body, blocks, self.shape.threads)
-        cluster = (self.shape.blocks, 1, 1)
-        return replace(made, launch=replace(made.launch, cluster=cluster))
-
-    def one_row(self) -> Body:
-        """All reductions of a row, then its elements."""
-        body: Body = ()
         for number in range(len(self.reduces)):
             body += self.reduction(number)
-        return body + self.elements()
-
-    def in_turns(self, ahead: Ahead) -> Body:
-        """One row after another, each read while the one before it is worked on.
-
-        Blocks of the cluster read what others found for a row: it stays until all have arrived.
-        """
-        first, turn = self.row, Var("turn", i32)
-        self.row = first + turn * ahead.clusters
-        self.index = self.index_of(self.row)
-        body = (Invoke("cp_async_wait_all"), *self.one_row(), ARRIVE)
-        body = guarded(self.row, self.rows, ahead.clusters, body)
-        turns = ceil_div(self.rows, ahead.clusters)
-        before = (*self.copies(ahead, first), *self.walk(BEFORE, self.fixed), ARRIVE)
-        return (*ahead.declared(), *before, For(turn, wrap(turns), body), WAIT)
-
-    def fixed(self, spot: Spot) -> Body:
-        """Read what is the same for all rows."""
-        assert spot.kept is not None
-        here = dict(zip(self.place, spot.index, strict=True))
-        return tuple(substitute(each, here) for each in spot.kept.stores(BEFORE, spot.slot))
-
-    def copies(self, ahead: Ahead, row: Expr) -> Body:
-        """Start to read row number `row`."""
-        index, lanes = self.index_of(row), self.lanes[0]
-
-        def group(spot: Spot) -> Body:
-            here = index | dict(zip(self.place, spot.index, strict=True))
-            return tuple(substitute(each, here) for each in ahead.copies(spot, lanes))
-
-        return self.spread(0).groups(group)
+        body += self.elements()
+        if self.shape.blocks > 1:
+            body += cluster_meets()
+        guarded_body = guarded(self.row, self.rows, self.shape.rows, tuple(body))
+        blocks = ceil_div(self.rows, self.shape.rows) * self.shape.blocks
+        made = kernel(name, params, guarded_body, blocks, self.shape.threads)
+        cluster = (self.shape.blocks, 1, 1)
+        return replace(made, launch=replace(made.launch, cluster=cluster))
 
     def reduction(self, number: int) -> Body:
         """One reduction by a group of threads; afterwards every one of them knows the result."""
         total, width = self.totals[number], self.shape.width
 
-        def element(spot: Spot) -> Body:
-            steps, value = self.at(number, spot)
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
+            steps, value = self.at(number, place, slot, kept)
             before, result = with_serial_reductions(value, {})
-            where = ravel(spot.index, self.walks[number].extents)
+            where = ravel(place, self.walks[number].extents)
             return steps + before + total.take(result, where)
 
         body = total.start() + self.walk(number, element)
-        if self.ahead and number == 0:
-            later = self.row + self.ahead.clusters
-            body += (If(later < self.rows, self.copies(self.ahead, later)),)
         if width > 1:
             body += across_warp(total)
         if width > WARP:
             body += across_block(total, self.shape.threads // WARP, number)
         if self.shape.blocks > 1:
-            body += (WAIT,) if self.ahead and number == 0 else ()
             body += across_cluster(total, self.shape.blocks, number)
         return body
 
@@ -253,42 +188,38 @@ class Rows:
             body = put(self.stage, self.index, self.known)
             return body if self.shape.width == 1 else (If(self.lane.eq(0), body),)
 
-        def element(spot: Spot) -> Body:
-            where = self.index | dict(zip(self.shape.inner_vars, spot.index, strict=True))
-            if spot.kept is None:
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
+            where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
+            if kept is None:
                 return put(self.stage, where, self.known)
             index = tuple(where[var] for var in self.stage.vars)
             body: Body = ()
             outs = (self.stage.out, *(out for out, _ in self.stage.also))
             for number, out in enumerate(outs, len(self.reduces)):
-                steps, value = self.at(number, spot)
+                steps, value = self.at(number, place, slot, kept)
                 body += (*steps, Put(out, index, convert(value, out.dtype)))
             return body
 
         return self.walk(len(self.reduces), element)
 
-    def at(self, number: int, spot: Spot) -> tuple[Body, Expr]:
+    def at(
+        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
+    ) -> tuple[Body, Expr]:
         """The value of an element of a walk, after statements that fill what is kept of it."""
-        walk, kept = self.walks[number], spot.kept
+        walk = self.walks[number]
         if kept is None:
             value = replaced(walk.value, self.known)
-            return (), substitute(value, self.index | dict(zip(walk.vars, spot.index, strict=True)))
-        here = self.index | dict(zip(self.place, spot.index, strict=True))
-        fetched = self.ahead.loads(spot) if self.ahead else {}
-        stores = (replaced(each, fetched) for each in kept.stores(number, spot.slot))
-        value = replaced(kept.value(number, spot.slot), fetched)
-        return tuple(substitute(each, here) for each in stores), substitute(value, here)
-
-    def spread(self, number: int) -> Spread:
-        """How a walk is spread over the threads of a row."""
-        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
-        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
-        return Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
+            return (), substitute(value, self.index | dict(zip(walk.vars, place, strict=True)))
+        here = self.index | dict(zip(self.place, place, strict=True))
+        steps = tuple(substitute(each, here) for each in kept.stores(number, slot))
+        return steps, substitute(kept.value(number, slot), here)
 
     def walk(self, number: int, element: Element) -> Body:
         """`element` at every place of a walk, spread over the threads of a row."""
-        every = self.spread(number)
-        if self.kept is None or self.left is None:
+        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
+        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
+        every = Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
+        if self.kept is None or ceil_div(product(extents), width * lanes) == self.kept_turns:
             return every.body(element)
         rest = replace(every, kept=self.left, most=WRITTEN_OUT, start=self.kept_turns)
         return replace(every, stop=self.kept_turns).body(element) + rest.body(element)
