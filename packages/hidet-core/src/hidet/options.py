@@ -162,6 +162,13 @@ parallel_k: Option[str | int] = Option(
     allowed=("default", "search", "disabled"),
     numbers=range(1, 17),
 )
+fusion = Option(
+    "fusion",
+    True,
+    "Compute operators that follow one another in one kernel; off: each in one of its own.",
+    _switch,
+    affects_code=True,
+)
 attention = Option(
     "attention",
     True,
@@ -204,6 +211,7 @@ OPTIONS: dict[str, Option[Any]] = {
         tf32,
         mma,
         parallel_k,
+        fusion,
         attention,
         overlap_launches,
         verbose,

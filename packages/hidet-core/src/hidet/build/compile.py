@@ -14,7 +14,7 @@ from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
-from hidet.build.schedule import has_schedule
+from hidet.build.schedule import has_schedule, optimized
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units
@@ -22,7 +22,7 @@ from hidet.fusion.group import Group
 from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
-from hidet.optimize import optimize, split
+from hidet.optimize import split
 from hidet.runtime.archive import Archive, read
 from hidet.target import Target
 
@@ -86,7 +86,7 @@ class Draft:
 
     def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
         self.stages = GraphStages(graph)
-        graph = optimize(graph, [self.stages], lambda op: has_schedule(op, chosen))
+        graph = optimized(graph, chosen, [self.stages])
         self.name, self.target, self.units = graph.name, chosen, Units(chosen)
         parts = split(graph)
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}

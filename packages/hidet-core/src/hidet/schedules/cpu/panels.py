@@ -265,7 +265,7 @@ def writing(t: Panels) -> ScriptFunction:
                 value = done[i, j]
                 if p.bias is not None:
                     value += cast(get(bias, *p.bias_at(*at)), wide)
-                if at[1] < p.m if p.spills else True:
+                if p.is_there(at[1], at[2]):
                     c.put(*p.c_at(*at), cast(value, p.c.dtype))
 
     return write
