@@ -35,7 +35,9 @@ def test_memory_that_was_let_go_is_taken_anew():
     scratch.reserve(100)
     scratch.release()
     assert (scratch.memory, scratch.nbytes) == (None, 0)
+    generation = scratch.generation
     scratch.reserve(50)
+    assert scratch.generation != generation
     assert allocator.sizes == [100, 50]
 
 

@@ -22,6 +22,8 @@ class Scratch:
         self.lock = Lock()
         self.memory: View | None = None
         self.nbytes = 0
+        self.generation = 0
+        """Changes with the memory, which only this object holds."""
         self.finished = None if device == "cpu" else Event(device)
 
     def reserve(self, nbytes: int) -> int:
@@ -30,6 +32,7 @@ class Scratch:
             self.release()
             self.memory = self.allocator.empty(nbytes, self.device)
             self.nbytes = nbytes
+            self.generation += 1
         return self.memory.pointer
 
     def release(self) -> None:
@@ -37,6 +40,7 @@ class Scratch:
         if self.memory is not None and self.finished is not None:
             self.finished.synchronize()
         self.memory, self.nbytes = None, 0
+        self.generation += 1
 
     def begin(self, stream: int) -> None:
         """Let work on `stream` wait until the run before is done with the memory."""

@@ -33,7 +33,7 @@ class StreamProgram:
         self.use_graph = use_graph
         self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
         self.moving = (*bound.plan.inputs, *bound.plan.outputs)
-        self.arena: View | None = None
+        self.generation = -1  # of the scratch memory that the pointers are to
         self.has_workspaces = bound.arena.nbytes > 0
         self.parts = split(bound, modules)
 
@@ -66,14 +66,14 @@ class StreamProgram:
             if places[buffer] != address:
                 places[buffer] = address
                 changed.append(buffer)
-        if self.arena is None or self.scratch.memory is not self.arena:
+        if self.generation != self.scratch.generation:
             changed += self.moved_arena()
         return changed
 
     def moved_arena(self) -> list[int]:
         """Note where the workspaces are now."""
         arena = self.scratch.reserve(self.bound.arena.nbytes)
-        self.arena = self.scratch.memory
+        self.generation = self.scratch.generation
         for buffer, offset in self.bound.arena.offsets.items():
             self.pointers[buffer] = arena + offset
         return list(self.bound.arena.offsets)
