@@ -101,13 +101,7 @@ def docs(session: nox.Session) -> None:
     """Run every Python fence of the READMEs and docs/, and build the site into .nox/site."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
     torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
-
-
-@nox.session(default=False)
-@timed
-def site(session: nox.Session) -> None:
-    """The pages and the API reference as a site in .nox/site."""
-    site = Environment(session, "site")
+    site = Environment(session, "mkdocs")  # not "site": mkdocs empties the folder that it writes to
     site.install("mkdocs-material", "mkdocstrings-python")
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     site.run("-m", "mkdocs", "build", "--strict", "--quiet", env=quiet)
@@ -139,6 +133,13 @@ def bench(session: nox.Session) -> None:
 def demo(session: nox.Session) -> None:
     """The main job: compile networks and compare with eager and inductor."""
     benchmark(session, "demo")
+
+
+@nox.session(default=False)
+@timed
+def fuzz(session: nox.Session) -> None:
+    """Graphs made at random against float64; arguments after `--` go to ci/fuzz.py."""
+    torch(session).run("-m", "ci.fuzz", *session.posargs)
 
 
 def benchmark(session: nox.Session, name: str) -> None:

@@ -65,8 +65,16 @@ CONVOLUTIONS = (
 )
 """Channels in and out, kernel, stride, height and width: those of ResNet-50, batch 1."""
 
-ATTENTIONS = ((12, 128, 64, False), (32, 4096, 128, True))
-"""Heads, length, size of a head, causal."""
+ATTENTIONS = (
+    (1, 12, 12, 128, 128, 64, False),
+    (8, 16, 16, 1024, 1024, 64, False),
+    (1, 32, 32, 4096, 4096, 128, True),
+    (1, 32, 8, 512, 512, 64, True),
+    (1, 32, 8, 1, 4096, 128, False),
+    (1, 32, 8, 1, 32768, 128, False),
+)
+"""Batch, heads of q, heads of k and v, rows, keys, size of a head, causal: those of BERT-base, of
+large batches, of decoders that read a text and that add a word to one."""
 
 
 def cases() -> Iterator[Case]:
@@ -95,9 +103,15 @@ def convolution(channels: int, width: int, kernel: int, stride: int, size: int) 
     return Case(name, make, ((1, channels, size, size),), flops)
 
 
-def attention(heads: int, length: int, size: int, causal: bool) -> Case:
-    """Scaled dot-product attention of one sequence."""
-    make = partial(partial, F.scaled_dot_product_attention, is_causal=causal)
-    name = f"attention {heads}x{length}x{size}{' causal' if causal else ''}"
-    flops = 4.0 * heads * length * length * size * (0.5 if causal else 1)
-    return Case(name, make, ((1, heads, length, size),) * 3, flops)
+def attention(
+    batch: int, heads: int, shared: int, rows: int, keys: int, size: int, causal: bool
+) -> Case:
+    """Scaled dot-product attention."""
+    attend = F.scaled_dot_product_attention
+    make = partial(partial, attend, is_causal=causal, enable_gqa=heads != shared)
+    name = f"attention {batch}x{heads}x{rows}x{size}"
+    name += f" on {shared}x{keys}" if (shared, keys) != (heads, rows) else ""
+    name += " causal" if causal else ""
+    flops = 4.0 * batch * heads * rows * keys * size * (0.5 if causal else 1)
+    kept = (batch, shared, keys, size)
+    return Case(name, make, ((batch, heads, rows, size), kept, kept), flops)

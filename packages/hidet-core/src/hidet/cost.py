@@ -44,7 +44,7 @@ class Work:
     """Per block."""
     registers: int = 0
     """Per thread; 0 where unknown."""
-    rounds: int = 0
+    rounds: float = 0
     """How often a block waits for memory, one wait after the other; 0 where waits overlap."""
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hidet.errors import BadKernel, SimulationError
+from hidet.errors import BadKernel, DtypeMismatch, SimulationError
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Address, Builtin, Const, Load, Var
 from hidet.ir.stmt import Declare, Invoke, Store
@@ -55,7 +55,7 @@ def test_only_the_groups_waited_for_arrive(block):
     out = np.zeros(64, np.float32)
     launch(block((x, y), body(THREAD)), np.arange(64, dtype=np.float32), out)
     assert out[:32].tolist() == list(range(32))
-    with pytest.raises(SimulationError, match="under way"):
+    with pytest.raises(SimulationError, match="not waited for"):
         launch(block((x, y), body(THREAD + 32)), np.arange(64, dtype=np.float32), out)
 
 
@@ -88,3 +88,17 @@ def test_text_compiles(block, assembled):
     body += [Invoke("cp_async_wait_group", (), (), (1,)), WAIT, SYNC]
     body.append(Store(y, (THREAD,), Load(tile, (THREAD,))))
     assert "cp.async.cg.shared.global" in assembled(block((x, y), body))
+
+
+def test_a_store_that_may_come_later_is_a_store(block):
+    x, y = Var("x", f32[32,]), Var("y", f32[32,])
+    tile = Var("tile", TensorType(f32, (32,), Scope.SHARED))
+    place, value = Address(tile, (THREAD,)), Load(x, (THREAD,)) * 2.0
+    stored = Invoke("store_async", (place, value))
+    out = np.zeros(32, np.float32)
+    body = (Declare(tile), stored, WAIT, Store(y, (THREAD,), Load(tile, (THREAD,))))
+    launch(block((x, y), body), np.arange(32, dtype=np.float32), out)
+    assert out.tolist() == list(range(0, 64, 2))
+    INTRINSICS["store_async"].check(stored)
+    with pytest.raises(DtypeMismatch):
+        INTRINSICS["store_async"].check(Invoke("store_async", (place, Const(1, i32))))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.ir.expr import Builtin, Get, Load, Var, select, wrap
+from hidet.ir.expr import Address, Builtin, Get, Load, Var, select, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, LoopKind, Put, Store
 from hidet.passes.base import run
@@ -17,6 +17,7 @@ from hidet.types import PointerType, Scope, TensorType, boolean, f16, f32, i8, i
 THREAD = Builtin("threadIdx.x")
 m = Var("m", i32)
 x, y = Var("x", f32[256]), Var("y", f32[256])
+rows = Var("rows", i32[256])
 v, s = Var("v", i32), Var("s", f32)
 at = THREAD * 4 + v
 STEPS = [guard_bounds, simplify, flatten_indices, vectorize_access, unroll, simplify]
@@ -43,6 +44,22 @@ def test_what_is_the_same_in_all_lanes_is_loaded_once(kernels):
     found = text(kernels, vector(Store(y, (at,), Load(x, (THREAD,)))))
     assert found.splitlines()[0] == "  x_value: f32 = x[threadIdx.x]"
     assert "<x_value, x_value, x_value, x_value>" in found
+
+
+def test_rows_that_an_index_picks_are_loaded_in_vectors(kernels):
+    row, table = Load(rows, (THREAD,)), Load(x, (Load(rows, (THREAD,)) * 4 + v,))
+    found = text(
+        kernels,
+        vector(Store(y, (at,), select(row < wrap(64), table, 0.0))),
+        params=(x, rows, y),
+    )
+    first, zero, guard, load, *_ = map(str.strip, found.splitlines())
+    assert first == "rows_value: i32 = rows[threadIdx.x]"
+    assert "x_lanes" in zero
+    assert guard == "if (rows_value < 64):"
+    assert load == "x_lanes = x[(rows_value * 4):4]"
+    each = Load(x, (Load(rows, (at,)) * 4,))
+    assert "x_lanes" not in text(kernels, vector(Store(y, (at,), each)), params=(x, rows, y))
 
 
 def test_unaligned_accesses_stay_scalar(kernels):
@@ -185,3 +202,36 @@ def test_lowered_elementwise_kernels_move_vectors(kernels):
     lowered = str(lower(kernels.add_rows(m, 128)))
     assert "x_lanes: f32x4" in lowered
     assert lowered.count("if") == 1
+
+
+TILE = Var("tile", TensorType(f32, (128,), Scope.SHARED))
+
+
+def later(value, index=at):
+    return Declare(TILE), vector(Invoke("store_async", (Address(TILE, (index,)), value)))
+
+
+def test_what_may_be_stored_later_is_copied_if_it_only_moves(kernels):
+    assert text(kernels, *later(Load(x, (at + 4,)))) == (
+        "  tile: f32[128] shared\n"
+        "  cp_async(&tile[(threadIdx.x * 4)], &x[((threadIdx.x * 4) + 4)]) (16,)"
+    )
+
+
+def test_copies_take_nothing_outside(kernels):
+    of = Var("of", f32[m, 4])
+    found = text(kernels, *later(Get(of, (THREAD, v))), params=(of, y))
+    assert found.splitlines()[1].endswith("], (16 if (threadIdx.x < m) else 0)) (16,)")
+
+
+@pytest.mark.parametrize("value", [Load(x, (at,)) * 2.0, wrap(1.0, f32)])
+def test_what_is_computed_is_stored_at_once(kernels, value):
+    found = text(kernels, *later(value))
+    assert "cp_async" not in found
+    assert "tile[(threadIdx.x * 4)] = <" in found
+
+
+@pytest.mark.parametrize(("index", "copies"), [(at + 2, (8, 8)), (at + 1, (4,) * 4)])
+def test_copies_are_as_wide_as_addresses_allow(kernels, index, copies):
+    lines = text(kernels, *later(Load(x, (index,)))).splitlines()[1:]
+    assert [line.rsplit(" ", 1)[1] for line in lines] == [f"({size},)" for size in copies]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,13 +15,18 @@ from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
 from hidet.fusion.pairs import has_pairs
+from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
+from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
+from hidet.optimize import optimize
+from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
 from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
 from hidet.schedules.contraction import size_bytes
+from hidet.schedules.cuda.conv_implicit_gemm import gains_by_channels_last
 from hidet.target import Target
 
 BLOCK_BYTES = 4096
@@ -62,6 +67,16 @@ def known_schedule(op: Op, target: Target, settings: object) -> bool:
     return any(schedule.fits(op, target) for schedule in SCHEDULES)
 
 
+def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = ()) -> FlowGraph:
+    """The graph after all passes, as the schedules for the target like it."""
+    return optimize(
+        graph,
+        observers,
+        scheduled=lambda op: has_schedule(op, target),
+        channels_last=lambda op: gains_by_channels_last(op, target),
+    )
+
+
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
     if group.anchor is None:
@@ -73,7 +88,8 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     module = best.schedule.apply(group.anchor.op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
-    if not reachable(group, module):
+    parts = [group.anchor.inputs[place] for place in best.schedule.closed]
+    if not reachable(group, module, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
@@ -106,11 +122,14 @@ def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
 
 
 def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
-    """What the group computes and the schedule reads, but not through hooks."""
+    """What the group computes and the schedule cannot read: neither by hooks nor as a part."""
     assert group.anchor is not None
     given = set(group.inputs)
     read = [group.anchor.inputs[place] for place in schedule.closed]
-    return [tensor for tensor in dict.fromkeys(read) if tensor not in given]
+    computed = [tensor for tensor in dict.fromkeys(read) if tensor not in given]
+    if not schedule.run:
+        return computed
+    return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
 
 
 def detour(tensor: Tensor, target: Target) -> float:
@@ -128,11 +147,12 @@ def composed(group: Group, target: Target) -> Module:
     return automatic(group.name, list(inputs.values()), outputs, target)
 
 
-def reachable(group: Group, module: Module) -> bool:
-    """Whether the operands that the group computes, and its result, go through hooks."""
+def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> bool:
+    """Whether the operands that the group computes, `parts` of others aside, and its result go
+    through hooks."""
     assert group.anchor is not None
     hooks = ports(module)
-    given = set(group.inputs)
+    given = {*group.inputs, *parts}
     needed = [
         var
         for tensor, var in zip(group.anchor.inputs, module.params, strict=False)

@@ -17,6 +17,7 @@ from hidet.fusion.pairs import writes as writes_of
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     Add,
+    Address,
     And,
     Const,
     Equal,
@@ -72,6 +73,8 @@ class Surgery:
                 return again[node]
             if isinstance(node, Get) and node.tensor in reads:
                 return reads[node.tensor].at(node.index)
+            if isinstance(node, Address) and node.tensor in reads:
+                return reads[node.tensor].address(node.index)
             if isinstance(node, Put) and node.tensor in writes:
                 return writes[node.tensor].put(node)
             if isinstance(node, For):
@@ -143,6 +146,13 @@ class Prologue:
         if isinstance(value, Get):
             return value if value.index == index else self.guarded(value, index)
         return self.guarded(value, index)
+
+    def address(self, index: tuple[Expr, ...]) -> Address:
+        """What the address of an element becomes: the operand is a part of another tensor."""
+        value = self.expansion.element(self.grid, index)
+        if not isinstance(value, Get):
+            raise InternalError(f"{value} is no element of a tensor that could be copied")
+        return Address(value.tensor, value.index)
 
     def guarded(self, value: Expr, index: tuple[Expr, ...]) -> Expr:
         """`value` inside of the shape, zero outside."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
+from hidet import options
 from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import compose, operands
@@ -21,7 +22,7 @@ from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import repeatable, weight
-from hidet.fusion.traits import cheap, kind_of, lands
+from hidet.fusion.traits import cheap, kind_of, lands, moves_only, read_by_all
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
@@ -49,9 +50,11 @@ class Role(StrEnum):
 def partition(graph: FlowGraph, scheduled: Callable[[Op], bool]) -> list[Group]:
     """The groups of a graph in an order in which they can run.
 
-    `scheduled` says whether an operator has a schedule of its own on the target.
+    `scheduled` says whether an operator has a schedule of its own on the target. Without the option
+    `fusion` each operator is a group.
     """
-    return Partition(graph, scheduled).run()
+    found = Partition(graph, scheduled)
+    return found.run() if options.fusion.get() else [found.alone(each) for each in graph.nodes]
 
 
 class Partition:
@@ -79,6 +82,11 @@ class Partition:
             if node is group.last:
                 self.reserve(group)
         return self.needed(self.in_order())
+
+    def alone(self, node: Node) -> Group:
+        """A group of one operator."""
+        anchor = node if self.role(node.op) is Role.ANCHOR else None
+        return Group([node], anchor, order=self.order)
 
     def in_order(self) -> list[Group]:
         """The groups, each behind those that it reads."""
@@ -287,8 +295,7 @@ class Partition:
 
     def started(self, node: Node) -> Group:
         """A new group around `node`, which takes in the chains that only it needs."""
-        role = self.role(node.op)
-        group = Group([node], node if role is Role.ANCHOR else None, order=self.order)
+        role, group = self.role(node.op), self.alone(node)
         if role is Role.ALONE:
             return group
         for tensor in dict.fromkeys(node.inputs):
@@ -382,6 +389,10 @@ class Partition:
             return f"{readers} operators read it"
         if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
             return "its functions would be computed for every tile"
+        if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
+            places = [place for place, each in enumerate(node.inputs) if each is tensor]
+            if any(read_by_all(node.op, place) for place in places):
+                return "it would be computed in every block"
         return ""
 
 

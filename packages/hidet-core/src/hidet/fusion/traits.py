@@ -11,6 +11,10 @@ from hidet.graph.operator import Op
 from hidet.ir.expr import Expr, Math
 from hidet.ir.node import Node
 from hidet.ir.walk import contains, postorder
+from hidet.ops.attention import Attention
+
+ONE_BLOCK = 64
+"""Rows of attention that one block can take."""
 
 
 @lru_cache(maxsize=4096)
@@ -35,6 +39,18 @@ def moves_only(op: Op) -> bool:
         case At(grid=Input(), index=index):
             return not any(contains(e, At) for e in index if isinstance(e, Expr))
     return False
+
+
+@lru_cache(maxsize=4096)
+def read_by_all(op: Op, position: int) -> bool:
+    """Whether every block of an operator's kernel reads operand `position`, or much of it.
+
+    Rows of attention are spread over blocks, and all of them read the keys.
+    """
+    if not isinstance(op, Attention) or position not in (1, 2):
+        return False
+    rows = op.q.shape[-2]
+    return not isinstance(rows, int) or rows > ONE_BLOCK
 
 
 @lru_cache(maxsize=4096)

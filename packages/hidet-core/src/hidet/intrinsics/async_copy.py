@@ -78,6 +78,12 @@ def nothing_given(invoke: Invoke) -> None:
     expect(invoke, 0)
 
 
+def check_store(invoke: Invoke) -> None:
+    """A pointer, and a number of what it points at."""
+    expect(invoke, 2)
+    expect_scalar(invoke, 1, expect_pointer(invoke, 0))
+
+
 def check_wait(invoke: Invoke) -> None:
     """The option is how many groups may still be under way."""
     expect(invoke, 0, 0, 1)
@@ -112,6 +118,17 @@ ASYNC_COPIES = (
         copy_effects,
         copy_text,
         copied,
+    ),
+    Intrinsic(
+        "store_async",
+        "Store a number, at once or by the time that the thread's copies so far are waited for: in "
+        "a vector loop that moves elements it becomes copies. PTX ISA: cp.async, st.",
+        check_store,
+        lambda invoke: Effects(writes=invoke.args[:1], lasting=True),
+        lambda invoke, spell: f"*{spell(invoke.args[0])} = {spell(invoke.args[1])};",
+        lambda context, invoke: context.write(
+            invoke.args[0], context.value(invoke.args[1])[:, None]
+        ),
     ),
     Intrinsic(
         "cp_async_commit_group",

@@ -13,7 +13,7 @@ from hidet import seams
 from hidet.errors import BadScript
 from hidet.ir.expr import Expr, Value, Var
 from hidet.ir.kernel import Call, Kernel, Module, single
-from hidet.lang.attributes import Attributes
+from hidet.lang.attributes import INTERNAL, Attributes
 from hidet.lang.capture import Captured, Source, capture
 from hidet.lang.transcribe import transcribe
 from hidet.lang.values import expression, is_tensor, spoken
@@ -135,10 +135,7 @@ class ScriptModule:
                 help="call module.launch(kernel, *arguments) for each, in order",
             )
         alone = single(kernels[0])
-        return Module(
-            self.name or alone.name, alone.params, alone.kernels, alone.calls,
-            tuple(self.workspaces),
-        )  # fmt: skip
+        return replace(alone, name=self.name or alone.name, workspaces=tuple(self.workspaces))
 
     def launched(self, kernels: list[Kernel]) -> Module:
         """The module of recorded launches."""
@@ -150,8 +147,11 @@ class ScriptModule:
                 "the module does not say what it is called with",
                 help="declare it: x, y = module.params(x=f32[m], y=f32[m])",
             )
-        name = self.name or kernels[0].name
-        return Module(name, params, tuple(kernels), tuple(self.calls), tuple(self.workspaces))
+        first = kernels[0]
+        return Module(
+            self.name or first.name, params, tuple(kernels), tuple(self.calls),
+            tuple(self.workspaces), first.places if params is first.params else (), first.place,
+        )  # fmt: skip
 
     def build(self) -> Any:
         """The module compiled for this machine, to be called on tensors."""
@@ -182,15 +182,27 @@ def script_module(name: str | None = None) -> Iterator[ScriptModule]:
 
 
 def is_kernel(source: Source) -> bool:
-    """Whether the function sets kernel attributes."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            root: ast.expr = node
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if isinstance(root, ast.Name) and isinstance(source.names.get(root.id), Attributes):
-                return True
-            dotted = ast.unparse(node).split(".")
-            if "attr" in dotted or "attrs" in dotted:
-                return True
-    return False
+    """Whether the function sets kernel attributes, besides saying that it is a part of kernels."""
+    stores = [each for each in ast.walk(source.tree) if is_attribute(each, source)]
+    internal = [
+        each.value.value
+        for each in ast.walk(source.tree)
+        if isinstance(each, ast.Assign)
+        and each.targets[0] in stores
+        and isinstance(each.value, ast.Constant)
+        and each.value.value in INTERNAL
+    ]
+    return bool(stores) and not internal
+
+
+def is_attribute(node: ast.AST, source: Source) -> bool:
+    """Whether it is an attribute of the kernel that is assigned."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+        return False
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if isinstance(root, ast.Name) and isinstance(source.names.get(root.id), Attributes):
+        return True
+    dotted = ast.unparse(node).split(".")
+    return "attr" in dotted or "attrs" in dotted

@@ -9,6 +9,7 @@ from itertools import pairwise
 from hidet.ir.algebra import Algebra
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import (
+    Address,
     And,
     Const,
     Expr,
@@ -16,6 +17,7 @@ from hidet.ir.expr import (
     Load,
     Or,
     Pack,
+    Select,
     Splat,
     Var,
     constant,
@@ -28,20 +30,23 @@ from hidet.ir.stmt import (
     Declare,
     For,
     If,
+    Invoke,
     LoopKind,
     Stmt,
     Store,
 )
-from hidet.ir.walk import contains
+from hidet.ir.walk import contains, replaced
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
 from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
 from hidet.passes.scopes import Scoped
 from hidet.passes.simplify import jumps
-from hidet.types import PointerType, Scope, TensorType, VectorType
+from hidet.types import PointerType, Scope, TensorType, VectorType, i32
 
 WIDEST = 16  # bytes of the widest access
 MOST_LANES = 16  # turns written out at once
+LATER = "store_async"  # what becomes copies beside the thread
+SMALLEST_COPY = 4  # bytes of the smallest of them
 
 
 @kernel_pass()
@@ -110,6 +115,9 @@ class Vectorization(Scoped):
                 return (*before, *(Assign(v, new, place) for v, new in made))
             case Store():
                 return self.stores(s, lanes)
+            case Invoke(name, (Address(tensor, index), value)) if name == LATER:
+                copies = self.copies(s, lanes)
+                return copies or self.stores(Store(tensor, index, value, s.place), lanes)
             case If(condition):
                 if self.uniform(condition, lanes):
                     return self.branches(s, lanes)
@@ -140,13 +148,19 @@ class Vectorization(Scoped):
         """Statements that load what `e` reads, and the value of `e` in each lane after them."""
         before: list[Stmt] = []
         loaded: dict[Expr, list[Expr]] = {}
+        alike: dict[Expr, Expr] = {}  # loads that have one value for all lanes, and this value
         for load, path in reads(e):
-            if load in loaded or any(not self.uniform(c, lanes) for c, _ in path):
+            if load in loaded or load.lanes != 1:
                 continue
-            if load.lanes == 1 and not contains(load.index, Load):
-                found = self.load(load, path, lanes, before)
-                if found:
-                    loaded[load] = found
+            place = replace(load, index=tuple(replaced(each, alike) for each in load.index))
+            path = tuple((replaced(c, alike), holds) for c, holds in path)
+            if contains(place.index, Load) or not all(self.uniform(c, lanes) for c, _ in path):
+                continue
+            found = self.load(place, path, lanes, before)
+            if found:
+                loaded[load] = found
+                if not lanes.depends(load):
+                    alike[load] = found[0]
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
 
     def load(self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]) -> list[Expr] | None:
@@ -192,6 +206,41 @@ class Vectorization(Scoped):
             for at in range(0, lanes.count, width)
         )
         return (*before, *packed)
+
+    def copies(self, s: Invoke, lanes: Lanes) -> Body:
+        """Asynchronous copies of whole lanes for a store that may come later, if it only moves."""
+        target, moved = s.args
+        conditions: list[tuple[Expr, bool]] = []
+        while isinstance(moved, Select) and moved.otherwise == constant(0, moved.dtype):
+            conditions.append((moved.condition, True))
+            moved = moved.then
+        if not isinstance(target, Address) or not isinstance(moved, Load) or moved.lanes != 1:
+            return ()
+        tensors = (target.tensor, moved.tensor)
+        if not all(isinstance(t, Var) and in_memory(t) and not lanes.depends(t) for t in tensors):
+            return ()
+        if not all(self.uniform(c, lanes) for c, _ in conditions) or contains(moved.index, Load):
+            return ()
+        guard = condition_of(tuple(conditions), lanes, self.bounds)
+        inside = self.bounds if guard is None else self.bounds.assume(guard)
+        to = self.indices(target.index[0], lanes, self.bounds)
+        source = self.indices(moved.index[0], lanes, inside)
+        nbytes = moved.dtype.nbytes
+        width = min(self.width(to, nbytes, self.bounds), self.width(source, nbytes, inside))
+        if width * nbytes < SMALLEST_COPY:
+            return ()
+        size = constant(width * nbytes, i32)
+        taken = () if guard is None else (Select(guard, size, constant(0, i32)),)
+        return tuple(
+            Invoke(
+                "cp_async",
+                (Address(target.tensor, (to[n],)), Address(moved.tensor, (source[n],)), *taken),
+                (),
+                (width * nbytes,),
+                s.place,
+            )
+            for n in range(0, lanes.count, width)
+        )
 
     def indices(self, index: Expr, lanes: Lanes, bounds: Bounds) -> list[Expr]:
         """The simplified index in each lane."""

@@ -38,6 +38,9 @@ class Schedule:
     closed: tuple[int, ...] = ()
     """Positions of the operands that it reads otherwise than through hooks, as by the copy engine:
     nothing can be computed where it reads them."""
+    run: int = 0
+    """Neighbours in a row of a closed operand that one access takes at most: parts of a tensor that
+    keep these together can be read where they are. 0: nothing but whole tensors can be read."""
 
     def fitting(self, op: Op, target: Target) -> Iterator[Any]:
         """The points that fit operator and target."""
@@ -75,11 +78,12 @@ def schedule_for(
     space: type[Any],
     when: Callable[[Any, Target], bool] = lambda op, target: True,
     closed: tuple[int, ...] = (),
+    run: int = 0,
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
 
     def file(build: F) -> F:
-        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build, closed))
+        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build, closed, run))
         return build
 
     return file

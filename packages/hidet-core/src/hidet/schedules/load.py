@@ -1,23 +1,29 @@
 """The modules that file schedules: importing this one loads them all."""
 
+from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
+from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
+from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
 from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
 
 LOADED = (
+    _cpu_attention,
     _cpu_conv,
     _cpu_depthwise,
     _cpu_matmul,
     _cpu_matvec,
+    _cuda_attention,
     _cuda_conv,
     _cuda_depthwise,
+    _cuda_depthwise_last,
     _cuda_matmul_mma,
     _cuda_matmul_simt,
     _cuda_matmul_tf32,

@@ -16,7 +16,7 @@ import numpy as np
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
-from hidet.sim.clocks import NOBODY, Who
+from hidet.sim.actors import NOBODY, Who
 from hidet.sim.faults import MissingGridWait
 from hidet.sim.gang import Gang, Run
 from hidet.sim.memory import Buffer
@@ -52,6 +52,12 @@ def begin(buffers: Iterable[Buffer], dependent: bool, before: Run | None) -> Non
         if buffer.pending is not None and not complete and new is not None:
             new = new | buffer.pending
         buffer.pending = buffer.pending if new is None and not complete else new
+
+
+def hold(buffer: Buffer, granule: int) -> None:
+    """Let a buffer be in the hands of launches before this one until it has waited for them."""
+    buffer.granule = granule
+    buffer.pending = np.full(-(-buffer.data.size // granule), WRITTEN | READ)
 
 
 def waited_first(run: Run) -> bool:

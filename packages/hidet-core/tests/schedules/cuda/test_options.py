@@ -92,7 +92,7 @@ def test_tf32_is_chosen_only_where_it_is_allowed():
 @pytest.mark.parametrize("of", [f16, bf16])
 def test_simt_takes_half_precision_from_tensor_cores(of, check):
     op = Matmul(of[33, 40], of[40, 24])
-    assert names(op) == {"matmul_mma", "matmul_wgmma"}
+    assert names(op) == {"matmul_mma", "matmul_stages", "matmul_wgmma"}
     with options(mma="simt"):
         assert names(op) == {"matmul_simt"}
         module = module_of(candidates(op, TARGET)[0], op)

@@ -6,6 +6,8 @@ from hidet.codegen.common.expressions import PRIMARY, ExpressionWriter, Text, li
 from hidet.ir.expr import Cast, Math, convert
 from hidet.types import f32, f64, tf32
 
+EXACT = {"exp2_approx": "exp2"}
+"""What stands for functions that may be less exact."""
 TESTS = {"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite", "signbit": "sign_bit"}
 
 
@@ -22,4 +24,4 @@ def function_text(writer: ExpressionWriter, e: Math) -> Text:
     if e.name in TESTS:
         return writer.call(TESTS[e.name], *e.args)
     args_text = ", ".join(map(writer.spell, e.args))
-    return f"{libm(e.name, operand)}({args_text})", PRIMARY
+    return f"{libm(EXACT.get(e.name, e.name), operand)}({args_text})", PRIMARY

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
-from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
+from hidet.codegen.common.expressions import BIT_AND, PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
-from hidet.codegen.cuda.prelude import REGISTERS, reader
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
+from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
+from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.walk import contains
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
 
 HALVES = (f16, bf16)
@@ -37,13 +40,12 @@ class CudaExpressions(ExpressionWriter):
         return f"{convert}({pattern(value, of)}{'LL' if of is f64 else ''})", PRIMARY
 
     def builtin(self, e: Builtin) -> Text:
-        base, _, axis = e.name.partition(".")
-        if base in ("threadIdx", "blockIdx", "blockDim", "gridDim") and axis in ("x", "y", "z"):
+        if e.name in COORDINATES:
             return f"(int){e.name}", UNARY
-        if e.name == "warpid":  # of the thread in its block: %warpid may change
+        if e.name == WARP_IN_BLOCK:
             return f"((int)({LINEAR}) / 32)", PRIMARY
-        if e.name in REGISTERS:
-            return self.call(reader(REGISTERS[e.name]))
+        if e.name in SPECIAL_REGISTERS:
+            return self.call(reader(SPECIAL_REGISTERS[e.name]))
         if e.name == DYNAMIC_SHARED:
             self.used.add(DYNAMIC_SHARED)
             return self._dynamic(e)
@@ -54,12 +56,22 @@ class CudaExpressions(ExpressionWriter):
         to = of.to if isinstance(of, PointerType) else of
         return f"reinterpret_cast<{self.type(to)} *>({DYNAMIC_SHARED})", PRIMARY
 
+    def text(self, e: Expr) -> Text:
+        if isinstance(e, And) and not contains(e.b, Load) and not contains(e.b, Math):
+            # No branch ahead of what costs nothing: a load behind several conditions is predicated.
+            return f"{self.spell(e.a, BIT_AND)} & {self.spell(e.b, BIT_AND + 1)}", BIT_AND
+        return super().text(e)
+
     def cast(self, e: Cast) -> Text:
         return cast_text(self, e)
 
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
+        if e.name in NARROW_PARTS:
+            return self.call(e.name, *e.args)
+        if e.name == "exp2_approx" and e.of is f32:
+            return self.call("exp2_or_0", *e.args)
         return function_text(self, e)
 
     def extreme(self, e: Minimum | Maximum) -> Text:

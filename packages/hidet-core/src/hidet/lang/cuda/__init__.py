@@ -7,6 +7,7 @@ from hidet.lang.cuda.async_copy import (
     cp_async_mbarrier_arrive_noinc,
     cp_async_wait_all,
     cp_async_wait_group,
+    store_async,
 )
 from hidet.lang.cuda.atomic import (
     atomic_add,
@@ -236,6 +237,7 @@ __all__ = [
     "shfl_xor_sync",
     "smid",
     "stmatrix",
+    "store_async",
     "store_global",
     "store_relaxed",
     "store_release",

@@ -18,6 +18,16 @@ def cp_async(target: Expr, source: Expr, size: int = 16, taken: Value | None = N
     invoke("cp_async", target, source, *rest, options=(size,))
 
 
+def store_async(target: Expr, value: Value) -> None:
+    """Store a value at the address of an element, perhaps by a copy that runs beside the thread.
+
+    In a `vectorize` loop that only moves neighbours (from `x.get(...)`, say) it becomes `cp_async`,
+    what lies outside zero; what is computed on the way is stored at once. Either way the value is
+    there after a wait.
+    """
+    invoke("store_async", target, converted(value, target.dtype, "the element"))
+
+
 def cp_async_commit_group() -> None:
     """Make the thread's copies since the last commit one group."""
     invoke("cp_async_commit_group")

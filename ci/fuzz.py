@@ -1,0 +1,85 @@
+"""Graphs made at random, computed fused and unfused, compared with float64.
+
+    python -m ci.fuzz --count 2000 --target cpu
+
+prints totals, and for each graph that is computed wrongly its number, what is wrong, and the
+smallest graph found that fails in the same way. Graph number N is always the same:
+`--seed N --count 1` tries it again. Graphs are compiled several at a time, in processes of their
+own (`python -m hidet.testing.fuzz`), so that one that ends its process takes few others with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+TARGETS = ("cpu", "sim", "cuda")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A graph that was computed wrongly, and the smallest that fails in the same way."""
+
+    seed: int
+    kind: str
+    problem: str
+    graph: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the graphs asked for; 1 if one failed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--count", type=int, default=100, help="how many graphs")
+    parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--target", choices=TARGETS, default="cpu")
+    parser.add_argument("--batch", type=int, default=8, help="graphs in one compilation")
+    parser.add_argument("--chunk", type=int, default=64, help="graphs in one process")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
+    given = parser.parse_args(arguments)
+    seeds = range(given.seed, given.seed + given.count)
+    start = time.monotonic()
+
+    def run(chunk: range) -> list[Failure] | None:
+        """The failures of some graphs, printed as they are found; None where the time is over."""
+        if time.monotonic() - start > given.seconds:
+            return None
+        found = apart(chunk, given.target, given.batch)
+        for each in found:
+            print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
+        return found
+
+    chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
+    with ThreadPoolExecutor(given.processes) as pool:
+        results = list(pool.map(run, chunks))
+    done = sum(len(c) for c, found in zip(chunks, results, strict=True) if found is not None)
+    wrong, seconds = sum(len(found or ()) for found in results), time.monotonic() - start
+    print(f"{done} graphs on {given.target}, fused and unfused: {wrong} wrong, {seconds:.0f} s")
+    return 1 if wrong or not done else 0
+
+
+def apart(chunk: range, target: str, batch: int) -> list[Failure]:
+    """The failures of some graphs, tried in a process of their own."""
+    command = [
+        sys.executable, "-m", "hidet.testing.fuzz", "--seed", str(chunk.start),
+        "--count", str(len(chunk)), "--target", target, "--batch", str(batch),
+    ]  # fmt: skip
+    single = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "2"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | single)
+    if ended.returncode == 0:
+        return [Failure(**each) for each in json.loads(ended.stdout.splitlines()[-1])]
+    if len(chunk) > 1:
+        halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
+        return [each for half in halves for each in apart(half, target, batch)]
+    return [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""What several warps or blocks found for the same rows, over different keys, put together.
+
+Each part is a sum of weighted rows of v, with the sum of its weights and the score (as a power of
+two) that the weights are relative to. Parts lie in shared memory, the block's own or that of its
+cluster; where blocks are no cluster, in a workspace that a second kernel reads (flash-decoding, Dao
+et al. 2023).
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="comparison-overlap, index"
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    attr,
+    cast,
+    cdiv,
+    f32,
+    grid,
+    register_tensor,
+    script,
+    select,
+    unroll,
+    vectorize,
+)
+from hidet.lang import max as maximum
+from hidet.lang.cuda import blockIdx, mapa, threadIdx
+from hidet.schedules.attention import Rows
+from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
+from hidet.types import Size, TensorType
+
+WARP = 32
+VECTOR = 4
+PADDING = 8
+"""Elements between rows, so that the rows of a fragment lie in different banks."""
+THREADS = 128
+
+
+def pile_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
+    """The shape in shared memory of the parts of a block's rows."""
+    return parts, rows, width + PADDING
+
+
+def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, tops, totals, pile, facts, part, row). A warp's part to a pile."""
+    factor = factor_of(rows)
+
+    @script
+    def hand_over(sums, tops, totals, pile, facts, part, row):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        for i, half in unroll(grid(height // 16, 2)):
+            at = row + i * 16 + half * 8 + lane // 4
+            for j in unroll(width // 8):
+                for v in vectorize(2):
+                    pile[part, at, j * 8 + lane % 4 * 2 + v] = sums[i, j, half * 2 + v]
+            if lane % 4 == 0:
+                facts[part, at, 0] = tops[i, half] * factor
+                facts[part, at, 1] = totals[i, half]
+
+    return hand_over
+
+
+def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, totals, y, z, row). Each lane writes what it has summed."""
+
+    @script
+    def write(sums, totals, y, z, row):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        for i, half in unroll(grid(height // 16, 2)):
+            total = totals[i, half]
+            inverse = select(total == 0.0, 0.0, 1.0 / total)
+            for j in unroll(width // 8):
+                for c in vectorize(2):
+                    at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
+                    value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
+                    y.put(*rows.row_at(z, *at), value)
+
+    return write
+
+
+def merging(parts: int, blocks: int) -> ScriptFunction:
+    """A part of a kernel: (pile, facts, row, column, values) -> (top, total).
+
+    `values` become the sums at a row of `parts` parts, in each of `blocks` blocks of a cluster.
+    """
+
+    @script
+    def merge(pile, facts, row, column, values):  # type: ignore[no-untyped-def]
+        top = cast(LOW, f32)
+        for block, part in unroll(grid(blocks, parts)):
+            own = address(facts, part, row, 0)
+            fact = mapa(own, block) if blocks > 1 else own
+            top = maximum(top, fact[0])
+        shift = select(top == LOW, 0.0, top)
+        total = cast(0.0, f32)
+        for block, part in unroll(grid(blocks, parts)):
+            own, near = address(facts, part, row, 0), address(pile, part, row, column)
+            fact = mapa(own, block) if blocks > 1 else own
+            found = mapa(near, block) if blocks > 1 else near
+            share = fast_exp2(fact[0] - shift)
+            total += fact[1] * share
+            for v in vectorize(VECTOR):
+                values[v] += found[v] * share
+        return top, total
+
+    return merge
+
+
+def finishing(
+    rows: Rows, block: int, width: int, threads: int, parts: int, together: int
+) -> ScriptFunction:
+    """A part of a kernel: (pile, facts, y, z, top, share). The result from the parts of a tile.
+
+    Each of `together` blocks of a cluster writes its share. They have to meet before it, and once
+    more before the first of them ends.
+    """
+    merge = merging(parts, together)
+    across = width // VECTOR
+    pieces = block * across
+
+    @script
+    def finish(pile, facts, y, z, top, share):  # type: ignore[no-untyped-def]
+        for step in range(-(-pieces // (threads * together))):
+            piece = (step * together + share) * threads + threadIdx.x
+            row, column = piece // across, piece % across * VECTOR
+            if row < block and top + row < rows.count:
+                values = register_tensor(f32, (VECTOR,), init=0.0)
+                _, total = merge(pile, facts, row, column, values)
+                inverse = select(total == 0.0, 0.0, 1.0 / total)
+                for v in vectorize(VECTOR):
+                    at = rows.row_at(z, top + row, column + v)
+                    y.put(*at, cast(values[v] * inverse, y.dtype))
+
+    return finish
+
+
+def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
+    """A part of a kernel: (pile, facts, partial, partial_facts, share, first).
+
+    The parts of a tile as one part for another kernel, in rows from `first` on.
+    """
+    merge = merging(parts, 1)
+    across = width // VECTOR
+    pieces = block * across
+
+    @script
+    def keep(pile, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
+        for step in range(-(-pieces // threads)):
+            piece = step * threads + threadIdx.x
+            row, column = piece // across, piece % across * VECTOR
+            if row < block:
+                values = register_tensor(f32, (VECTOR,), init=0.0)
+                best, total = merge(pile, facts, row, column, values)
+                for v in vectorize(VECTOR):
+                    partial[share, first + row, column + v] = values[v]
+                if column == 0:
+                    partial_facts[share, first + row, 0] = best
+                    partial_facts[share, first + row, 1] = total
+
+    return keep
+
+
+def joining(
+    name: str, rows: Rows, partial_type: TensorType, facts_type: TensorType, padded: Size
+) -> ScriptFunction:
+    """The kernel that puts the parts of several blocks together; a stack has `padded` rows."""
+    slices, _, width = partial_type.shape
+    merge = merging(int(slices), 1)
+    across = width // VECTOR
+
+    @script
+    def join(partial: partial_type, partial_facts: facts_type, y: rows.op.infer()) -> None:
+        attr.func_name = f"{name}_join"
+        attr.cuda_grid_dim = (cdiv(rows.count * across, THREADS), 1, rows.stacks)
+        attr.cuda_block_dim = THREADS
+        number, z = blockIdx.x * THREADS + threadIdx.x, blockIdx.z
+        row, column = number // across, number % across * VECTOR
+        if row < rows.count:
+            values = register_tensor(f32, (VECTOR,), init=0.0)
+            _, total = merge(partial, partial_facts, z * padded + row, column, values)
+            inverse = select(total == 0.0, 0.0, 1.0 / total)
+            for v in vectorize(VECTOR):
+                y.put(*rows.row_at(z, row, column + v), cast(values[v] * inverse, y.dtype))
+
+    return join

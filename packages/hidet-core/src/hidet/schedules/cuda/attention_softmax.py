@@ -1,0 +1,119 @@
+"""The softmax of attention, row by row as keys come along (Milakov and Gimelshein 2018).
+
+Scores are powers of two here: their factor has log2(e) in it. A thread's sums are over its own
+columns until `totalling` adds up those of the four lanes that share a row.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+import math
+from functools import partial
+
+from hidet.ir.functions import call
+from hidet.lang import ScriptFunction, cast, f32, grid, script, select, unroll, vectorize
+from hidet.lang import max as maximum
+from hidet.lang.cuda import shfl_xor_sync, threadIdx
+from hidet.lang.memory import get
+from hidet.schedules.attention import Rows
+
+WARP = 32
+ALL = 0xFFFFFFFF
+LOW = float("-inf")
+LOG2_E = 1 / math.log(2)
+fast_exp2 = partial(call, "exp2_approx")
+
+
+def factor_of(rows: Rows) -> float:
+    """What scores are multiplied by when their exponentials are taken: all of it, or nothing."""
+    return 1.0 if multiplied_first(rows) else rows.op.scale * LOG2_E
+
+
+def multiplied_first(rows: Rows) -> bool:
+    """Whether scores need their factor before the largest is looked for."""
+    return rows.op.mask is not None or rows.op.scale <= 0
+
+
+def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
+    """A part of a kernel: (scores, mask, z, row, key, edge): what the scores say after masks.
+
+    `edge`: whether some keys of the tile are not there, or come after a row. `row` and `key` are
+    those of the warp's first score.
+    """
+    op = rows.op
+    kept = op.mask is not None and op.mask.dtype.is_bool
+
+    @script
+    def mask_scores(scores, mask, z, row, key, edge):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        if multiplied_first(rows):
+            for i, half in unroll(grid(height // 16, 2)):
+                at = row + i * 16 + half * 8 + lane // 4
+                for j in unroll(keys // 8):
+                    for v in vectorize(2):
+                        value = scores[i, j, half * 2 + v] * (op.scale * LOG2_E)
+                        if op.mask is not None:
+                            column = key + j * 8 + lane % 4 * 2 + v
+                            entry = get(mask, *rows.mask_at(z, at, column))
+                            if kept:
+                                value = select(entry, value, LOW)
+                            else:
+                                value += cast(entry, f32) * LOG2_E
+                        scores[i, j, half * 2 + v] = value
+        if edge:
+            for i, half in unroll(grid(height // 16, 2)):
+                last = rows.keys - 1
+                if op.causal:
+                    number = rows.number(row + i * 16 + half * 8 + lane // 4)
+                    last = select(number < last, number, last)
+                for j, v in unroll(grid(keys // 8, 2)):
+                    column = key + j * 8 + lane % 4 * 2 + v
+                    old = scores[i, j, half * 2 + v]
+                    scores[i, j, half * 2 + v] = select(column <= last, old, LOW)
+
+    return mask_scores
+
+
+def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (scores, tops, totals, sums). Scores become weights.
+
+    What was summed for smaller scores fades as larger ones come.
+    """
+    factor = factor_of(rows)
+
+    @script
+    def soften(scores, tops, totals, sums):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            top = tops[i, half]
+            for j, v in unroll(grid(keys // 8, 2)):
+                top = maximum(top, scores[i, j, half * 2 + v])
+            top = maximum(top, shfl_xor_sync(ALL, top, 1))
+            top = maximum(top, shfl_xor_sync(ALL, top, 2))
+            shift = select(top == LOW, 0.0, top * factor)
+            fade = fast_exp2(tops[i, half] * factor - shift)
+            tops[i, half] = top
+            total = totals[i, half] * fade
+            for j, v in unroll(grid(keys // 8, 2)):
+                weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
+                scores[i, j, half * 2 + v] = weight
+                total += weight
+            totals[i, half] = total
+            for j, v in unroll(grid(width // 8, 2)):
+                sums[i, j, half * 2 + v] *= fade
+
+    return soften
+
+
+def totalling(height: int) -> ScriptFunction:
+    """A part of a kernel: (totals). The sums of whole rows."""
+
+    @script
+    def add_totals(totals):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            total = totals[i, half]
+            total += shfl_xor_sync(ALL, total, 1)
+            total += shfl_xor_sync(ALL, total, 2)
+            totals[i, half] = total
+
+    return add_totals

@@ -1,0 +1,143 @@
+"""How attention is divided among blocks and warps on tensor cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hidet.cost import Work
+from hidet.ops.attention import Attention
+from hidet.schedules.attention import Rows, rows_of
+from hidet.schedules.contraction import known
+from hidet.schedules.space import choice
+from hidet.target import Target
+
+WARP = 32
+MOST_TOGETHER = 8
+"""Blocks that every device with clusters can put into one."""
+KEPT_SIZE = 128
+"""The longest rows of q that stay in registers."""
+CACHE_GAIN = 2.0
+"""How much faster tiles come from the second-level cache than from memory; an estimate."""
+REACHED = 0.36
+"""The part of a large product's rate that both products reach, with a softmax between them:
+250 of 692 TFLOP/s, measured on an H200."""
+MEETING, JOINING, HANDING = 2.0, 1.0, 0.5
+"""Waits that a cluster's barriers and remote reads, another kernel's reads, or those of the block's
+own shared memory take; estimates."""
+ENOUGH_WARPS = 8
+"""Warps of a multiprocessor with which they reach it; an estimate."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A block's rows, the keys of a tile, how warps divide both, tiles in memory, key sharing."""
+
+    rows: int = choice(64, 128, 32, 16)
+    keys: int = choice(64, 128, 32, 256)
+    warps: tuple[int, int] = choice((4, 1), (2, 2), (1, 4), (2, 1), (1, 2), (8, 1), (2, 4), (1, 8))
+    stages: int = choice(2, 1, 3, 4)
+    slices: int = choice(1, 2, 4, 8, 16, 32)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * self.warps[0] * self.warps[1]
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Rows and keys of one warp."""
+        return self.rows // self.warps[0], self.keys // self.warps[1]
+
+    def keeps_q(self, rows: Rows) -> bool:
+        """Whether a warp's rows of q stay in registers."""
+        return self.part[0] == 16 and rows.size <= KEPT_SIZE
+
+    def padded(self, rows: Rows) -> tuple[int, int]:
+        """The sizes of rows of k and v in tiles: whole fragments."""
+        return -(-rows.size // 16) * 16, -(-rows.width // 16) * 16
+
+    def clustered(self, target: Target) -> bool:
+        """Whether the blocks that share keys are a cluster, and so one kernel is enough."""
+        return 1 < self.slices <= MOST_TOGETHER and target.has_feature("cluster")
+
+    def registers(self, rows: Rows) -> int:
+        """Registers of a thread, estimated."""
+        size, width = self.padded(rows)
+        height, keys = self.part
+        kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
+        return height * (width + keys) // WARP + kept + 48
+
+    def shared_bytes(self, rows: Rows) -> int:
+        """Tiles of q, k and v, and the parts that warps and blocks hand over."""
+        size, width = self.padded(rows)
+        tiles = self.rows * (size + 8) + self.stages * self.keys * (size + width + 16)
+        handed = self.warps[1] > 1 or self.slices > 1
+        pile = self.warps[1] * self.rows * (width + 10) * 4 if handed else 0
+        return tiles * rows.op.q.dtype.nbytes + pile
+
+    def turns(self, rows: Rows) -> int:
+        """How many tiles of keys a block meets, if it meets all."""
+        return -(-known(rows.keys) // (self.keys * self.slices))
+
+    def fits(self, op: Attention, target: Target) -> bool:
+        """Whether warps have whole fragments, there are keys enough, and there is room."""
+        rows = rows_of(op)
+        height, keys = self.part
+        if isinstance(rows.keys, int):
+            turns = self.turns(rows)
+            enough = min(2, turns) <= self.stages <= turns
+            enough = enough and self.keys * (self.slices - 1) < rows.keys
+        else:
+            enough = self.stages > 1 and self.slices == 1
+        return (
+            enough
+            and self.rows % self.warps[0] == self.keys % self.warps[1] == 0
+            and height in (16, 32)
+            and keys % 16 == 0
+            and self.registers(rows) <= target.max_registers_per_thread
+            and self.shared_bytes(rows) <= target.max_shared_bytes_per_block
+        )
+
+    def rounds(self, rows: Rows, seen: float, target: Target) -> float:
+        """Waits for tiles, as far as products and softmax of others do not hide them."""
+        size, _ = self.padded(rows)
+        step = 0.5 + size / 256 + self.part[1] / 128  # a warp's way through a tile
+        waits = 1 + self.turns(rows) * seen * max(step, 1 / max(self.stages - 1, 1))
+        if self.slices > 1:
+            return waits + (MEETING if self.clustered(target) else JOINING)
+        return waits + (HANDING if self.warps[1] > 1 else 0)
+
+    def busy(self, rows: Rows, blocks: int, target: Target) -> float:
+        """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
+        shared, registers = self.shared_bytes(rows), self.registers(rows)
+        resident = max(1, target.resident_blocks(self.threads, shared, registers))
+        there = min(resident, -(-blocks // target.cores)) * self.threads // WARP
+        height, keys = self.part
+        anew = (1 + 5 / keys) * (1 + 1 / height)
+        return REACHED * min(1.0, there / ENOUGH_WARPS) / anew
+
+    def work(self, op: Attention, target: Target) -> Work:
+        """Whole tiles, about half of them where rows see only the keys before them."""
+        rows = rows_of(op)
+        size, width = self.padded(rows)
+        blocks = -(-known(rows.count) // self.rows) * known(rows.stacks) * self.slices
+        seen = 0.5 + 0.5 / self.turns(rows) / self.slices if op.causal else 1.0
+        elements = blocks * self.turns(rows) * self.keys * seen
+        read, written = rows.nbytes
+        again = max(0.0, elements * (size + width) * op.q.dtype.nbytes - read) / CACHE_GAIN
+        apart = self.slices > 1 and not self.clustered(target)
+        partial = 4.0 * blocks * self.rows * width if apart else 0.0
+        busy = self.busy(rows, blocks, target)
+        return Work(
+            read + again + partial,
+            written + partial,
+            2.0 * elements * self.rows * (size + width) / busy,
+            op.q.dtype.name,
+            blocks,
+            self.threads,
+            tensor_core=True,
+            launches=2 if apart else 1,
+            shared_bytes=self.shared_bytes(rows),
+            registers=self.registers(rows),
+            rounds=self.rounds(rows, seen, target),
+        )

@@ -1,0 +1,112 @@
+"""A block's way along the keys: which rows it has, and what it does with each tile of keys."""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet.ir.expr import Value
+from hidet.lang import ScriptFunction, cdiv, f32, register_tensor, script, shared_tensor, unroll
+from hidet.lang import max as maximum
+from hidet.lang import min as minimum
+from hidet.lang.cuda import (
+    blockIdx,
+    cp_async_commit_group,
+    cp_async_wait_group,
+    syncthreads,
+    threadIdx,
+)
+from hidet.schedules.attention import Rows
+from hidet.schedules.cuda.attention_products import fetching, keeping, scoring, weighing
+from hidet.schedules.cuda.attention_softmax import masking, softening
+from hidet.schedules.cuda.attention_space import WARP, Blocks
+
+PADDING = 8
+"""Elements between rows of a tile: they keep ldmatrix from bank conflicts."""
+
+
+def own_row(point: Blocks) -> tuple[Value, Value]:
+    """The warp's first row in the block, and which one it is of those that share its keys."""
+    warp = threadIdx.x // WARP
+    return warp // point.warps[1] * point.part[0], warp % point.warps[1]
+
+
+def placing(rows: Rows, point: Blocks) -> ScriptFunction:
+    """A part of a kernel: (blocks) -> (z, top, first, turns).
+
+    The block's stack, its first row, its first tile of keys and how many it has.
+    """
+
+    @script
+    def place(blocks):  # type: ignore[no-untyped-def]
+        z, number = blockIdx.x // blocks, blockIdx.x % blocks
+        if rows.op.causal:
+            # Rows that see most keys come first: short ones fill the gaps at the end.
+            number = blocks - 1 - number
+        top = number * point.rows
+        limit = rows.keys
+        if rows.op.causal:
+            last = rows.length if rows.together else minimum(rows.length, top + point.rows)
+            limit = minimum(limit, last)
+        tiles = cdiv(limit, point.keys)
+        each = cdiv(tiles, point.slices)
+        first = blockIdx.z * each
+        turns = maximum(0, minimum(each, tiles - first))
+        return z, top, first, turns
+
+    return place
+
+
+def walking(rows: Rows, point: Blocks) -> ScriptFunction:
+    """A part of a kernel: (q, k, v, mask, z, top, first, turns, tops, totals, sums).
+
+    `turns` tiles of keys from tile `first` on; what they give is added to the last three.
+    """
+    op, dtype, stages = rows.op, rows.op.q.dtype, point.stages
+    (size, width), (height, keys) = point.padded(rows), point.part
+    ahead, keeps_q = max(stages - 1, 1), point.keeps_q(rows)
+    fetch_q = fetching(rows.row_at, point.rows, size, point.threads)
+    fetch_k = fetching(rows.key_at, point.keys, size, point.threads)
+    fetch_v = fetching(rows.key_at, point.keys, width, point.threads)
+    keep_q = keeping(height, size)
+    score = scoring(height, keys, size, dtype, keeps_q)
+    mask_scores = masking(rows, height, keys)
+    soften = softening(rows, height, keys, width)
+    weigh = weighing(height, keys, width, dtype)
+
+    @script
+    def walk(q, k, v, mask, z, top, first, turns, tops, totals, sums):  # type: ignore[no-untyped-def]
+        row, sharer = own_row(point)
+        tile_q = shared_tensor(dtype, (1, point.rows, size + PADDING))
+        tiles_k = shared_tensor(dtype, (stages, point.keys, size + PADDING))
+        tiles_v = shared_tensor(dtype, (stages, point.keys, width + PADDING))
+        kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
+        fetch_q(q, tile_q, 0, z, top)
+        for turn in unroll(ahead):
+            if turn < turns:
+                fetch_k(k, tiles_k, turn, z, (first + turn) * point.keys)
+                fetch_v(v, tiles_v, turn, z, (first + turn) * point.keys)
+            cp_async_commit_group()
+        if keeps_q:
+            cp_async_wait_group(ahead - 1)
+            syncthreads()
+            keep_q(tile_q, kept, row)
+        for turn in range(turns):
+            cp_async_wait_group(ahead - 1)
+            syncthreads()
+            if turn + ahead < turns:
+                start = (first + turn + ahead) * point.keys
+                fetch_k(k, tiles_k, (turn + ahead) % stages, z, start)
+                fetch_v(v, tiles_v, (turn + ahead) % stages, z, start)
+            cp_async_commit_group()
+            scores = register_tensor(f32, (height // 16, keys // 8, 4), init=0.0)
+            score(tile_q, kept, tiles_k, turn % stages, scores, row, sharer * keys)
+            start = (first + turn) * point.keys
+            seen = rows.keys
+            if op.causal:
+                seen = minimum(seen, 1 if rows.together else top + row + 1)
+            edge = start + point.keys > seen
+            mask_scores(scores, mask, z, top + row, start + sharer * keys, edge)
+            soften(scores, tops, totals, sums)
+            weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
+
+    return walk

@@ -1,0 +1,102 @@
+"""Attention on tensor cores: every way to divide it, simulated, against float64."""
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.graph import refer
+from hidet.ir.expr import Var
+from hidet.ops.attention import Attention
+from hidet.passes.pipeline import lower
+from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
+from hidet.schedules.cuda.attention_space import Blocks
+from hidet.target import Target
+from hidet.types import bf16, boolean, f16, f32, i32
+
+TARGET = Target.parse("sm_90a")
+M, N = Var("m", i32), Var("n", i32)
+ERROR = {f16: 1e-3, bf16: 8e-3}
+"""Of the whole result, as a norm: rounding of the weights and of the result."""
+
+POINTS = [
+    Blocks(32, 32, (2, 1), 2, 1),
+    Blocks(64, 32, (2, 1), 3, 1),
+    Blocks(32, 64, (1, 2), 2, 1),
+    Blocks(16, 64, (1, 4), 2, 2),
+    Blocks(16, 32, (1, 2), 3, 4),
+    Blocks(16, 32, (1, 2), 2, 16),
+]
+OPS = [
+    Attention(f16[2, 4, 70, 40], f16[2, 2, 129, 40], f16[2, 2, 129, 24], None, True, 0.2),
+    Attention(bf16[1, 8, 1, 64], bf16[1, 2, 300, 64], bf16[1, 2, 300, 64], None, False, 0.2),
+    Attention(f16[2, 4, 7, 33], f16[2, 2, 129, 33], f16[2, 2, 129, 33], f16[4, 1, 129], False, 0.2),
+    Attention(bf16[3, 7, 32], bf16[3, 2, 32], bf16[3, 2, 32], bf16[7, 1], True, -0.3),
+]
+
+
+def run(op, point, **sizes):
+    """The result of the lowered kernels, and what it should be."""
+    module = attention_mma(op, TARGET, point).module
+    fixed = op.with_sizes(lambda size: sizes[size.name])
+    arrays = fixed.examples(seed=0)
+    y = sim.empty(fixed.infer().shape, fixed.infer().dtype)
+    values = dict(zip(module.params, [*arrays, y], strict=True))
+    for var in module.workspaces:
+        values[var] = sim.empty(tuple(int(size) for size in var.of.shape), var.of.dtype)
+    for call in module.calls:
+        sim.launch(lower(module.kernel(call.kernel)), *(values[arg] for arg in call.args), **sizes)
+    return np.asarray(y, np.float64), refer(fixed, arrays)[0], arrays
+
+
+def near(found, expected, of):
+    """Whether the whole is as near as rounding of single elements leaves it."""
+    assert np.linalg.norm(found - expected) <= ERROR[of] * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("point", POINTS, ids=str)
+@pytest.mark.parametrize("op", OPS, ids=str)
+def test_every_division(op, point):
+    found, expected, _ = run(op, point)
+    near(found, expected, op.q.dtype)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (129, 7), (33, 130)])
+def test_symbolic_lengths(m, n):
+    op = Attention(f16[2, M, 32], f16[2, N, 32], f16[2, N, 32], None, True, 0.2)
+    found, expected, _ = run(op, Blocks(32, 32, (2, 1), 2, 1), m=m, n=n)
+    near(found, expected, f16)
+
+
+def test_one_tile_needs_one_buffer():
+    op = Attention(f16[2, 70, 32], f16[2, 50, 32], f16[2, 50, 32], boolean[70, 50], False, 0.2)
+    found, expected, _ = run(op, Blocks(64, 64, (4, 1), 1, 1))
+    near(found, expected, f16)
+
+
+@pytest.mark.parametrize("point", [POINTS[0], POINTS[2], POINTS[3], POINTS[5]], ids=str)
+def test_a_row_that_keeps_nothing_is_zero(point):
+    op = Attention(f16[1, 5, 32], f16[1, 600, 32], f16[1, 600, 32], boolean[5, 600], False, 0.2)
+    module = attention_mma(op, TARGET, point).module
+    q, k, v, _ = op.examples(seed=0)
+    kept = np.zeros((5, 600), bool)
+    kept[1, 599] = kept[3, 3] = True
+    y = sim.empty((1, 5, 32), f16)
+    values = dict(zip(module.params, [q, k, v, kept, y], strict=True))
+    for var in module.workspaces:
+        values[var] = sim.empty(tuple(map(int, var.of.shape)), var.of.dtype)
+    for call in module.calls:
+        sim.launch(lower(module.kernel(call.kernel)), *(values[arg] for arg in call.args))
+    np.testing.assert_array_equal(y[0], [0 * v[0, 0], v[0, 599], 0 * v[0, 0], v[0, 3], 0 * v[0, 0]])
+
+
+def test_what_it_is_for():
+    def takes(of, *sizes, arch="sm_90a"):
+        m, n, d = sizes
+        op = Attention(of[2, m, d], of[2, n, d], of[2, n, d], None, False, 1.0)
+        return by_tensor_cores(op, Target.parse(arch))
+
+    assert takes(f16, M, N, 64)
+    assert takes(bf16, 1, 7, 33, arch="sm_80")
+    assert not takes(f32, 8, 8, 64)
+    assert not takes(f16, 0, 8, 64)
+    assert not takes(f16, 8, 8, M)
