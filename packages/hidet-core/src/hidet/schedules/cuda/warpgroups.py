@@ -8,6 +8,7 @@ from math import log2, prod
 from hidet.cost import REACHED_RATE, Work
 from hidet.lang import cdiv
 from hidet.schedules.contraction import known
+from hidet.schedules.cuda.pace import CLUSTERS
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
 from hidet.schedules.product import Product
@@ -40,9 +41,6 @@ CLUSTERED = 1.25
 all multiprocessors do; measured."""
 MEETING = 1600
 """Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
-CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15}
-"""Clusters of so many blocks that 132 multiprocessors hold, one block each: those of a cluster are
-of one group of 16 or 18 multiprocessors; measured."""
 HANDING = 1 / 54
 """Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
 
@@ -150,7 +148,9 @@ class Warpgroups:
         """
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
-        places = max(1, CLUSTERS[self.slices] * target.cores // CLUSTERS[1])
+        places = target.cores
+        if self.slices > 1:
+            places = max(1, CLUSTERS[self.slices] * target.cores // 132)
         together = max(1, min(self.resident(p, target), -(-tiles // places)))
         blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
         read, written = p.nbytes
