@@ -8,6 +8,7 @@ from math import log2, prod
 from hidet.cost import REACHED_RATE, Work
 from hidet.lang import cdiv
 from hidet.schedules.contraction import known
+from hidet.schedules.cuda.pace import CLUSTERS
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
 from hidet.schedules.product import Product
@@ -32,11 +33,14 @@ CROWDED = 1.17
 """How much longer products take than that, where all multiprocessors multiply; measured (H200)."""
 LEAST = 280
 """Cycles in which a warpgroup issues the four products of a turn, each after the last; measured."""
+LATENCY, BESIDE = 1560, 110
+"""Cycles from starting a copy out of memory to its arrival, in which a ring has all of its stages
+brought, and what a turn takes beside; measured with weights that are in no cache."""
+CLUSTERED = 1.25
+"""How much longer tiles take to come where the blocks of a cluster read different parts of k, while
+all multiprocessors do; measured."""
 MEETING = 1600
 """Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
-CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15}
-"""Clusters of so many blocks that 132 multiprocessors hold, one block each: those of a cluster are
-of one group of 16 or 18 multiprocessors; measured."""
 HANDING = 1 / 54
 """Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
 
@@ -48,7 +52,7 @@ class Warpgroups:
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
     )
-    stages: int = choice(4, 3, 6, 8)
+    stages: int = choice(8, 6, 4, 3)
     slices: int = choice(1, 2, 4, 8)
 
     @property
@@ -120,17 +124,22 @@ class Warpgroups:
             self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
         )
 
-    def cycles(self, p: Product) -> float:
-        """How long a block takes for a tile: products, or the shared memory that they read."""
+    def cycles(self, p: Product, together: int) -> float:
+        """How long one of so many blocks on a multiprocessor takes for a tile."""
+        rows, columns = self.block
+        total = self.turns(p) * self.turn(p, together)
+        if self.slices > 1:
+            total += MEETING + log2(self.slices) * rows * columns * f32.nbytes * HANDING
+        return total
+
+    def turn(self, p: Product, together: int) -> float:
+        """A turn: products, the shared memory that tiles go into and come from, or a wait."""
         rows, columns = self.block
         products = 2 * rows * columns * DEPTH / RATE * CROWDED
         brought = sum(side.brought_bytes for side in self.sides(p))
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
-        turn = max(products, (brought + read) / SHARED_RATE, LEAST)
-        total = self.turns(p) * turn
-        if self.slices > 1:
-            total += MEETING + log2(self.slices) * rows * columns * f32.nbytes * HANDING
-        return total
+        moved = (brought + read) / SHARED_RATE * (CLUSTERED if self.slices > 1 else 1)
+        return max(together * max(products, moved), LEAST, BESIDE + LATENCY / self.stages)
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
@@ -139,13 +148,16 @@ class Warpgroups:
         """
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
-        places = max(1, CLUSTERS[self.slices] * target.cores // CLUSTERS[1])
-        blocks, each = min(tiles, places) * self.slices, -(-tiles // places)
+        places = target.cores
+        if self.slices > 1:
+            places = max(1, CLUSTERS[self.slices] * target.cores // 132)
+        together = max(1, min(self.resident(p, target), -(-tiles // places)))
+        blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
         read, written = p.nbytes
         return Work(
             read,
             written,
-            blocks * each * self.cycles(p) * RATE * REACHED_RATE,
+            blocks * each * self.cycles(p, together) * RATE * REACHED_RATE,
             p.a.dtype.name,
             blocks,
             self.threads,
