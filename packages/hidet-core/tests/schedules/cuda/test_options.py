@@ -89,6 +89,21 @@ def test_tf32_is_chosen_only_where_it_is_allowed():
         assert names(op) == {"matmul_simt"}
 
 
+@pytest.mark.parametrize(
+    "op",
+    [
+        Matmul(f32[300, 513], f32[513, 129]),
+        Matmul(f32[3, 256, 520], f32[3, 520, 264]),
+        Linear(f32[128, 768], f32[768, 768], f32[768]),
+        Conv(f32[1, 16, 28, 28], f32[32, 16, 3, 3], f32[32], (1, 1), PADDED, (1, 1), 1),
+    ],
+    ids=str,
+)
+def test_tf32_is_chosen_for_products_of_typical_sizes(op):
+    with options(tf32=True):
+        assert candidates(op, TARGET)[0].schedule.name.endswith("_tf32")
+
+
 @pytest.mark.parametrize("of", [f16, bf16])
 def test_simt_takes_half_precision_from_tensor_cores(of, check):
     op = Matmul(of[33, 40], of[40, 24])

@@ -10,11 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidet import options
+from hidet.cost import Work
 from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.mma import WARP, Warps
 from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.types import DType
@@ -55,6 +57,15 @@ class SingleWarps(Warps):
         if p.scattered:
             flight += self.block[1] * self.depth // self.threads
         return rows * columns // WARP + (rows + columns) * 8 // WARP + flight + 40
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """As ordinary units are estimated, between which and these the estimates choose."""
+        return Tile.work_on(self, p, target)
+
+    def busy(self) -> float:
+        """Small parts of warps load more fragments than they multiply."""
+        rows, columns = self.part
+        return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
     def multiplication(self, p: Contraction) -> ScriptFunction:
         """Each warp adds the product of its parts of two tiles to its sums."""
