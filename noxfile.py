@@ -101,13 +101,7 @@ def docs(session: nox.Session) -> None:
     """Run every Python fence of the READMEs and docs/, and build the site into .nox/site."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
     torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
-
-
-@nox.session(default=False)
-@timed
-def site(session: nox.Session) -> None:
-    """The pages and the API reference as a site in .nox/site."""
-    site = Environment(session, "site")
+    site = Environment(session, "mkdocs")  # not "site": mkdocs empties the folder that it writes to
     site.install("mkdocs-material", "mkdocstrings-python")
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     site.run("-m", "mkdocs", "build", "--strict", "--quiet", env=quiet)

@@ -42,11 +42,15 @@ LINEARS = (
     (128, 768, 768),
     (128, 3072, 768),
     (128, 768, 3072),
+    (197, 768, 3072),
+    (512, 8192, 2048),
+    (512, 2048, 8192),
     (1, 4096, 4096),
     (1, 14336, 4096),
     (64, 14336, 4096),
 )
-"""Rows, outputs, inputs: those of BERT-base, and of decoders at one and at 64 tokens."""
+"""Rows, outputs, inputs: those of BERT-base, of ViT-B/16, of Llama-3.2-1B at 512 tokens, and of
+decoders at one and at 64 tokens."""
 
 CONVOLUTIONS = (
     (64, 64, 3, 1, 56),

@@ -22,18 +22,21 @@ from benchmarks.measure.bandwidth import (
     copies,
     measure_bandwidth,
 )
+from benchmarks.measure.boundaries import BoundaryRow, boundary_table, measure_boundaries
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
+from benchmarks.measure.memory import MemoryRow, measure_memory, memory_table
 from benchmarks.measure.networks import Row, measure
 from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator, operator_table
 from benchmarks.measure.overhead import TENSORS, OverheadRow, measure_overhead, overhead_table
 from benchmarks.measure.systems import SYSTEMS, usual
 from benchmarks.measure.table import network_table
-from benchmarks.models import MEASURED, NETWORKS
+from benchmarks.measure.tuned import TunedRow, measure_tuned, tuned_table
+from benchmarks.models import MEASURED, NETWORKS, build
 from benchmarks.operators import cases
 from benchmarks.source import write_sources
 
-KINDS = ("networks", "operators", "overhead", "bandwidth")
+KINDS = ("networks", "operators", "overhead", "bandwidth", "tuned", "boundaries", "memory")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,11 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     operators = list(shown(each_operator(asked)))
     overhead = list(shown(each_overhead(asked)))
     bandwidth = list(shown(each_bandwidth(asked)))
+    tuned = list(shown(each_tuned(asked)))
+    boundaries = list(shown(each_boundary(asked)))
+    memory = list(shown(each_memory(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
         ("Host time of a call", overhead, overhead_table),
         ("Bandwidth", bandwidth, bandwidth_table),
+        ("Schedules by measuring", tuned, tuned_table),
+        ("Boundaries between kernels", boundaries, boundary_table),
+        ("Memory", memory, memory_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -61,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         rows = dict(zip(KINDS, ([asdict(r) for r in part[1]] for part in parts), strict=True))
         save(asked.json, text, {"machine": facts, **rows})
-    failed = [row for row in (*operators, *overhead, *bandwidth) if row.failure]
+    measured = (*operators, *overhead, *bandwidth, *tuned, *boundaries)
+    failed = [row for row in measured if row.failure]
     failed += [row for row in networks if row.failure and row.system.startswith("hidet")]
     print(f"{len(failed)} of hidet's measurements failed")
     return min(len(failed), 1)
@@ -74,6 +84,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--operators", nargs="*", help="those whose name contains one of these")
     parser.add_argument("--overhead", action="store_true", help="host time of a call")
     parser.add_argument("--bandwidth", nargs="*", help="those whose name contains one of these")
+    parser.add_argument("--tuned", nargs="*", help="networks and operators at each search space")
+    parser.add_argument("--tune-seconds", type=int, default=0, help="limit of each search")
+    parser.add_argument(
+        "--boundaries", nargs="*", choices=NETWORKS, help="time between kernels; none named: seven"
+    )
+    parser.add_argument(
+        "--memory", nargs="*", choices=NETWORKS, help="beside the weights; none named: seven"
+    )
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
@@ -81,7 +99,8 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default=default_device())
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
     asked = parser.parse_args(arguments)
-    named = (asked.networks, asked.operators, asked.bandwidth)
+    named = (asked.networks, asked.operators, asked.bandwidth, asked.tuned)
+    named += (asked.boundaries, asked.memory)
     if all(each is None for each in named) and not asked.overhead and not asked.source:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
@@ -122,6 +141,34 @@ def each_bandwidth(asked: argparse.Namespace) -> Iterable[BandwidthRow]:
         copied = copies(asked.device)
         for case in chosen(asked):
             yield measure_bandwidth(case, asked.dtype, asked.device, copied)
+
+
+def each_tuned(asked: argparse.Namespace) -> Iterable[TunedRow]:
+    """The rows of search spaces: networks by name, operators whose name contains what is asked."""
+    names = asked.tuned if asked.tuned != [] else [*MEASURED, ""]
+    for name in names or ():
+        if name in NETWORKS:
+            made = build(name, asked.dtype, asked.device, asked.batch)
+            yield from measure_tuned(name, *made, asked.tune_seconds)
+            continue
+        for case in cases():
+            if name in case.name and case.flops <= LARGEST[asked.device]:
+                made = case.build(asked.dtype, asked.device)
+                yield from measure_tuned(case.name, *made, asked.tune_seconds)
+
+
+def each_boundary(asked: argparse.Namespace) -> Iterable[BoundaryRow]:
+    """The rows of the time between kernels, if they are asked for."""
+    if asked.boundaries is not None:
+        for name in asked.boundaries or MEASURED:
+            yield measure_boundaries(name, asked.dtype, asked.batch)
+
+
+def each_memory(asked: argparse.Namespace) -> Iterable[MemoryRow]:
+    """The rows of the memory that calls need, if they are asked for."""
+    if asked.memory is not None:
+        for name in asked.memory or MEASURED:
+            yield from measure_memory(name, asked.dtype, asked.batch)
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

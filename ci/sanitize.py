@@ -44,6 +44,8 @@ class Row(NamedTuple):
     fault: str
     seen: bool
     """Whether the simulator finds the mistake, where it is, and nothing in the corrected twin."""
+    hangs: bool = False
+    """Whether the kernel may wait for ever on a GPU."""
 
 
 class Finding(NamedTuple):
@@ -109,9 +111,14 @@ def simulated(folder: Path) -> list[Row]:
         command, cwd=folder, env=environment(folder), check=True, capture_output=True, text=True
     )
     return [
-        Row(name, kind, fault, seen == "yes")
-        for name, kind, fault, seen in (line.split("\t") for line in done.stdout.splitlines())
+        Row(name, kind, fault, seen == "yes", hangs == "hangs")
+        for name, kind, fault, seen, hangs in map(fields, done.stdout.splitlines())
     ]
+
+
+def fields(line: str) -> list[str]:
+    """A line of `ci.simulated`."""
+    return line.split("\t")
 
 
 # ---- compute-sanitizer ---------------------------------------------------------------------------
@@ -121,7 +128,7 @@ Found = dict[tuple[str, str], Finding]
 
 def sanitized(program: str, folder: Path, rows: Sequence[Row], jobs: int) -> tuple[Found, Found]:
     """For each case and tool, what was found in the wrong kernel and in its corrected twin."""
-    hanging = {row.name for row in rows if row.fault in ("Deadlock", "StepLimit")}
+    hanging = {row.name for row in rows if row.hangs}
     groups = [rows[i : i + TWINS_TOGETHER] for i in range(0, len(rows), TWINS_TOGETHER)]
     wrong, right = {}, {}
     with ThreadPoolExecutor(jobs) as pool:

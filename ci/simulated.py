@@ -16,13 +16,15 @@ TARGET = "sm_90a"
 
 
 def main() -> int:
-    """Print name, kind, class of error, and whether the simulator tells wrong from right."""
+    """Print name, kind, class of error, whether the simulator tells wrong from right, and whether a
+    GPU may hang."""
     for case in CASES:
         for right in (False, True):
             with suppress(HidetError):  # what asks for more than there is has no code
                 build_module(case.module(right), TARGET)
         seen = caught(case) and passes(case)
-        print(case.name, case.kind, case.fault.__name__, "yes" if seen else "no", sep="\t")
+        ends = "hangs" if case.may_hang else "ends"
+        print(case.name, case.kind, case.fault.__name__, "yes" if seen else "no", ends, sep="\t")
     return 0
 
 

@@ -19,7 +19,7 @@ def main() -> None:
     images = torch.randn(32, 784, device=device)
 
     compiled = torch.compile(model, backend="hidet")
-    with torch.no_grad():  # gradients asked for would take the way of training
+    with torch.no_grad():  # keeping inputs for gradients would take time
         logits = compiled(images)
         torch.testing.assert_close(logits, model(images), rtol=1e-3, atol=1e-3)
         print(f"{len(images)} images on {device}: the logits agree")

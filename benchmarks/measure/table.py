@@ -18,6 +18,7 @@ HEADINGS = (
     "left",
     "kernels",
     "compile s",
+    "again s",
     "failure",
 )
 
@@ -43,6 +44,7 @@ def cells(row: Row, eager: float) -> list[str]:
         number(row.left),
         number(row.kernels),
         number(row.compile_seconds or None, ".1f"),
+        number(row.cached_seconds or None, ".1f"),
         (row.failure.splitlines() or [""])[0],
     ]
 

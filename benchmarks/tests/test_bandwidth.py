@@ -20,10 +20,17 @@ def test_names_are_unique():
 
 @pytest.mark.parametrize("case", list(each_streamed()), ids=lambda case: case.name)
 def test_each_case_gives_as_many_elements_as_it_counts(case):
-    reduced = case._replace(shape=(8, 16))
+    reduced = case._replace(shape=(8, 16) if len(case.shape) == 2 else (2, 64, 8, 8))
     out = reduced.build(torch.float32, "cpu")(*reduced.inputs(torch.float32, "cpu"))
     assert out.numel() == case.written(reduced.shape)
     assert out.isfinite().all()
+
+
+def test_indices_are_read_too():
+    assert small("embedding").moved(torch.float16) == 2 * 8 * 16 * 2 + 8 * 8
+    x, indices = small("gather").inputs(torch.float16, "cpu")
+    assert indices.shape == x.shape
+    assert 0 <= int(indices.min()) <= int(indices.max()) < x.shape[1]
 
 
 def test_bytes_are_those_of_operands_and_result():

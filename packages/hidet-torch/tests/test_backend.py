@@ -221,17 +221,6 @@ def test_inference_mode() -> None:
         close(fast(y), net(y))
 
 
-def test_gradients_are_those_of_eager_and_the_user_is_told() -> None:
-    net, x = model(), torch.randn(3, 8)
-    with pytest.warns(FallbackWarning, match="runs in PyTorch; for inference call the model under"):
-        compiled(net)(x).sum().backward()
-    found = [each.grad.clone() for each in net.parameters()]
-    net.zero_grad()
-    net(x).sum().backward()
-    for a, b in zip(found, net.parameters(), strict=True):
-        close(a, b.grad)
-
-
 def test_inference_option_needs_no_no_grad() -> None:
     net, x = model(), torch.randn(3, 8)
     with warnings.catch_warnings():

@@ -162,10 +162,25 @@ parallel_k: Option[str | int] = Option(
     allowed=("default", "search", "disabled"),
     numbers=range(1, 17),
 )
+fusion = Option(
+    "fusion",
+    True,
+    "Compute operators that follow one another in one kernel; off: each in one of its own.",
+    _switch,
+    affects_code=True,
+)
 attention = Option(
     "attention",
     True,
     "Find attention that a model spells out, and compute it by one kernel where there is one.",
+    _switch,
+    affects_code=True,
+)
+overlap_launches = Option(
+    "overlap_launches",
+    True,
+    "Let kernels of a GPU (sm_90 and later) begin while those before end: what they do before they "
+    "touch memory is then done.",
     _switch,
     affects_code=True,
 )
@@ -196,7 +211,9 @@ OPTIONS: dict[str, Option[Any]] = {
         tf32,
         mma,
         parallel_k,
+        fusion,
         attention,
+        overlap_launches,
         verbose,
         save_graph,
         profile_passes,

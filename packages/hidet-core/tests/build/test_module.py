@@ -235,3 +235,10 @@ def test_a_call_takes_little_time(compiled):
     x, y = values(4), values(4)
     milliseconds = hidet.utils.benchmark_func(lambda: compiled(1.0, x, y), number=200)
     assert milliseconds < 0.2
+
+
+def test_zero_and_minus_zero_are_different_numbers(compiled):
+    for scale in (0.0, -0.0, 0.0):
+        y = np.full(4, -0.0, np.float32)
+        compiled(scale, np.ones(4, np.float32), y)
+        assert np.signbit(y).all() == np.signbit(scale)

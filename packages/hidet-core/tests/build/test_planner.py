@@ -4,7 +4,6 @@ import numpy as np
 
 from hidet.build import effects
 from hidet.build.launches import sized
-from hidet.build.planner import renumbered
 from hidet.build.recipe import launch as launch_of
 from hidet.build.record import lowered
 from hidet.ir.expr import Var
@@ -39,7 +38,7 @@ def test_what_the_copy_engine_writes_is_written():
 
 def test_a_plan_has_maps_after_all_other_arguments():
     made = launch_of(lowered(spread.kernel, "spread"), [0, 1, 2])
-    launch = renumbered(made, [5, 6, 7])
+    launch = made.on([5, 6, 7].__getitem__)
     assert launch.args == (
         Pointer(5),
         Pointer(6),

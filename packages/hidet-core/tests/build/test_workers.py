@@ -1,4 +1,5 @@
 import io
+import re
 import sys
 import threading
 import time
@@ -69,3 +70,13 @@ def test_progress_is_shown_on_a_terminal_only(terminal, monkeypatch):
         stream.truncate(0)
         in_parallel(lambda n: n, range(3), "Compiling it")
     assert stream.getvalue() == ""
+
+
+def test_progress_counts_and_says_how_long_it_will_take(monkeypatch):
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", stream)
+    with options.options(jobs=1):
+        in_parallel(lambda n: time.sleep(0.15), range(4), "Compiling it")
+    assert "0/4" in stream.getvalue()
+    assert re.search(r"2/4 \[00:00<00:00", stream.getvalue())

@@ -49,6 +49,17 @@ def test_a_cache_of_others_is_said(capsys):
     assert "not used: others may write" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_files_that_cannot_be_read_are_told(command, capsys, tmp_path):
+    assert main([command, str(tmp_path)]) == 1
+    assert f"{tmp_path}: Is a directory" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_told(capsys):
+    assert main(["run", "nothing.hidet"]) == 1
+    assert "nothing.hidet: No such file" in capsys.readouterr().err
+
+
 def test_every_code_is_explained(capsys):
     for kind in every_kind():
         assert main(["explain", kind.code]) == 0

@@ -7,6 +7,7 @@ from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
+from hidet.options import options
 
 
 def groups(outputs, inputs):
@@ -203,3 +204,10 @@ def test_a_result_of_another_shape_is_a_kernel_of_its_own():
     x, y = square(2)
     total = ops.exp(x + y)
     assert groups([ops.sum(total, 1), total], [x, y]) == ["add_exp", "sum"]
+
+
+def test_without_fusion_each_operator_is_a_kernel():
+    x, w = square(2)
+    with options(fusion=False):
+        found = groups([ops.relu(ops.matmul(x, w) + 1.0)], [x, w])
+    assert found == ["matmul", "full", "add", "relu"]

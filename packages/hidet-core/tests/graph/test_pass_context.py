@@ -69,7 +69,7 @@ def test_units_and_shares_of_products():
         Linear(f32[64, 64], f32[64, 64], None),
     )
     with PassContext() as context:
-        assert schedules(half) == {"matmul_mma"}
+        assert schedules(half) == {"matmul_mma", "matmul_wgmma"}
         assert schedules(single) == {"matmul_simt"}
         context.allow_tf32()
         assert schedules(single) == {"matmul_simt", "matmul_tf32"}

@@ -55,7 +55,7 @@ def test_only_the_groups_waited_for_arrive(block):
     out = np.zeros(64, np.float32)
     launch(block((x, y), body(THREAD)), np.arange(64, dtype=np.float32), out)
     assert out[:32].tolist() == list(range(32))
-    with pytest.raises(SimulationError, match="under way"):
+    with pytest.raises(SimulationError, match="not waited for"):
         launch(block((x, y), body(THREAD + 32)), np.arange(64, dtype=np.float32), out)
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import hidet
+from hidet import sim
 from hidet.codegen import cuda
 from hidet.driver import build_ir_module
 from hidet.errors import HidetError
-from hidet.lang import asm, attr, f16, f32, i32, script, u32
+from hidet.lang import asm, attr, f32, i32, load, script, u8, u32
 from hidet.lang.cuda import threadIdx
 from hidet.passes.pipeline import lower
 from hidet.toolchain import compile_cuda
@@ -39,7 +40,7 @@ def test_nvrtc_takes_them():
 def test_the_simulator_says_that_it_cannot():
     arrays = np.zeros(32, np.uint32), np.zeros(32, np.float32), np.zeros(32, np.uint32)
     function = build_ir_module(written.ir_module(), target="sim")
-    with pytest.raises(HidetError, match="inline PTX runs on a GPU only"):
+    with pytest.raises(HidetError, match="does not know what this PTX does"):
         function(*arrays)
 
 
@@ -53,17 +54,32 @@ def test_on_a_gpu():
     assert b.cpu().numpy().tolist() == [0.5] * 32
 
 
+def test_a_meaning_of_another_number_of_results():
+    def two(a: u32[32]):
+        attr.cuda_block_dim = 32
+        asm("not.b32 %0, %1;", outputs=[a[0]], inputs=[a[1]], simulate=lambda x: (x, x))
+
+    with pytest.raises(HidetError, match="2 values are given for 1 results"):
+        sim.launch(script(two), np.zeros(32, np.uint32))
+
+
 def refused(message, body):
     with pytest.raises(HidetError, match=message):
         script(body)
 
 
 def test_operands_without_a_register():
-    def half(a: f16[32]):
+    def byte(a: u8[32]):
         attr.cuda_block_dim = 32
         asm("nop;", inputs=[a[0]])
 
-    refused("no register for f16", half)
+    refused("no register for u8", byte)
+
+    def wide(a: f32[32]):
+        attr.cuda_block_dim = 32
+        asm("nop;", inputs=[load(a, 0, lanes=4)])
+
+    refused("no register for f32x4", wide)
 
 
 def test_an_output_must_be_a_place():

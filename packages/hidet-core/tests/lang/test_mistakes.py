@@ -206,9 +206,9 @@ EXPECTED = {
           help: convert it by `i32(...)`""",
     wrong_dtype_of_an_argument: """\
         error[dtype-mismatch]: a is f32[8]; the argument holds float64
-          --> {here}:3:5 in kernel
+          --> {here}:3:16 in kernel
                 def kernel(a: f32[n]):
-                ^^^^^^^^^^^^^^^^^^^^^^
+                           ^^^^^^^^^
           help: convert it to float32, or declare a otherwise""",
     unknown_name: """\
         error[bad-script]: there is no name `theadIdx`
@@ -241,9 +241,9 @@ EXPECTED = {
                            ^^^^^^^^""",
     shape_mismatch_of_an_argument: """\
         error[shape-mismatch]: a is f32[8, 8]; the array has shape (8, 4)
-          --> {here}:3:5 in kernel
+          --> {here}:3:16 in kernel
                 def kernel(a: f32[n, n]):
-                ^^^^^^^^^^^^^^^^^^^^^^^^^""",
+                           ^^^^^^^^^^^^""",
     too_many_threads: """\
         error[bad-script]: a block has at most 1024 threads, not 2048
           --> {here}:4:31 in kernel

@@ -17,6 +17,7 @@ from hidet.types import PointerType, Scope, TensorType, boolean, f16, f32, i8, i
 THREAD = Builtin("threadIdx.x")
 m = Var("m", i32)
 x, y = Var("x", f32[256]), Var("y", f32[256])
+rows = Var("rows", i32[256])
 v, s = Var("v", i32), Var("s", f32)
 at = THREAD * 4 + v
 STEPS = [guard_bounds, simplify, flatten_indices, vectorize_access, unroll, simplify]
@@ -43,6 +44,22 @@ def test_what_is_the_same_in_all_lanes_is_loaded_once(kernels):
     found = text(kernels, vector(Store(y, (at,), Load(x, (THREAD,)))))
     assert found.splitlines()[0] == "  x_value: f32 = x[threadIdx.x]"
     assert "<x_value, x_value, x_value, x_value>" in found
+
+
+def test_rows_that_an_index_picks_are_loaded_in_vectors(kernels):
+    row, table = Load(rows, (THREAD,)), Load(x, (Load(rows, (THREAD,)) * 4 + v,))
+    found = text(
+        kernels,
+        vector(Store(y, (at,), select(row < wrap(64), table, 0.0))),
+        params=(x, rows, y),
+    )
+    first, zero, guard, load, *_ = map(str.strip, found.splitlines())
+    assert first == "rows_value: i32 = rows[threadIdx.x]"
+    assert "x_lanes" in zero
+    assert guard == "if (rows_value < 64):"
+    assert load == "x_lanes = x[(rows_value * 4):4]"
+    each = Load(x, (Load(rows, (at,)) * 4,))
+    assert "x_lanes" not in text(kernels, vector(Store(y, (at,), each)), params=(x, rows, y))
 
 
 def test_unaligned_accesses_stay_scalar(kernels):

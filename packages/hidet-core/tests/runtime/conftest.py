@@ -36,6 +36,15 @@ extern "C" __global__ void wait(float *x, float *y, long n, long cycles) {
   while (clock64() - start < cycles);
   if (I < n) y[I] = x[I];
 }
+extern "C" __global__ void late(float *x, float *y, long n) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  long start = clock64();
+  while (clock64() - start < 20000 * (blockIdx.x % 3));
+  if (I < n) y[I] = x[I] + 1;
+}
 extern "C" __global__ void reverse(float *x, float *y, long n) {
   extern __shared__ float kept[];
   for (long i = threadIdx.x; i < n; i += blockDim.x) kept[i] = x[i];

@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 
 from hidet.runtime import cuda_memory
@@ -15,7 +17,7 @@ def driver(monkeypatch):
         return 4096 * len(asked)
 
     monkeypatch.setattr(cuda_memory, "from_driver", from_driver)
-    monkeypatch.setattr(cuda_memory, "make_current", lambda device: None)
+    monkeypatch.setattr(cuda_memory, "on", nullcontext)
     cuda_memory._free.clear()
     yield asked
     cuda_memory._free.clear()

@@ -1,15 +1,19 @@
 """The executor on a GPU: graphs, moved pointers, branches, streams, foreign capture."""
 
+import gc
 import threading
 import time
+import weakref
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hidet.errors import BadArchive, BadArgument
-from hidet.runtime import Archive, Executor, Plan
-from hidet.runtime.device import make_current
+from hidet.errors import BadArchive, BadArgument, CudaError
+from hidet.runtime import Archive, Executor, Plan, segment
+from hidet.runtime.cuda_program import STREAMS_KEPT
+from hidet.runtime.device import cuda_capability, device_count, make_current
 from hidet.runtime.driver import call, cu
 from hidet.runtime.memory import array_of, to_device
 from hidet.runtime.segment import Segment
@@ -70,6 +74,80 @@ def test_an_arena_that_grew_is_patched_in(diamonds):
     for count in (10, 1_000_000, 10, 1_000_000):
         (y,) = executor([gpu(numbers(count))])
         assert np.array_equal(array_of(y), 4 * numbers(count) + 8)
+
+
+def scratch_of(executor, stream=0):
+    (program,) = executor.programs.values()
+    return program.on(stream).scratch
+
+
+def test_graphs_share_the_arena_of_a_stream(diamonds, cubin):
+    first, second = Executor(diamonds, "cuda:0"), Executor(diamonds, "cuda:0")
+    for count in (10, 100_000, 10):
+        (y,) = first([gpu(numbers(count))])
+        (z,) = second([gpu(numbers(10, 5))])
+        assert np.array_equal(array_of(y), 4 * numbers(count) + 8)
+        assert np.array_equal(array_of(z), 4 * numbers(10, 5) + 8)
+    assert scratch_of(second) is next(iter(first.programs.values())).on(0).scratch
+    kept = weakref.ref(scratch_of(second))
+    del first
+    gc.collect()
+    assert kept() is scratch_of(second)
+    del second
+    gc.collect()
+    assert kept() is None
+
+
+def test_streams_have_arenas_of_their_own_and_few_are_kept(diamonds):
+    executor = Executor(diamonds, "cuda:0")
+    streams = [Stream() for _ in range(STREAMS_KEPT + 2)]
+    for _ in range(2):
+        made = [executor([gpu(numbers(5000, i))], stream=s.handle) for i, s in enumerate(streams)]
+        for i, (y,) in enumerate(made):
+            assert np.array_equal(array_of(y), 4 * numbers(5000, i) + 8)
+        (program,) = executor.programs.values()
+        assert len(program.known) == STREAMS_KEPT
+    arenas = {program.on(s.handle).scratch.memory.pointer for s in streams[-STREAMS_KEPT:]}
+    assert len(arenas) == STREAMS_KEPT
+
+
+def test_a_region_may_call_another_graph_on_the_same_stream(diamonds, cubin):
+    inner = Executor(diamonds, "cuda:0")
+
+    def region(reads, writes):
+        (y,) = inner([reads[0]])
+        call("cuMemcpyDtoDAsync", writes[0].pointer, y.pointer, y.nbytes, 0)
+
+    archive = Archive({"main": hosted(ARCH, **WIDE)}, {"unit": cubin})
+    executor = Executor(archive, "cuda:0", host_steps={"region": region})
+    for count in (300, 20, 70_000):
+        (y,) = executor([gpu(numbers(count))])
+        assert np.array_equal(array_of(y), 8 * numbers(count) + 11)
+
+
+def chained(cubin, count):
+    """A chain of kernels, each of which waits itself and may begin early."""
+    buffers = [buffer("x", "input", "n")] + [
+        buffer(f"t{i}", "workspace", "n") for i in range(count)
+    ]
+    buffers.append(buffer("y", "output", "n"))
+    steps = [launch("late", [i], [i + 1], "n", waits=True, **WIDE) for i in range(count + 1)]
+    return Plan(ARCH, tuple(buffers), tuple(steps), (0,), (count + 1,), {"n": (0, 0)})
+
+
+@pytest.mark.skipif(
+    device_count() == 0 or cuda_capability("cuda:0") < (9, 0),
+    reason="launches that begin early came with sm_90",
+)
+@pytest.mark.parametrize("use_graph", [True, False])
+def test_kernels_that_begin_early_wait_themselves(cubin, use_graph):
+    executor = Executor(
+        Archive({"main": chained(cubin, 30)}, {"unit": cubin}), "cuda:0", use_graph=use_graph
+    )
+    for turn in range(20):
+        for count in (1000, 300_000):
+            (y,) = executor([gpu(numbers(count, turn))])
+            assert np.array_equal(array_of(y), numbers(count, turn) + 31)
 
 
 def branches(count):
@@ -146,6 +224,25 @@ def test_after_a_failure_nothing_is_stale(cubin):
     fail = False
     (y,) = executor([second])
     assert np.array_equal(array_of(y), 2 * numbers(9, 50) + 3)
+
+
+@pytest.mark.parametrize("name", ["cuGraphLaunch", "cuGraphExecKernelNodeSetParams"])
+def test_a_launch_that_fails_leaves_nothing_half_done(diamonds, monkeypatch, name):
+    executor = Executor(diamonds, "cuda:0")
+    executor([gpu(numbers(700))])
+
+    def failing(*args):
+        monkeypatch.undo()
+        return (cu.CUresult.CUDA_ERROR_LAUNCH_FAILED,)
+
+    others = {each: getattr(cu, each) for each in dir(cu)}
+    monkeypatch.setattr(segment, "cu", SimpleNamespace(**{**others, name: failing}))
+    x = gpu(numbers(700, 50))
+    with pytest.raises(CudaError, match=f"{name} failed: CUDA_ERROR_LAUNCH_FAILED"):
+        executor([x])
+    for start in (50, 90):
+        (y,) = executor([x if start == 50 else gpu(numbers(700, start))])
+        assert np.array_equal(array_of(y), 4 * numbers(700, start) + 8)
 
 
 def test_streams_and_threads_share_an_executor(diamonds):

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
 from hidet.runtime import Plan
-from hidet.runtime.plan import Host, dependencies
+from hidet.runtime.order import dependencies
+from hidet.runtime.plan import Host
 
 from .conftest import diamond, hosted, weighted
 

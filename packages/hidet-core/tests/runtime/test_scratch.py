@@ -1,5 +1,7 @@
+import gc
+
 from hidet.runtime.memory import HostAllocator
-from hidet.runtime.scratch import Scratch
+from hidet.runtime.scratch import Scratch, shared_scratch
 
 
 class Counting(HostAllocator):
@@ -25,3 +27,24 @@ def test_nothing_is_enough_for_nothing():
     allocator = Counting()
     Scratch(allocator, "cpu").reserve(0)
     assert allocator.sizes == [0]
+
+
+def test_memory_that_was_let_go_is_taken_anew():
+    allocator = Counting()
+    scratch = Scratch(allocator, "cpu")
+    scratch.reserve(100)
+    scratch.release()
+    assert (scratch.memory, scratch.nbytes) == (None, 0)
+    scratch.reserve(50)
+    assert allocator.sizes == [100, 50]
+
+
+def test_equal_allocators_share_memory_on_a_stream_as_long_as_somebody_has_it():
+    first = shared_scratch(HostAllocator(), "cpu", 0)
+    assert shared_scratch(HostAllocator(), "cpu", 0) is first
+    assert shared_scratch(HostAllocator(), "cpu", 7) is not first
+    assert shared_scratch(Counting(), "cpu", 0) is not first
+    first.reserve(100)
+    del first
+    gc.collect()
+    assert shared_scratch(HostAllocator(), "cpu", 0).memory is None

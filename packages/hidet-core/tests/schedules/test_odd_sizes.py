@@ -129,12 +129,30 @@ CONVOLUTIONS = [
     Conv(f32[2, 6, 11, 2], f32[9, 2, 5, 1], f32[9], (2, 1), ((2, 2), (0, 0)), (1, 1), 3),
     Conv(f16[2, 7, 33, 1], f16[7, 1, 3, 1], f16[7], (1, 1), ((1, 1), (0, 0)), (1, 1), 7),
     Conv(f32[1, 33, 5, 17], f32[33, 1, 3, 3], None, (2, 2), ((1, 0), (2, 1)), (1, 1), 33),
+] + [
+    Conv(kind[1, 7, 5, c], kind[k, 3, 3, c], kind[k], (1, 1), ((1, 1), (1, 1)), (1, 1), 1, True)
+    for c, k, kind in (
+        (1, 33, f16), (2, 129, f16), (3, 7, bf16), (7, 2, f16), (33, 1, f16), (129, 3, f32),
+        (4, 33, f16), (8, 7, bf16), (24, 129, f16),
+    )
+] + [
+    Conv(f16[2, 11, 2, 16], f16[6, 5, 1, 8], f16[6], (2, 1), ((2, 2), (0, 0)), (1, 1), 2, True),
+    Conv(f16[1, 9, 13, 12], f16[9, 3, 2, 4], None, (2, 3), ((1, 0), (2, 1)), (2, 3), 3, True),
+    Conv(f16[1, 129, 6], f16[7, 3, 6], f16[7], (2,), ((1, 1),), (1,), 1, True),
+    Conv(f16[1, 3, 7, 2, 8], f16[33, 2, 1, 2, 8], None, (1,) * 3, ((0, 0),) * 3, (1,) * 3, 1, True),
+    Conv(bf16[2, 33, 1, 7], bf16[7, 3, 1, 1], bf16[7], (1, 1), ((1, 1), (0, 0)), (1, 1), 7, True),
+    Conv(f16[1, 5, 17, 40], f16[40, 3, 3, 1], None, (2, 2), ((1, 0), (2, 1)), (1, 1), 40, True),
+    Conv(f16[1, 9, 7, 3], f16[6, 3, 5, 1], f16[6], (1, 1), ((1, 1), (4, 0)), (1, 2), 3, True),
 ]  # fmt: skip
 ANCHORS = [
     *odd(Matmul),
     *odd(Linear),
     *(Matmul(kind[n, 131], kind[131, m]) for kind in (f16, f32) for n, m in ((1, 129), (129, 7))),
     *(Linear(bf16[n, 37], bf16[33, 37], bf16[33]) for n in ODD),
+    *(Linear(f16[n, 136], f16[33, 136], f16[33]) for n in ODD),  # rows that a tensor map may have
+    *(Linear(f16[n, k], f16[33, k], f16[33]) for n, k in ((1, 66), (33, 8), (129, 148))),
+    Matmul(f16[3, 40, 33], f16[3, 33, 6]),
+    Matmul(f16[66, 7], f16[66, 12], transpose_a=True),
     *CONVOLUTIONS,
     *odd(Attention),
     *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
@@ -151,14 +169,18 @@ def test_every_schedule_has_operators_here(schedule):
 @pytest.mark.parametrize("op", ANCHORS, ids=str)
 def test_scheduled_operators(op):
     for schedule in CUDA:
-        points = schedule.candidates(op, TARGET)
-        for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
-            simulated(op, schedule.apply(op, TARGET, point).module)
+        short = schedule.name.endswith("tf32")
+        with options(tf32=short):
+            points = schedule.candidates(op, TARGET)
+            for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
+                simulated(op, schedule.apply(op, TARGET, point).module, short)
 
 
-def simulated(op, module):
-    """The kernels of a module, lowered, give what the reference says."""
+def simulated(op, module, short=False):
+    """The kernels of a module, lowered, give what the reference says; operands may be `short`."""
     arrays = op.examples(seed=0)
+    if short:  # numbers that tf32 holds, so that nothing is lost but in sums
+        arrays = [(np.asarray(a).view(np.uint32) & 0xFFFFE000).view(np.float32) for a in arrays]
     found = [np.ones(each.shape, each.dtype.numpy) for each in op.results()]
     values = dict(zip(module.params, [*arrays, *found], strict=True))
     for var in module.workspaces:

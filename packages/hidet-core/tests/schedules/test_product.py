@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from hidet.ir.expr import Var
+from hidet.ir.evaluate import evaluate
+from hidet.ir.expr import Var, wrap
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.contraction import digits, names_of
-from hidet.schedules.convolution import Convolution, convolution_of
+from hidet.schedules.convolution import convolution_of
 from hidet.schedules.product import product_of
-from hidet.types import f32, i32
+from hidet.types import f16, f32, i32
 
 OPS = [op for kind in (Matmul, Linear, Conv) for op in kind.samples() if 0 not in op.infer().shape]
 
@@ -31,6 +32,7 @@ def test_the_form_is_the_operator(op):
 
 def read(array, index):
     """An element; zero outside, as hooks read."""
+    index = tuple(int(evaluate(wrap(at), {})) for at in index)
     inside = all(0 <= at < size for at, size in zip(index, array.shape, strict=True))
     return array[index] if inside else 0.0
 
@@ -50,9 +52,22 @@ def test_numbers_that_are_too_large_are_outside():
 
 
 def test_channels_last_is_the_same_product_of_other_places():
-    op = Conv(f32[1, 4, 6, 6], f32[8, 4, 3, 3], None, (1, 1), ((0, 0), (0, 0)), (1, 1), 1)
-    last, first = Convolution(op, channels_last=True), Convolution(op)
-    assert last.b_along_k
-    assert not first.b_along_k
-    assert last.b_at(0, 4 * 4 + 3, 5) == (0, 1 + 1, 1 + 1, 3)
-    assert first.b_at(0, 3 * 9 + 4, 5) == (0, 3, 1 + 1, 1 + 1)
+    rest = (None, (1, 1), ((0, 0), (0, 0)), (1, 1), 1)
+    last = convolution_of(Conv(f32[1, 6, 6, 4], f32[8, 3, 3, 4], *rest, channels_last=True))
+    second = convolution_of(Conv(f32[1, 4, 6, 6], f32[8, 4, 3, 3], *rest))
+    assert (last.m, last.n, last.k) == (second.n, second.m, second.k) == (16, 8, 36)
+    assert last.a_at(0, 5, 4 * 4 + 3)[1:] == (1 + 1, 1 + 1, 3)
+    assert second.b_at(0, 3 * 9 + 4, 5) == (0, 3, 1 + 1, 1 + 1)
+
+
+def test_how_many_neighbours_are_there_together():
+    rest = ((1, 1), ((1, 1), (1, 1)), (1, 1))
+    deep = convolution_of(Conv(f16[1, 6, 6, 24], f16[8, 3, 3, 24], None, *rest, 1, True))
+    split = convolution_of(Conv(f16[1, 6, 6, 24], f16[8, 3, 3, 4], None, *rest, 6, True))
+    first = convolution_of(Conv(f16[1, 6, 6, 3], f16[8, 3, 3, 3], None, *rest, 1, True))
+    assert [p.a_together for p in (deep, split, first)] == [8, 4, 1]
+    assert [p.scattered for p in (deep, split, first)] == [False, False, True]
+    product = product_of(Matmul(f16[9, 40], f16[40, 6]))
+    assert (product.a_together, product.b_together) == (8, 2)
+    across = product_of(Matmul(f16[2, 40, 12], f16[2, 40, 7], transpose_a=True))
+    assert (across.a_together, across.b_together) == (4, 1)

@@ -38,11 +38,23 @@ def arrays():
         (lambda x, f, y: (x[0], f, y), ShapeMismatch, r"x is .* has shape \(4,\)"),
         (lambda x, f, y: (x.tolist(), f, y), BadArgument, "pass a numpy array, not list"),
         (lambda x, f, y: (x, x, y), BadArgument, "factor is f32; ndarray does not fit"),
+        (lambda x, f, y: (x, "2", y), BadArgument, "factor is f32; str does not fit"),
+        (lambda x, f, y: (x, None, y), BadArgument, "factor is f32; NoneType does not fit"),
     ],
 )
 def test_wrong_arguments(change, kind, message):
     with pytest.raises(kind, match=message):
         launch(scale, *change(*arrays()))
+
+
+def test_a_number_that_is_no_integer():
+    @script
+    def count(n: i32, y: i32[1]):
+        attr.cuda_block_dim = 1
+        y[0] = n
+
+    with pytest.raises(BadArgument, match=r"2\.5 does not fit into n, which is i32"):
+        launch(count, 2.5, np.zeros(1, np.int32))
 
 
 def test_what_is_nothing_to_launch():

@@ -23,6 +23,8 @@ def test_the_wrong_kernel_is_caught(case):
     assert (error.place.file, error.place.line) == (str(case.file), case.line), str(error)
     assert re.search(THREAD, error.message) or case.fault is sim.ResourceOveruse
     assert re.search(case.says, error.message)
+    for line in case.waits:
+        assert f"{case.file}:{line}" in error.help
     for line in case.others:
         assert f"{case.file}:{line}" in error.message or f"{case.file.name}:{line}" in error.message
 

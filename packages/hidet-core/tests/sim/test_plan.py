@@ -7,10 +7,12 @@ import hidet
 from hidet.build.compile import compile_graph
 from hidet.errors import BadArchive, BadArgument
 from hidet.options import options
+from hidet.passes.base import with_body
+from hidet.passes.overlap_launches import is_wait
 from hidet.runtime.archive import read
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
-from hidet.sim import Uninitialised, WriteToInput
+from hidet.sim import MissingGridWait, Uninitialised, WriteToInput
 from hidet.sim.plan import Kernels
 from hidet.target import Target
 
@@ -111,3 +113,40 @@ def test_steps_write_only_what_the_plan_says_and_read_only_what_was_written():
     object.__setattr__(bound, "steps", (first,))
     with pytest.raises(WriteToInput, match="was given to be read only"):
         kernels.run(bound, arrays, lambda step: None)
+
+
+def arrays_of(bound):
+    return {n: np.zeros(shape, np.float32) for n, shape in enumerate(bound.shapes)}
+
+
+def moved(kernel, by):
+    """The kernel with its wait so many statements later."""
+    body = list(kernel.body)
+    place = next(i for i, s in enumerate(body) if is_wait(s))
+    body.insert(place + by, body.pop(place))
+    return with_body(kernel, tuple(body))
+
+
+def test_kernels_begin_early_and_one_that_waits_too_late_is_found():
+    graph, _ = network()
+    compiled = compile_graph(graph, "sim")
+    _, executor = run(compiled, given())
+    (program,) = executor.programs.values()
+    bound = program.bound
+    early = [number for number in range(len(bound.steps)) if bound.overlaps(number)]
+    assert early == list(range(1, len(bound.steps)))  # a chain: all but the first
+    for step in bound.steps:
+        kernels = Kernels(compiled.archive.binaries)
+        kernels.kernels[step.function] = moved(kernels.kernels[step.function], by=1)
+        with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
+            kernels.run(bound, arrays_of(bound), lambda step: None)
+
+
+def test_without_early_launches_nothing_has_to_wait():
+    graph, reference = network()
+    with options(overlap_launches=False):
+        compiled = compile_graph(graph, "sim")
+    y, executor = run(compiled, given())
+    np.testing.assert_allclose(y, reference(given()), atol=1e-5)
+    (program,) = executor.programs.values()
+    assert not any(map(program.bound.overlaps, range(len(program.bound.steps))))

@@ -247,6 +247,9 @@ def test_two_groups_of_products(variant):
         '~right[0, 0]), others, "m64n8k16")\n    wgmma_commit_group()',
         "wgmma_wait_group(0, sums, part)": "wgmma_wait_group(1, sums)",
     }
+    with pytest.raises(MissingWait, match="the kernel ends while a wgmma"):
+        run_held(variant(HELD, changes))
+    changes["] = sums[v]"] = "] = sums[v]\n    wgmma_wait_group(0)"
     a, b, c = run_held(variant(HELD, changes))
     np.testing.assert_allclose(c, a @ b.T, atol=1e-5)
     changes["] = sums[v]"] = "] = others[v]  # here"

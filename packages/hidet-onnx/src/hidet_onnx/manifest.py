@@ -3,4 +3,4 @@
 from hidet.frontend import Frontend
 
 # `requires` stays empty until an importer exists: no version of onnx has been tried.
-FRONTEND = Frontend(name="onnx", api=1, module="hidet_onnx", framework="onnx")
+FRONTEND = Frontend(name="onnx", api=1, module="hidet_onnx", framework="onnx", usable=False)

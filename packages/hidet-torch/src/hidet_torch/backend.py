@@ -12,9 +12,10 @@ from torch._functorch.aot_autograd import aot_module_simplified
 
 from hidet_torch.capture import Boxed, compile_inference, compile_training, run_backward
 from hidet_torch.decompositions import decompositions
+from hidet_torch.gradients import CannotRepeat, Region, may_repeat, require_repeatable
 from hidet_torch.run import CompiledCall
 from hidet_torch.settings import Settings, settings_for
-from hidet_torch.whole import keep_whole
+from hidet_torch.whole import kept_whole
 
 Compile = Callable[[torch.fx.GraphModule, Mapping[torch.fx.Node, torch.Tensor], Settings], Boxed]
 
@@ -37,11 +38,23 @@ def capture(
     compile_graph: Compile,
 ) -> Callable[..., Any]:
     """A Dynamo graph through AOTAutograd, its inference graph compiled by `compile_graph`."""
+
+    def compiled(repeatable: bool = False) -> Callable[..., Any]:
+        with kept_whole(graph_module):
+            return through_aot(graph_module, example_inputs, settings, compile_graph, repeatable)
+
+    wants = any(getattr(each, "requires_grad", False) for each in example_inputs)
+    if not (torch.is_grad_enabled() and wants):
+        return compiled()
     if settings.inference:
         with torch.no_grad():
-            return without_gradients(
-                through_aot(graph_module, example_inputs, settings, compile_graph)
-            )
+            return without_gradients(compiled())
+    if may_repeat(graph_module):
+        try:
+            with torch.no_grad():
+                return Region(graph_module, compiled(repeatable=True))
+        except CannotRepeat:
+            pass
     return through_aot(graph_module, example_inputs, settings, compile_graph)
 
 
@@ -50,16 +63,16 @@ def through_aot(
     example_inputs: Sequence[Any],
     settings: Settings,
     compile_graph: Compile,
+    repeatable: bool = False,
 ) -> Callable[..., Any]:
-    """AOTAutograd with our decompositions and compilers."""
+    """AOTAutograd with our decompositions and compilers; CannotRepeat where it has to be
+    `repeatable` and is not."""
     sources = weight_sources(graph_module, example_inputs) if settings.freeze else {}
-    wants = any(getattr(each, "requires_grad", False) for each in example_inputs)
-    if not (torch.is_grad_enabled() and wants):
-        keep_whole(graph_module)
-
     plain: list[CompiledCall] = []
 
     def inference(traced: torch.fx.GraphModule, fakes: Sequence[Any]) -> Boxed:
+        if repeatable:
+            require_repeatable(traced)
         frozen = frozen_inputs(traced, sources)
         for index in frozen.values():
             # The weight by which a graph was compiled is the weight it is called with.

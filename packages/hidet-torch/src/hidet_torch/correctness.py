@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from hidet.frontend.correctness import Report, Row, correctness_report, expected_error
 from hidet.frontend.correctness import harmonic_error as error_of
 from hidet.graph import Tensor
+from hidet.options import tf32
 from hidet.types import TensorType, u8
 from hidet_torch.dtypes import hidet_dtype
 from hidet_torch.imported import Imported
@@ -51,11 +53,26 @@ def report(
     imported = call.imported
     inputs = graph_inputs(call, given)
     eager = Recorded(module)
-    meant = eager.run(*[copied(each) for each in with_weights(module, frozen, given)])
+    with convolutions_as_products():
+        meant = eager.run(*[copied(each) for each in with_weights(module, frozen, given)])
     made = correctness_report(
         imported.graph, inputs, told(imported, eager.seen), against == "float64", outputs=False
     )
     return Report((*made.rows, *output_rows(found, meant, len(imported.graph.nodes))))
+
+
+@contextmanager
+def convolutions_as_products() -> Iterator[None]:
+    """In this block PyTorch's float32 convolutions use tf32 only where products do, as ours.
+
+    By default they do anyway: the report would show errors of PyTorch's.
+    """
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = tf32.get()
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
 
 
 class Recorded(torch.fx.Interpreter):

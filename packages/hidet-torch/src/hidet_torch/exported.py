@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,12 +11,14 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, UnsupportedOp
+from hidet.graph import FlowGraph
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import decompositions
 from hidet_torch.in_place import COPY
 from hidet_torch.named import Named
 from hidet_torch.run import CompiledCall
+from hidet_torch.saving import standalone
 from hidet_torch.settings import Settings, settings_for
 from hidet_torch.weights import Outgrown
 
@@ -102,6 +105,29 @@ class CompiledModel:
             self.capture(inputs, named)
         return self.call(flat)
 
+    def graph(self) -> FlowGraph:
+        """The model as it is now as a graph that needs no PyTorch.
+
+        Its inputs and results are those of the model that are tensors, nests flattened, in rows.
+        Raises for a model of which PyTorch runs a part, or which writes to what it is given.
+        """
+        if not isinstance(self.run, CompiledCall):
+            raise UnsupportedOp("the whole model runs in PyTorch: explain() says why")
+        if not self.named.are_same() and not self.found_again():
+            raise BadArgument("the model changed since it was compiled", help="call it once")
+        self.run.weights.check()
+        with torch.no_grad():
+            return standalone(self.run.imported, self.given)
+
+    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+        """Write the compiled model to a file, for `hidet.load` and `hidet run`, without PyTorch.
+
+        It is compiled for the device of its weights, or for each of `targets` ("sm_90a", "cpu").
+        """
+        graph = self.graph()
+        with self.settings.in_force():
+            graph.build(*targets).save(path)
+
     def call(self, flat: Sequence[Any]) -> Any:
         """What the model gives for the leaves of its inputs."""
         given: list[Any] = list(self.given)
@@ -112,14 +138,19 @@ class CompiledModel:
 
     def follow(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Read the tensors that the model has now, or compile again where it changed otherwise."""
+        if not self.found_again():
+            self.capture(inputs, named)
+
+    def found_again(self) -> bool:
+        """Read the tensors that the model has now; False if it changed otherwise."""
         others = self.named.replaced()
         if others is None:
-            self.capture(inputs, named)
-            return
+            return False
         self.given = [others.get(id(each), each) for each in self.given]
         if isinstance(self.run, CompiledCall):
             self.run.weights.replace(others)
         self.named.look()
+        return True
 
     def is_flat(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Whether the inputs are just tensors, as many as there should be."""

@@ -19,7 +19,7 @@ class Settings:
     """How to compile. `core` holds options of hidet's own by name.
 
     `fallback` is "warn" or "error": what to do about operators that only PyTorch can run. `freeze`
-    makes weights constants. `inference` compiles without gradients even where some are asked for.
+    makes weights constants. `inference` gives results without gradients even where they are wanted.
     `steal_weights` gives back the memory of weights that only another form is read of.
     `correctness_report` prints how far each operator is off at the first call: "eager" compares
     with what PyTorch computes, "float64" with numpy.

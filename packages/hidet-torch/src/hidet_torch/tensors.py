@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -46,6 +47,7 @@ class Memory:
         self.__cuda_array_interface__ = facts
 
 
+@dataclass(frozen=True)
 class TorchAllocator:
     """Memory from PyTorch: its limits, its retries, its outputs."""
 

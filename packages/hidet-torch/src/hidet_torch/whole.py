@@ -6,7 +6,8 @@ the Dynamo graph are rewritten to operators of our own, which have no gradients.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -36,20 +37,30 @@ WHOLE: dict[Any, Any] = {
 }
 
 
-def keep_whole(graph_module: torch.fx.GraphModule) -> None:
-    """Rewrite the calls in a Dynamo graph, and in the graphs inside of it, to whole operators."""
-    for module in graph_module.modules():
-        if isinstance(module, torch.fx.GraphModule) and rewrite(module.graph):
-            module.recompile()
+@contextmanager
+def kept_whole(graph_module: torch.fx.GraphModule) -> Iterator[None]:
+    """In this block the calls in a Dynamo graph, and in graphs inside of it, are kept whole."""
+    graphs = [each for each in graph_module.modules() if isinstance(each, torch.fx.GraphModule)]
+    kept = {node: node.target for module in graphs for node in rewritable(module.graph)}
+    retarget(graphs, {node: WHOLE[target] for node, target in kept.items()})
+    try:
+        yield
+    finally:
+        retarget(graphs, kept)
 
 
-def rewrite(graph: torch.fx.Graph) -> bool:
-    """Rewrite the calls of one graph; whether there were any."""
+def rewritable(graph: torch.fx.Graph) -> list[torch.fx.Node]:
+    """The calls of one graph that can be kept whole."""
     found = [node for node in graph.nodes if node.op == "call_function" and node.target in WHOLE]
-    kept = [node for node in found if not (drops(node) or out_of_rank(node))]
-    for node in kept:
-        node.target = WHOLE[node.target]
-    return bool(kept)
+    return [node for node in found if not (drops(node) or out_of_rank(node))]
+
+
+def retarget(graphs: Sequence[torch.fx.GraphModule], targets: Mapping[torch.fx.Node, Any]) -> None:
+    """Let nodes call something else."""
+    for node, target in targets.items():
+        node.target = target
+    for module in graphs if targets else ():
+        module.recompile()
 
 
 def drops(node: torch.fx.Node) -> bool:

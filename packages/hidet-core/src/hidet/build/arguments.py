@@ -1,8 +1,9 @@
 """What callers pass to compiled functions: tensors of any library, seen as memory.
 
 `glance` is what every call pays: an address and the facts that a call depends on, as the library
-keeps them. `described` spells the same out, for arguments not seen before and for messages. No
-library is imported; a tensor tells by its protocol what it is.
+keeps them, in plain tuples, which are made and compared fastest. `described` spells the same out,
+for arguments not seen before and for messages. No library is imported; a tensor tells by its
+protocol what it is.
 """
 
 from __future__ import annotations
@@ -10,24 +11,20 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.graph.tensor import Tensor
+from hidet.runtime.device import index_of
 from hidet.runtime.dlpack import has_gaps, view_of_dlpack
 from hidet.runtime.memory import View
 from hidet.types import dtype
 
-
-class Glance(NamedTuple):
-    """An argument's address, facts that compare equal where calls are alike, and its stream."""
-
-    pointer: int
-    facts: Any
-    stream: int | None = None
-    owner: Any = None
+Glance: TypeAlias = tuple[int, Any, int | None, Any]
+"""An argument's address, facts that compare equal where calls are alike, its stream if it has one,
+and what has to live as long as the call."""
 
 
 class Described(NamedTuple):
@@ -43,12 +40,12 @@ class Described(NamedTuple):
 def glance(value: Any) -> Glance | None:
     """An array argument at a glance; None if it is nothing with memory."""
     kind = type(value)
-    reader = _readers.get(kind)
+    reader = READERS.get(kind)
     if reader is None:
         reader = reader_for(value)
         if reader is None:
             return None
-        _readers[kind] = reader
+        READERS[kind] = reader
     return reader(value)
 
 
@@ -67,13 +64,14 @@ def reader_for(value: Any) -> Callable[[Any], Glance] | None:
     return of_pointer if hasattr(value, "data_ptr") else None
 
 
-_readers: dict[type, Callable[[Any], Glance]] = {}
+READERS: dict[type, Callable[[Any], Glance]] = {}
+"""How arguments of the types seen so far are read."""
 
 
 def of_torch(value: Any) -> Glance:
     """A tensor of PyTorch, or of a library with its interface."""
-    facts = ("torch", value.shape, value.dtype, value.device, value.is_contiguous())
-    return Glance(value.data_ptr(), facts)
+    facts = (value.shape, value.dtype, value.device, value.is_contiguous())
+    return value.data_ptr(), facts, None, None
 
 
 def of_array(value: np.ndarray[Any, Any]) -> Glance:
@@ -85,7 +83,7 @@ def of_array(value: np.ndarray[Any, Any]) -> Glance:
         pointer, read_only = addressof(from_buffer(value)), False  # type: ignore[arg-type]
     else:
         pointer, read_only = value.__array_interface__["data"]
-    return Glance(pointer, ("numpy", value.shape, kind, read_only, flags.c_contiguous))
+    return pointer, (value.shape, kind, read_only, flags.c_contiguous), None, None
 
 
 BUFFERED = "fiub"
@@ -102,7 +100,7 @@ def of_tensor(value: Tensor) -> Glance:
 
 def of_view(value: View) -> Glance:
     """Memory of the runtime."""
-    return Glance(value.pointer, Described(value.dtype, value.shape, value.device, False))
+    return value.pointer, Described(value.dtype, value.shape, value.device, False), None, None
 
 
 def of_cuda_array(value: Any) -> Glance:
@@ -114,29 +112,29 @@ def of_cuda_array(value: Any) -> Glance:
     where = f"cuda:{getattr(getattr(value, 'device', None), 'id', 0)}"
     facts = Described(name_of(kind), tuple(given["shape"]), where, gaps, not read_only)
     stream = given.get("stream")
-    return Glance(pointer, facts, 0 if stream == 1 else stream)
+    return pointer, facts, 0 if stream == 1 else stream, None
 
 
 def of_dlpack(value: Any) -> Glance:
     """An array that exports its memory as DLPack."""
     view, gaps, writable = view_of_dlpack(value)
     facts = Described(view.dtype, view.shape, view.device, gaps, writable)
-    return Glance(view.pointer, facts, None, view.owner)
+    return view.pointer, facts, None, view.owner
 
 
 def of_pointer(value: Any) -> Glance:
     """Anything that says its address, element type and shape, and perhaps its device."""
     kind = str(value.dtype).rpartition(".")[2]
     where = str(getattr(value, "device", "cpu"))
-    return Glance(int(value.data_ptr()), Described(kind, tuple(value.shape), where, False))
+    return int(value.data_ptr()), Described(kind, tuple(value.shape), where, False), None, None
 
 
 def described(facts: Any) -> Described:
     """The facts of a glance, spelled out."""
     if isinstance(facts, Described):
         return facts
-    library, shape, kind, device, contiguous = facts
-    if library == "numpy":
+    shape, kind, device, contiguous = facts
+    if isinstance(kind, np.dtype):
         read_only = device
         return Described(name_of(kind), shape, "cpu", not contiguous, not read_only)
     where = "cpu" if device.type == "cpu" else f"{device.type}:{device.index or 0}"
@@ -158,11 +156,21 @@ def name_of(kind: np.dtype[Any]) -> str:
 
 def current_stream(device: str) -> int:
     """The CUDA stream on which the caller works: PyTorch's current one where it is in use."""
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
-        return 0
-    index = int(device.partition(":")[2] or 0)
-    return int(torch._C._cuda_getCurrentRawStream(index))
+    return stream_of(index_of(device))
+
+
+def stream_of(index: int) -> int:
+    """The same for a device's number."""
+    if not _ask_torch:
+        torch = sys.modules.get("torch")
+        if torch is None or not torch.cuda.is_initialized():
+            return 0
+        _ask_torch.append(torch._C._cuda_getCurrentRawStream)
+    return _ask_torch[0](index)
+
+
+_ask_torch: list[Callable[[int], int]] = []
+"""What tells PyTorch's current stream, once it uses GPUs: from then on it always does."""
 
 
 def host_array(

@@ -12,7 +12,6 @@ import itertools
 import json
 import os
 import stat
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from platformdirs import user_cache_dir
 
 from hidet import options
 from hidet.__about__ import __version__
+from hidet.runtime.files import write_whole
 
 SWEEP_EVERY = 64
 """How many entries are written between looks at the size of the cache."""
@@ -204,16 +204,3 @@ def intact(head: bytes, body: bytes) -> bool:
         )
     except (ValueError, KeyError, TypeError):
         return False
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that others see whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

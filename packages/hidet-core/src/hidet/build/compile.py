@@ -10,10 +10,11 @@ from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
 from hidet.build.cache import Cache, key_of
+from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
-from hidet.build.schedule import has_schedule
+from hidet.build.schedule import has_schedule, optimized
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units
@@ -21,7 +22,7 @@ from hidet.fusion.group import Group
 from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
-from hidet.optimize import optimize, split
+from hidet.optimize import split
 from hidet.runtime.archive import Archive, read
 from hidet.target import Target
 
@@ -85,7 +86,7 @@ class Draft:
 
     def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
         self.stages = GraphStages(graph)
-        graph = optimize(graph, [self.stages], lambda op: has_schedule(op, chosen))
+        graph = optimized(graph, chosen, [self.stages])
         self.name, self.target, self.units = graph.name, chosen, Units(chosen)
         parts = split(graph)
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
@@ -103,7 +104,7 @@ class Draft:
             for part, planner in self.planners.items():
                 self.stages.groups(part, planner.groups, self.target)
             binaries, home = units.compile(f"Compiling {self.name}")
-        plans = {part: planner.plan(home) for part, planner in self.planners.items()}
+        plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
         meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
         return Archive(plans, binaries, {}, meta)
 

@@ -132,7 +132,8 @@ def given(value: Any, position: int) -> View:
     seen = glance(value)
     if seen is None:
         raise BadArgument(f"input {position} is {type(value).__name__}, no tensor")
-    facts = described(seen.facts)
+    pointer, found, _, owner = seen
+    facts = described(found)
     if facts.gaps:
         raise BadArgument(f"input {position} has gaps between its elements", help="copy it first")
-    return View(seen.pointer, facts.shape, facts.dtype, facts.device, (value, seen.owner))
+    return View(pointer, facts.shape, facts.dtype, facts.device, (value, owner))

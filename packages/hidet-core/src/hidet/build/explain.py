@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.build.schedule import chosen, has_schedule
+from hidet.build.schedule import chosen, has_schedule, optimized
 from hidet.build.target import target_for
 from hidet.fusion import Group, partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
-from hidet.optimize import optimize, split
+from hidet.optimize import split
 from hidet.optimize.separate_outputs import is_view
 from hidet.target import Target
 
@@ -20,18 +20,18 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     Those of `prepare` run once, before the first call; those of `main` at each call. For each group
     come its operators, the schedule of its anchor, and why its neighbours are apart.
     """
-    chosen = target_for(graph, target)
+    found = target_for(graph, target)
 
     def scheduled(op: Op) -> bool:
-        return has_schedule(op, chosen)
+        return has_schedule(op, found)
 
-    parts = split(optimize(graph, scheduled=scheduled))
+    parts = split(optimized(graph, found))
     texts = []
     for name, part in (("prepare", parts.prepare), ("main", parts.main)):
         if part is not None:
             groups = partition(part, scheduled)
             count = sum(takes_kernel(group) for group in groups)
-            texts.append(f"{name}: {count} groups\n{described(groups, chosen)}")
+            texts.append(f"{name}: {count} groups\n{described(groups, found)}")
     return "\n".join(texts)
 
 
@@ -52,7 +52,7 @@ def manner(group: Group, target: Target) -> str:
         return "another shape of what lies in memory, no kernel"
     if group.anchor is None:
         return "no anchor"
-    best = chosen(group.anchor.op, target, group.choice)
+    best = chosen(group, target)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
 
 

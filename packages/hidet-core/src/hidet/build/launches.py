@@ -11,17 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadArgument, DtypeMismatch
+from hidet.build.arguments import Glance, stream_of
+from hidet.errors import BadArgument, DtypeMismatch, at
+from hidet.ir import host
 from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Call, Kernel, Module, TensorMap
 from hidet.runtime.arena import rounded
+from hidet.runtime.device import index_of, is_current, primary_context
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.maps import Map, fixed, map_of
 from hidet.runtime.memory import Allocator
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.runtime.stream import Work
-from hidet.sim.arguments import Bound, match_shape
+from hidet.sim.arguments import Bound, around, match_shape
 from hidet.types import DType, PointerType, TensorType
 
 
@@ -55,20 +58,25 @@ def sized(module: Module, kernels: Mapping[str, Kernel], given: Mapping[Var, Any
     """The launches for parameters of these shapes (tensors) and values (numbers)."""
     bound = Bound(scalars={var: value for var, value in given.items() if is_number(var)})
     shapes = {var: value for var, value in given.items() if isinstance(var.of, TensorType)}
+    places = dict(zip(module.params, module.places, strict=False))
     for var, shape in shapes.items():
         assert isinstance(var.of, TensorType)
-        match_shape(var, var.of, shape, bound)
+        with at(places.get(var)):
+            match_shape(var, var.of, shape, bound)
     offsets, total = [], 0
     for var in module.workspaces:
         assert isinstance(var.of, TensorType)
         shapes[var] = tuple(int(bound.number(size)) for size in var.of.shape)
         offsets.append(total)
         total += rounded(prod(shapes[var]) * var.dtype.nbytes)
-    places = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
-    launches = [
-        launch(call, module.kernel(call.kernel), kernels[call.kernel], places, shapes, bound)
-        for call in module.calls
-    ]
+    numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
+    launches: list[Sized] = []
+
+    def launched(call: Call) -> None:
+        source, kernel = module.kernel(call.kernel), kernels[call.kernel]
+        launches.append(launch(call, source, kernel, numbers, shapes, bound))
+
+    host.run(module.body, bound.scalars, bound.number, launched)
     nonempty = tuple(each for each in launches if 0 not in each.grid)
     return Sizing(nonempty, tuple(offsets), total)
 
@@ -82,7 +90,7 @@ def launch(
     outer: Bound,
 ) -> Sized:
     """One launch of a kernel, lowered from `source`: its symbols are read off what it is passed."""
-    inner = Bound(scalars=dict(outer.scalars))
+    inner = Bound(scalars=around(source.params, outer.scalars))
     args: list[int | np.generic | Map] = []
     for var, arg in zip(source.params, call.args, strict=True):
         if is_number(var):
@@ -169,11 +177,11 @@ class HostLaunches:
         assert not isinstance(arg, Map)
         return self.pointers[arg] if isinstance(arg, int) else c_number(arg)
 
-    def run(self, pointers: Sequence[int], stream: int) -> None:
+    def run(self, seen: Sequence[Glance]) -> None:
         """Run all launches."""
         with self.lock:
-            for slot, address in zip(self.pointers, pointers, strict=False):
-                slot.value = address
+            for slot, each in zip(self.pointers, seen, strict=False):
+                slot.value = each[0]
             if self.sizing.nbytes:
                 memory = self.scratch.empty(self.sizing.nbytes, "cpu")
                 for slot, offset in zip(
@@ -185,24 +193,43 @@ class HostLaunches:
 
 
 class CudaLaunches:
-    """Launches on a GPU, in order, on the caller's stream."""
+    """Launches on a GPU, in order, on the caller's stream.
+
+    What a call does is written for the host's time.
+    """
 
     def __init__(
         self, sizing: Sizing, modules: Mapping[str, CudaModule], device: str, scratch: Allocator
     ) -> None:
         self.sizing, self.device, self.scratch = sizing, device, scratch
+        self.index, self.context = index_of(device), int(primary_context(device))
         self.lock = Lock()
         self.nodes = [KernelNode(step(each), modules[each.kernel]) for each in sizing.launches]
 
-    def run(self, pointers: Sequence[int], stream: int) -> None:
+    def run(self, seen: Sequence[Glance]) -> None:
         """Run all launches on memory that the caller provides."""
-        with self.lock, Work(self.device, stream):
-            if self.sizing.nbytes:
-                memory = self.scratch.empty(self.sizing.nbytes, self.device)
-                pointers = [*pointers, *(memory.pointer + each for each in self.sizing.offsets)]
-            for node in self.nodes:
-                node.point(pointers)
-                node.launch(stream)
+        pointers = [each[0] for each in seen]
+        for each in seen:
+            if each[2] is not None:
+                stream = each[2]
+                break
+        else:
+            stream = stream_of(self.index)
+        with self.lock:
+            if not self.sizing.nbytes and is_current(self.context):
+                self.launch(pointers, stream)
+                return
+            with Work(self.device, stream):
+                if self.sizing.nbytes:
+                    memory = self.scratch.empty(self.sizing.nbytes, self.device)
+                    pointers += [memory.pointer + each for each in self.sizing.offsets]
+                self.launch(pointers, stream)
+
+    def launch(self, pointers: Sequence[int], stream: int) -> None:
+        """Launch each kernel on these addresses."""
+        for node in self.nodes:
+            node.point(pointers)
+            node.launch(stream)
 
 
 def step(sized: Sized) -> Launch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -12,14 +12,24 @@ import numpy as np
 
 from hidet import options
 from hidet.build import effects, record
-from hidet.build.arguments import Described, current_stream, described, glance, host_array
+from hidet.build.arguments import READERS, Described, Glance, described, glance, host_array
 from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
 from hidet.build.limits import check_shared
 from hidet.build.target import target_of_device
 from hidet.build.units import Units
-from hidet.errors import BadArgument, BadKernel, DtypeMismatch, NoDevice, Place, ShapeMismatch, at
+from hidet.errors import (
+    BadArgument,
+    BadKernel,
+    DtypeMismatch,
+    HidetError,
+    NoDevice,
+    Place,
+    ShapeMismatch,
+    at,
+)
 from hidet.ir.expr import Var
-from hidet.ir.kernel import Kernel, Module
+from hidet.ir.kernel import Call, Kernel, Module
+from hidet.ir.walk import find
 from hidet.runtime.device import cuda_capability, current_device, device_count
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import allocator_for
@@ -96,8 +106,9 @@ class CompiledFunction:
         self.module, self.target, self.kernels = module, target, dict(kernels or {})
         self.binaries, self.home = dict(binaries or {}), dict(home or {})
         self.params = module.params
-        self.arrays = tuple(not is_number(var) for var in module.params)
-        self.prepared: OrderedDict[Any, HostLaunches | CudaLaunches] = OrderedDict()
+        self.only_arrays = not any(map(is_number, module.params))
+        self.prepared: OrderedDict[tuple[Any, ...], HostLaunches | CudaLaunches] = OrderedDict()
+        self.latest: tuple[list[Any], HostLaunches | CudaLaunches | None] = [], None
         self.loaded: dict[str, Mapping[str, Any]] = {}
         self.lock = Lock()
 
@@ -105,30 +116,48 @@ class CompiledFunction:
         """Run the kernels; errors name the parameter that an argument does not fit."""
         if len(arguments) != len(self.params):
             self.refuse_count(len(arguments))
-        pointers: list[int] = []
-        facts: list[Any] = []
-        owners: list[Any] = []  # exported memory lives as long as the call
-        stream: int | None = None
-        for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
-            if not is_array:
-                pointers.append(0)
-                facts.append(as_number(var, value))
-                continue
-            seen = glance(value)
-            if seen is None:
-                raise BadArgument(f"{var.name} is {var.of}; {type(value).__name__} is no tensor")
-            pointers.append(seen.pointer)
-            facts.append(seen.facts)
-            owners.append(seen.owner)
-            stream = seen.stream if stream is None else stream
-        key = tuple(facts)
-        ready = self.prepared.get(key)
-        if ready is None:
-            with at(self.place):
-                ready = self.prepare(key)
-        if stream is None and isinstance(ready, CudaLaunches):
-            stream = current_stream(ready.device)
-        ready.run(pointers, stream or 0)
+        seen = self.seen(arguments)
+        facts = [each[1] for each in seen]
+        latest, ready = self.latest
+        if ready is None or facts != latest:
+            ready = self.ready(tuple(facts))
+            self.latest = facts, ready
+        ready.run(seen)
+
+    def seen(self, arguments: Sequence[Any]) -> list[Glance]:
+        """The arguments at a glance; a number is the bytes that a kernel gets."""
+        if self.only_arrays:
+            try:
+                return [READERS[type(each)](each) for each in arguments]
+            except KeyError:  # the first of its type
+                pass
+        return [
+            self.number(var, value) if is_number(var) else self.array(var, value)
+            for var, value in zip(self.params, arguments, strict=True)
+        ]
+
+    def number(self, var: Var, value: Any) -> Glance:
+        """A number: the bytes that a kernel gets, which tell 0.0 from -0.0."""
+        try:
+            return 0, as_number(var, value).tobytes(), None, None
+        except HidetError as error:
+            error.place = error.place or self.places.get(var)
+            raise
+
+    def array(self, var: Var, value: Any) -> Glance:
+        """An array at a glance."""
+        found = glance(value)
+        if found is None:
+            raise BadArgument(
+                f"{var.name} is {var.of}; {type(value).__name__} is no tensor",
+                place=self.places.get(var),
+            )
+        return found
+
+    def ready(self, key: tuple[Any, ...]) -> HostLaunches | CudaLaunches:
+        """The launches for arguments with these facts."""
+        found = self.prepared.get(key)
+        return self.prepare(key) if found is None else found
 
     def refuse_count(self, count: int) -> None:
         """Raise for a wrong number of arguments."""
@@ -179,12 +208,13 @@ class CompiledFunction:
         """Shapes and numbers by parameter, and the device on which all arguments are."""
         given: dict[Var, Any] = {}
         devices: dict[str, str] = {}
-        for var, is_array, facts in zip(self.params, self.arrays, key, strict=True):
-            if not is_array:
-                given[var] = facts
+        for var, facts in zip(self.params, key, strict=True):
+            if is_number(var):
+                given[var] = np.frombuffer(facts, var.dtype.numpy)[0]
                 continue
             found = described(facts)
-            self.check(var, found)
+            with at(self.places.get(var)):
+                self.check(var, found)
             devices.setdefault(found.device, var.name)
             if isinstance(var.of, TensorType):
                 given[var] = found.shape
@@ -216,10 +246,10 @@ class CompiledFunction:
         if not found.writable and var in self.written:
             raise BadArgument(f"{self.module.name} writes {var.name}, which is read-only")
 
-    @property
-    def place(self) -> Place | None:
-        """Where the first kernel is written: its parameters say what arguments must be."""
-        return self.module.kernels[0].place
+    @cached_property
+    def places(self) -> dict[Var, Place]:
+        """Where each parameter is written."""
+        return dict(zip(self.params, self.module.places, strict=False))
 
     @property
     def default_device(self) -> str:
@@ -231,7 +261,7 @@ class CompiledFunction:
     def written(self) -> frozenset[Var]:
         """The parameters that some kernel writes."""
         found: set[Var] = set()
-        for call in self.module.calls:
+        for call in find(self.module.body, Call):
             kernel = self.kernels[call.kernel]
             writes = effects.written(kernel)
             pairs = zip(kernel.params, call.args, strict=False)  # sizes come after the arguments
@@ -259,21 +289,19 @@ class SimulatedFunction(CompiledFunction):
         """Simulate the kernels; what they do wrong is a SimulationError."""
         if len(arguments) != len(self.params):
             self.refuse_count(len(arguments))
-        values: list[Any] = []
-        for var, is_array, value in zip(self.params, self.arrays, arguments, strict=True):
-            with at(self.place):
-                values.append(self.host_values(var, value) if is_array else as_number(var, value))
-        with at(self.place):
-            self.report = simulate(self.module, *values)
+        given = self.seen(arguments)
+        values = [self.host_value(var, each) for var, each in zip(self.params, given, strict=True)]
+        self.report = simulate(self.module, *values)
 
-    def host_values(self, var: Var, value: Any) -> np.ndarray[Any, Any]:
-        """An argument's memory as the simulator takes it."""
-        seen = glance(value)
-        if seen is None:
-            raise BadArgument(f"{var.name} is {var.of}; {type(value).__name__} is no tensor")
-        found = described(seen.facts)
-        self.check(var, found)
-        return host_array(seen.pointer, found.dtype, found.shape, found.writable)
+    def host_value(self, var: Var, seen: Glance) -> Any:
+        """An argument as the simulator takes it."""
+        pointer, facts, _, _ = seen
+        if is_number(var):
+            return np.frombuffer(facts, var.dtype.numpy)[0]
+        found = described(facts)
+        with at(self.places.get(var)):
+            self.check(var, found)
+            return host_array(pointer, found.dtype, found.shape, found.writable)
 
 
 def alike(element: DType, name: str) -> bool:

@@ -16,7 +16,7 @@ from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.optimize.separate_outputs import is_view, memory
-from hidet.runtime.plan import Argument, Buffer, Host, Launch, Plan, Role, Scalar, Step
+from hidet.runtime.plan import Buffer, Host, Launch, Plan, Role, Step
 from hidet.target import Target
 from hidet.types import TensorType
 
@@ -73,7 +73,7 @@ class Planner:
             numbers.append(len(self.buffers) - 1)
         for function, launch in zip(recipe.functions, recipe.launches, strict=True):
             self.units.take(function)
-            self.steps.append(renumbered(launch, numbers))
+            self.steps.append(launch.on(numbers.__getitem__))
 
     def host(self, group: Group) -> None:
         """Write down a region that the framework runs."""
@@ -120,20 +120,6 @@ def is_computed(group: Group) -> bool:
 def lowered_groups(groups: Iterable[Group]) -> list[Group]:
     """Those of the groups that kernels compute."""
     return [group for group in groups if is_computed(group)]
-
-
-def renumbered(launch: Launch, numbers: Sequence[int]) -> Launch:
-    """A launch of a recipe on the buffers that its tensors are in."""
-
-    def moved(arg: Argument) -> Argument:
-        return arg if isinstance(arg, Scalar) else replace(arg, buffer=numbers[arg.buffer])
-
-    return replace(
-        launch,
-        args=tuple(map(moved, launch.args)),
-        reads=tuple(dict.fromkeys(numbers[i] for i in launch.reads)),
-        writes=tuple(dict.fromkeys(numbers[i] for i in launch.writes)),
-    )
 
 
 def symbols_of(graph: FlowGraph) -> dict[str, tuple[int, int]]:

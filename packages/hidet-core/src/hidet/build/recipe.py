@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from hidet import options
 from hidet.build import effects, record
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
@@ -15,6 +16,7 @@ from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.passes.base import Observer
+from hidet.passes.overlap_launches import waits_first
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.target import Target
@@ -43,10 +45,11 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
     launches, functions = [], []
+    overlap = options.overlap_launches.get() and target.has_feature("programmatic_launch")
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
-        lowered = record.lowered(kernel, made.group.name, observers)
+        lowered = record.lowered(kernel, made.group.name, observers, overlap)
         launches.append(launch(lowered, [numbers[each] for each in tensors]))
         functions.append(written(lowered, target))
     workspaces = tuple(map(described, module.workspaces))
@@ -78,6 +81,7 @@ def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
         three(configuration.grid, plan_size) if on_gpu else (1, 1, 1),
         three(configuration.block, fixed) if on_gpu else (1, 1, 1),
         configuration.shared_bytes,
+        waits_first(kernel),
     )
 
 

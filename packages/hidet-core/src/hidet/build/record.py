@@ -24,21 +24,24 @@ from hidet.passes.pipeline import lower
 from hidet.target import Target
 
 
-def lowered(kernel: Kernel, label: str, observers: Sequence[Observer] = ()) -> Kernel:
+def lowered(
+    kernel: Kernel, label: str, observers: Sequence[Observer] = (), overlap: bool = False
+) -> Kernel:
     """The kernel ready for code generation, under a name of its own that begins with `label`.
 
-    Its stages are checked and written down where the options say so.
+    Its stages are checked and written down where the options say so. With `overlap`, its launches
+    may begin before those they depend on have ended.
     """
     watching = [*observers]
     if options.check.get():
         watching.append(Check())
     if not options.dump.get():
-        return unique(lower(kernel, watching), label)
+        return unique(lower(kernel, watching, overlap), label)
     folder = Path(options.dump.get(), unique(kernel, label).name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "00-scheduled.txt").write_text(f"{kernel}\n")
     dump = Dump(folder)
-    made = unique(lower(kernel, [dump, *watching]), label)
+    made = unique(lower(kernel, [dump, *watching], overlap), label)
     emit, suffix = (cuda.emit, "cu") if made.kind is KernelKind.CUDA else (cpu.emit, "cpp")
     (folder / f"{dump.count + 1:02}-kernel.{suffix}").write_text(emit([made]))
     return made

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from hidet import options
 from hidet.compute import Grid
+from hidet.cost import Work, seconds
 from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
 from hidet.fusion.pairs import has_pairs
+from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
+from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
+from hidet.optimize import optimize
+from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, Choice, candidates
+from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
+from hidet.schedules.contraction import size_bytes
+from hidet.schedules.cuda.conv_implicit_gemm import gains_by_channels_last
 from hidet.target import Target
+
+BLOCK_BYTES = 4096
+"""What a block of a kernel for elements writes; an estimate."""
 
 
 @dataclass(frozen=True)
@@ -56,29 +67,75 @@ def known_schedule(op: Op, target: Target, settings: object) -> bool:
     return any(schedule.fits(op, target) for schedule in SCHEDULES)
 
 
+def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = ()) -> FlowGraph:
+    """The graph after all passes, as the schedules for the target like it."""
+    return optimize(
+        graph,
+        observers,
+        scheduled=lambda op: has_schedule(op, target),
+        channels_last=lambda op: gains_by_channels_last(op, target),
+    )
+
+
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
     if group.anchor is None:
         return [Implemented(group, composed(group, target), "automatic")]
-    op = group.anchor.op
-    best = chosen(op, target, group.choice)
-    module = best.schedule.apply(op, target, best.point).module
+    best = chosen(group, target)
+    ahead = closed_to(best.schedule, group)
+    if ahead:
+        return [part for each in set_apart(group, ahead) for part in implement(each, target)]
+    module = best.schedule.apply(group.anchor.op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
-    if not reachable(group, module):
+    parts = [group.anchor.inputs[place] for place in best.schedule.closed]
+    if not reachable(group, module, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
 
-def chosen(op: Op, target: Target, choice: Choice | None) -> Candidate:
+def chosen(group: Group, target: Target) -> Candidate:
     """The candidate that was chosen; without a choice the cheapest by the cost model."""
-    found = choices(op, target)
-    if choice is None:
+    found = ranked(group, target)
+    if group.choice is None:
         return found[0]
     for each in found:
-        if each.choice == choice:
+        if each.choice == group.choice:
             return each
-    raise InternalError(f"{choice} does not fit {op!r} on {target}")
+    raise InternalError(f"{group.choice} does not fit {group.anchor!r} on {target}")
+
+
+def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
+    """The candidates for a group's anchor, the cheapest first by the cost model.
+
+    What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
+    """
+    assert group.anchor is not None
+    found = choices(group.anchor.op, target)
+    detours = {
+        each.schedule.name: sum(detour(t, target) for t in closed_to(each.schedule, group))
+        for each in found
+    }
+    if not any(detours.values()):
+        return found
+    return tuple(sorted(found, key=lambda each: each.seconds + detours[each.schedule.name]))
+
+
+def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
+    """What the group computes and the schedule cannot read: neither by hooks nor as a part."""
+    assert group.anchor is not None
+    given = set(group.inputs)
+    read = [group.anchor.inputs[place] for place in schedule.closed]
+    computed = [tensor for tensor in dict.fromkeys(read) if tensor not in given]
+    if not schedule.run:
+        return computed
+    return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
+
+
+def detour(tensor: Tensor, target: Target) -> float:
+    """The seconds of a kernel that writes a tensor, from as much of others."""
+    nbytes = size_bytes(tensor.type)
+    return seconds(Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES)), target)
 
 
 def composed(group: Group, target: Target) -> Module:
@@ -90,11 +147,12 @@ def composed(group: Group, target: Target) -> Module:
     return automatic(group.name, list(inputs.values()), outputs, target)
 
 
-def reachable(group: Group, module: Module) -> bool:
-    """Whether the operands that the group computes, and its result, go through hooks."""
+def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> bool:
+    """Whether the operands that the group computes, `parts` of others aside, and its result go
+    through hooks."""
     assert group.anchor is not None
     hooks = ports(module)
-    given = set(group.inputs)
+    given = {*group.inputs, *parts}
     needed = [
         var
         for tensor, var in zip(group.anchor.inputs, module.params, strict=False)
@@ -106,6 +164,18 @@ def reachable(group: Group, module: Module) -> bool:
         if where is not None and where.pairs and not has_pairs(module, module.params[-1]):
             return False
     return all(var in hooks for var in needed)
+
+
+def set_apart(group: Group, tensors: Sequence[Tensor]) -> list[Group]:
+    """What computes each of `tensors` as a group of its own, then the rest of the group."""
+    assert group.anchor is not None
+    parts = [Group(leading_to([each], group.nodes)) for each in tensors]
+    stored = {each for part in parts for each in part.results}
+    rest = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
+    parts.append(Group(rest, group.anchor, choice=group.choice))
+    for part in parts:
+        part.reason = f"the schedule of {group.anchor.op.name} reads whole tiles from memory"
+    return parts
 
 
 def split(group: Group) -> list[Group]:

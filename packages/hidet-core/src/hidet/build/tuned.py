@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hidet import options
 from hidet.build.kernels import Shape, group_of, shape_of
-from hidet.build.schedule import choices
+from hidet.build.schedule import ranked
 from hidet.build.target import measurable
 from hidet.build.tuning_facts import device_name, facts_of
 from hidet.build.workshop import Workshop
@@ -58,8 +58,7 @@ def tunable(group: Group) -> bool:
 
 def candidates_of(shape: Shape, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest by the cost model first."""
-    assert shape.anchor is not None
-    return choices(shape.wiring[shape.anchor][0], target)
+    return ranked(group_of(shape), target)
 
 
 def expected(shape: Shape, target: Target) -> float:

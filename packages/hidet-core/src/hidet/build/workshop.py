@@ -40,7 +40,7 @@ class Workshop:
     def __enter__(self) -> Workshop:
         group = group_of(self.shape)
         assert group.anchor is not None
-        candidate = chosen(group.anchor.op, self.target, None)
+        candidate = chosen(group, self.target)
         work = candidate.point.work(group.anchor.op, self.target)
         self.bed.pose(problem_of(group, alone(group), work.flops))
         self.crew.__enter__()

@@ -31,7 +31,7 @@ def bench(model: str, device: str | None, sizes: list[str], repeat: int) -> int:
     made, *inputs = example(model)
     name = frontend_of(made)
     direct = load_frontend(name).compile(made, *inputs)
-    where = next((described(each.facts).device for each in map(glance, inputs) if each), "cpu")
+    where = next((described(each[1]).device for each in map(glance, inputs) if each), "cpu")
     measured(name, lambda: made(*inputs), where, repeat)
     measured("hidet", lambda: direct(*inputs), where, repeat)
     return 0

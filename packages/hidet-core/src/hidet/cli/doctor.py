@@ -80,7 +80,8 @@ def frontends() -> Iterator[str]:
     if not found:
         yield "none installed; pip install hidet-torch, hidet-onnx or hidet-tf"
     for name, manifest in found.items():
-        yield f"{name} ({manifest.requires})"
+        state = manifest.requires or "for any version"
+        yield f"{name} ({state if manifest.usable else 'cannot compile models yet'})"
 
 
 def cache() -> Iterator[str]:

@@ -12,7 +12,7 @@ def frontends() -> int:
     for name, manifest in installed().items():
         try:
             load(name)
-            state = "ready"
+            state = "ready" if manifest.usable else "announced: it cannot compile models yet"
         except HidetError as error:
             failed += 1
             state = f"{error.message}; {error.help}" if error.help else error.message

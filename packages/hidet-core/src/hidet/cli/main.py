@@ -15,7 +15,7 @@ from hidet.cli.frontends import frontends
 from hidet.cli.operators import operators
 from hidet.cli.run import run
 from hidet.cli.show import show
-from hidet.errors import HidetError
+from hidet.errors import BadArgument, HidetError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return clear() if given.action == "clear" else status()
     except HidetError as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:  # a file that is not there, or may not be read or written
+        print(BadArgument(f"{error.filename}: {error.strerror}"), file=sys.stderr)
         return 1
 
 

@@ -52,7 +52,8 @@ def within(root: Expr) -> Iterator[Node]:
         if current not in seen:
             seen.add(current)
             yield current
-            pending.extend(each for each in current.children() if not isinstance(each, Grid))
+            below = [each for each in current.children() if not isinstance(each, Grid)]
+            pending.extend(reversed(below))
 
 
 def is_straight(at: At, grid: Computed) -> bool:

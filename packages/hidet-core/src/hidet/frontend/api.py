@@ -16,7 +16,8 @@ class Frontend:
 
     `name` is the entry point's and the attribute of `hidet`; `api` the contract it was written for;
     `module` what `hidet.<name>` resolves to; `framework` the import name of what it speaks for;
-    `requires` the framework versions it was tested with ("torch>=2.11,<2.14"), empty for no demand.
+    `requires` the framework versions it was tested with ("torch>=2.11,<2.14"), empty for no demand;
+    `usable` is False for one that is announced: its functions say that they are not there yet.
     """
 
     name: str
@@ -24,3 +25,4 @@ class Frontend:
     module: str
     framework: str
     requires: str = ""
+    usable: bool = True

@@ -17,6 +17,7 @@ from hidet.fusion.pairs import writes as writes_of
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     Add,
+    Address,
     And,
     Const,
     Equal,
@@ -63,13 +64,17 @@ class Surgery:
 
     def run(self) -> Module:
         """The fused module."""
-        reads = self.prologues()
+        reads, again = self.prologues(), self.repeated()
         results = self.results()
         writes = self.epilogue(results)
 
         def change(node: IrNode) -> IrNode:
+            if isinstance(node, Var) and node in again:
+                return again[node]
             if isinstance(node, Get) and node.tensor in reads:
                 return reads[node.tensor].at(node.index)
+            if isinstance(node, Address) and node.tensor in reads:
+                return reads[node.tensor].address(node.index)
             if isinstance(node, Put) and node.tensor in writes:
                 return writes[node.tensor].put(node)
             if isinstance(node, For):
@@ -88,22 +93,25 @@ class Surgery:
     def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
         body = rebuild_body(kernel.body, change)
-        touched = {*variables(body), *(each.tensor for each in kernel.maps)}
+        maps = tuple(substitute(each, self.repeated()) for each in kernel.maps)
+        touched = {*variables(body), *(each.tensor for each in maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
-        return replace(kernel, params=params, body=body)
+        return replace(kernel, params=params, body=body, maps=maps)
+
+    def repeated(self) -> dict[Var, Var]:
+        """One tensor that is read through two operands is one parameter."""
+        pairs = zip(self.anchor.inputs, self.anchor_inputs, strict=True)
+        return {var: self.vars[each] for each, var in pairs if self.vars[each] is not var}
 
     def prologues(self) -> dict[Var, Prologue]:
-        """For each of the anchor's operands that the group computes: how its reads are replaced.
-
-        One tensor that is read through two operands is one parameter.
-        """
+        """For each of the anchor's operands that the group computes: how its reads are replaced."""
         inputs = operands(self.group.inputs)
         grids = compose(leading_to(self.anchor.inputs, self.group.nodes), inputs)
         expansion = Expansion({inputs[each]: self.vars[each] for each in self.group.inputs})
         found: dict[Var, Prologue] = {}
         for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
-            if tensor not in inputs or self.vars[tensor] is not var:
+            if tensor not in inputs:
                 found[var] = Prologue(grids[tensor], expansion)
         return found
 
@@ -138,6 +146,13 @@ class Prologue:
         if isinstance(value, Get):
             return value if value.index == index else self.guarded(value, index)
         return self.guarded(value, index)
+
+    def address(self, index: tuple[Expr, ...]) -> Address:
+        """What the address of an element becomes: the operand is a part of another tensor."""
+        value = self.expansion.element(self.grid, index)
+        if not isinstance(value, Get):
+            raise InternalError(f"{value} is no element of a tensor that could be copied")
+        return Address(value.tensor, value.index)
 
     def guarded(self, value: Expr, index: tuple[Expr, ...]) -> Expr:
         """`value` inside of the shape, zero outside."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 
+from hidet import options
 from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import compose, operands
@@ -49,9 +50,11 @@ class Role(StrEnum):
 def partition(graph: FlowGraph, scheduled: Callable[[Op], bool]) -> list[Group]:
     """The groups of a graph in an order in which they can run.
 
-    `scheduled` says whether an operator has a schedule of its own on the target.
+    `scheduled` says whether an operator has a schedule of its own on the target. Without the option
+    `fusion` each operator is a group.
     """
-    return Partition(graph, scheduled).run()
+    found = Partition(graph, scheduled)
+    return found.run() if options.fusion.get() else [found.alone(each) for each in graph.nodes]
 
 
 class Partition:
@@ -79,6 +82,11 @@ class Partition:
             if node is group.last:
                 self.reserve(group)
         return self.needed(self.in_order())
+
+    def alone(self, node: Node) -> Group:
+        """A group of one operator."""
+        anchor = node if self.role(node.op) is Role.ANCHOR else None
+        return Group([node], anchor, order=self.order)
 
     def in_order(self) -> list[Group]:
         """The groups, each behind those that it reads."""
@@ -287,8 +295,7 @@ class Partition:
 
     def started(self, node: Node) -> Group:
         """A new group around `node`, which takes in the chains that only it needs."""
-        role = self.role(node.op)
-        group = Group([node], node if role is Role.ANCHOR else None, order=self.order)
+        role, group = self.role(node.op), self.alone(node)
         if role is Role.ALONE:
             return group
         for tensor in dict.fromkeys(node.inputs):

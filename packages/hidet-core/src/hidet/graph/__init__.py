@@ -1,6 +1,5 @@
 """Models as graphs of operators on tensors."""
 
-from hidet.graph import show as show
 from hidet.graph.apply import apply, apply_all, make_node, placed, tracing
 from hidet.graph.creation import (
     asarray,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from hidet import seams
 from hidet.errors import BadArgument, InternalError
+from hidet.graph.picture import picture
+from hidet.graph.show import show
+from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
+from hidet.runtime.files import write_whole
 
 
 class FlowGraph:
@@ -87,15 +93,32 @@ class FlowGraph:
             raise BadArgument("a graph on the CPU has no CUDA graph", help="use graph.build()")
         return self.build()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph with its constants to a file, for `FlowGraph.load`: not compiled.
+
+        Parts that a framework computes cannot be saved: BadArgument.
+        """
+        write_whole(path, stored(self))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], device: str | None = None) -> FlowGraph:
+        """The graph in a file that `save` wrote, on its devices, or all of it on `device`.
+
+        BadArchive says what is wrong with a file that was damaged, or uses unknown operators.
+        """
+        return FlowGraph(*restored(Path(path).read_bytes(), os.fspath(path), device))
+
     def __str__(self) -> str:
-        return str(FlowGraph.printer(self))
+        return show(self)
 
-    def show(self) -> str:
-        """The graph as text."""
-        return str(self)
+    def show(self, form: Literal["text", "svg"] = "text") -> str:
+        """The graph as text, or as a picture: the text of an SVG file."""
+        if form not in ("text", "svg"):
+            raise BadArgument(f"a graph cannot be shown as {form!r}", help="use 'text' or 'svg'")
+        return picture(self) if form == "svg" else show(self)
 
-    # Set by graph/show.py.
-    printer: Any = staticmethod(object.__repr__)
+    def _repr_svg_(self) -> str:
+        return picture(self)  # what a notebook shows
 
 
 def trace_from(

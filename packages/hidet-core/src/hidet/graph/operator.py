@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
@@ -133,7 +133,7 @@ def named(name: str, values: dict[str, Any]) -> Op:
 K = TypeVar("K", bound=type[Op])
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def operator(name: str) -> Callable[[K], K]:
     """Declare an operator: a frozen dataclass, entered into OPERATORS under `name`."""
 
@@ -152,7 +152,7 @@ def operator(name: str) -> Callable[[K], K]:
     return register
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def family(cls: K) -> K:
     """Declare what several operators share: their fields, and whatever they do alike."""
     return cast(K, dataclass(frozen=True, repr=False)(cls))

@@ -32,14 +32,19 @@ def rewrite(graph: FlowGraph, change: Change) -> FlowGraph:
 
 def replace(graph: FlowGraph, tensors: dict[Tensor, Tensor]) -> FlowGraph:
     """The graph with some tensors, inputs included, replaced by others of the same type."""
+    inputs = [tensors.get(each, each) for each in graph.inputs]
+    kept = [each for each in dict.fromkeys(inputs) if each.storage is None and each.trace is None]
+    return FlowGraph(kept, outputs_from(graph, tensors), graph.name)
+
+
+def outputs_from(graph: FlowGraph, tensors: dict[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """What the graph gives where some of its tensors are others of the same type."""
     new = dict(tensors)
     for node in graph.nodes:
         current = reading(node, tuple(new.get(each, each) for each in node.inputs))
         for old, made in zip(node.outputs, current.outputs, strict=True):
             new.setdefault(old, made)
-    inputs = [new[each] if each in tensors else each for each in graph.inputs]
-    kept = [each for each in dict.fromkeys(inputs) if each.storage is None and each.trace is None]
-    return FlowGraph(kept, (new.get(each, each) for each in graph.outputs), graph.name)
+    return tuple(new.get(each, each) for each in graph.outputs)
 
 
 def reading(node: Node, inputs: tuple[Tensor, ...]) -> Node:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from hidet.graph.flow import FlowGraph
+from typing import TYPE_CHECKING
+
 from hidet.graph.operator import spelled
 from hidet.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from hidet.graph.flow import FlowGraph
 
 
 def show(graph: FlowGraph) -> str:
@@ -49,6 +53,3 @@ def typed(tensor: Tensor) -> str:
     """A tensor's type and device: `float32[2, 3][cuda]`."""
     sizes = ", ".join(map(str, tensor.shape))
     return f"{tensor.dtype.name}[{sizes}][{tensor.device.removesuffix(':0')}]"
-
-
-FlowGraph.printer = staticmethod(show)

@@ -217,11 +217,11 @@ class Context(Protocol):
     def tensor_map(self, e: Expr) -> Boxes:
         """A tensor map operand."""
 
-    def address(self, place: Any, period: int, thread: int) -> int:
-        """The address of a place in shared memory; it must be known modulo `period` bytes."""
+    def shared_address(self, pointer: Expr, period: int = 1) -> Array:
+        """The address in the block's shared memory, as a number, of each thread.
 
-    def shared_address(self, pointer: Expr) -> Array:
-        """The address in the block's shared memory, as a number, of each thread."""
+        Fault unless it is known modulo `period` bytes, a power of two: that of a swizzle.
+        """
 
     def matrix_unit(self) -> MatrixUnit:
         """The call as one of whole warpgroups; fault if some threads of one do not take part."""

@@ -130,7 +130,8 @@ def descriptor_text(invoke: Invoke, spell: Spell) -> str:
 
 def described(context: Context, invoke: Invoke) -> None:
     """The same bits, of addresses as the simulator gives them to shared tensors."""
-    start = context.shared_address(invoke.args[0])
+    swizzle = invoke.options[2]
+    start = context.shared_address(invoke.args[0], 8 * swizzle or UNIT)
     wrong = context.mask & (start % UNIT != 0)
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -25,10 +25,11 @@ def loaded(context: Context, invoke: Invoke) -> None:
     at = Positions(context, invoke.args[1], tuple(rest[: of.rank + offsets_of(of)]))
     masks = context.value(rest[-1]) if invoke.options[0] else None
     plain = np.arange(0, of.nbytes, PIECE)
+    addresses = context.shared_address(target, period(of))
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
         place = context.locate(target, thread, SHARED_ALIGNMENT)
-        there = scattered(of, context.address(place, period(of), thread), plain)
+        there = scattered(of, int(addresses[thread]), plain)
         for block in [None] if masks is None else chosen(context, int(masks[thread]), thread):
             agent = context.launch_agent([thread], "TMA load", block=block)
             box = filled(of)
@@ -53,6 +54,7 @@ def stored(context: Context, invoke: Invoke) -> None:
     of = map_of(invoke, 0)
     how = invoke.options[0] if invoke.name == "tma_reduce" else None
     at = Positions(context, invoke.args[0], invoke.args[2:])
+    addresses = context.shared_address(invoke.args[1], period(of))
     for thread in map(int, np.flatnonzero(context.mask)):
         span = at.span(thread)
         if min(at.position(thread)) < 0:
@@ -61,10 +63,9 @@ def stored(context: Context, invoke: Invoke) -> None:
             )
         agent = context.launch_agent([thread], "TMA store", "bulk")
         place = context.locate(invoke.args[1], thread, SHARED_ALIGNMENT)
-        base = context.address(place, period(of), thread)
         if span.rows.size:
             plain, width = units(of, span)
-            data = agent.read(place, scattered(of, base, plain), width)
+            data = agent.read(place, scattered(of, int(addresses[thread]), plain), width)
             data = data.reshape(len(span.rows), -1)
             if how is None:
                 agent.write(at.boxes.memory, span.starts, data)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from hidet.errors import Place
+from hidet.errors import InternalError, Place
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.node import Node, node
-from hidet.ir.stmt import Body
+from hidet.ir.stmt import Body, Stmt
 from hidet.types import TensorMapType, i32
 
 
@@ -70,29 +70,43 @@ class Kernel(Node):
     launch: Launch = Launch()
     place: Place | None = None
     maps: tuple[TensorMap, ...] = ()
+    places: tuple[Place, ...] = ()
+    """Where each parameter is written."""
 
 
 @node
-class Call(Node):
-    """One launch: `args` are the module's variables (parameters or workspaces), or sizes."""
+class Call(Stmt):
+    """One launch: `args` are the module's tensors (parameters or workspaces), or numbers."""
 
     kernel: str
     args: tuple[Expr, ...]
+    place: Place | None = None
 
 
 @node
 class Module(Node):
-    """Kernels that together compute something: launched in the order of `calls`.
+    """Kernels that together compute something, and what the host does to launch them.
 
     `params` are what the caller passes, inputs first, then outputs; `workspaces` are global
-    tensors that live during the calls.
+    tensors that live during the launches. `body` are launches, and statements about numbers around
+    them: which kernels run, and how often, depends on sizes and numbers, never on what tensors
+    hold (see ir/host.py).
     """
 
     name: str
     params: tuple[Var, ...]
     kernels: tuple[Kernel, ...]
-    calls: tuple[Call, ...]
+    body: Body
     workspaces: tuple[Var, ...] = ()
+    places: tuple[Place, ...] = ()
+    """Where each parameter is written."""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The launches of a module that does nothing else, as schedules make them."""
+        if not all(isinstance(each, Call) for each in self.body):
+            raise InternalError(f"what {self.name} launches depends on numbers")
+        return tuple(each for each in self.body if isinstance(each, Call))
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name; KeyError if there is none."""
@@ -101,4 +115,5 @@ class Module(Node):
 
 def single(kernel: Kernel) -> Module:
     """A module that launches one kernel on its own parameters."""
-    return Module(kernel.name, kernel.params, (kernel,), (Call(kernel.name, kernel.params),))
+    call = Call(kernel.name, kernel.params, kernel.place)
+    return Module(kernel.name, kernel.params, (kernel,), (call,), places=kernel.places)

@@ -73,14 +73,12 @@ class Printer:
                 return "\n".join(self.stmt(node, ""))
             case Kernel():
                 return self.kernel(node)
-            case Module(name, params, kernels, calls, workspaces):
+            case Module(name, params, kernels, body, workspaces):
                 head = f"module {name}({self.parameters(params)}):"
                 spaces = [f"  workspace {self.declared(w)}" for w in workspaces]
-                launches = [f"  {self.text(call)}" for call in calls]
+                launches = self.body(body, "")
                 bodies = [self.kernel(kernel) for kernel in kernels]
                 return "\n".join([head, *spaces, *launches, *bodies])
-            case Call(kernel, args):
-                return f"launch {kernel}({self.exprs(args)})"
             case Launch():
                 return self.launch(node)
             case TensorMap():
@@ -191,6 +189,8 @@ class Printer:
                 return f"assert {self.expr(condition)}, {message!r}"
             case Print(format, args):
                 return f"print({', '.join([repr(format), *map(self.expr, args)])})"
+            case Call(kernel, args):
+                return f"launch {kernel}({self.exprs(args)})"
             case Break() | Continue() | Return():
                 return type(s).__name__.lower()
         return object.__repr__(s)

@@ -147,6 +147,18 @@ def substitute(root: N, values: Mapping[Var, Expr]) -> N:
     return done[root]  # type: ignore[no-any-return]
 
 
+def replaced(root: N, known: Mapping[Expr, Expr]) -> N:
+    """`root` with whole subexpressions replaced, the outermost of them first."""
+    done: dict[Any, Any] = dict(known)
+
+    def visit(e: Any) -> Any:
+        if e not in done:
+            done[e] = e.map_children(visit)
+        return done[e]
+
+    return visit(root)  # type: ignore[no-any-return]
+
+
 def substitute_body(body: Body, values: Mapping[Var, Expr]) -> Body:
     """A list of statements with variables replaced by values."""
     return tuple(substitute(stmt, values) for stmt in body)

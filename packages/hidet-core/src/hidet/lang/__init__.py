@@ -19,6 +19,7 @@ from hidet.lang.memory import (
     vector,
 )
 from hidet.lang.script import ScriptFunction, ScriptModule, script, script_module
+from hidet.lang.view import as_tensor_pointer, view
 from hidet.mapping import (
     TaskMapping,
     auto_map,
@@ -67,6 +68,7 @@ isnan, isinf, isfinite = (partial(call, name) for name in ("isnan", "isinf", "is
 signbit, atan2, hypot = partial(call, "signbit"), partial(call, "atan2"), partial(call, "hypot")
 copysign, fma = partial(call, "copysign"), partial(call, "fma")
 pow = power
+deref = load
 abs = absolute
 min = minimum
 max = maximum
@@ -80,6 +82,7 @@ __all__ = [
     "acos",
     "acosh",
     "address",
+    "as_tensor_pointer",
     "asin",
     "asinh",
     "asm",
@@ -101,6 +104,7 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "deref",
     "erf",
     "erfc",
     "exp",
@@ -177,4 +181,5 @@ __all__ = [
     "unroll",
     "vector",
     "vectorize",
+    "view",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 from hidet.errors import BadScript, DtypeMismatch, HidetError, Place
 from hidet.ir.expr import Expr, Lane, Pack, Var, is_vector
 from hidet.ir.walk import find
-from hidet.lang.attributes import Attributes, check_attribute
+from hidet.lang.attributes import INTERNAL, Attributes, check_attribute
 from hidet.lang.capture import Source
 from hidet.lang.expressions import Expressions
 from hidet.lang.memory import is_array, lane, store
@@ -196,6 +196,8 @@ class Assignments(Expressions):
                 help="values from outside are constants; keep what changes in a variable or tensor",
             )
         if not self.is_kernel:
+            if target.attr == "func_kind" and value in INTERNAL:
+                return
             raise BadScript("a function that is called by a script has no kernel attributes")
         if len(self.recorder.blocks) > 1:
             raise BadScript("attributes of the kernel are not set inside of a block")

@@ -26,6 +26,8 @@ ATTRIBUTES = (
 )
 MOST_THREADS = 1024
 HOST = "public"
+INTERNAL = ("cuda_internal", "cpu_internal")
+"""The kinds of functions that are parts of kernels, which they are without saying so."""
 KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU, HOST: HOST}
 
 
@@ -58,7 +60,8 @@ def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:
     value = plain(value)
     if name == "func_kind":
         if value not in KINDS:
-            raise BadScript(f"there is no func_kind {value!r}", help=f"use {', '.join(KINDS)}")
+            names = ", ".join([*KINDS, *INTERNAL])
+            raise BadScript(f"there is no func_kind {value!r}", help=f"use {names}")
         return KINDS[value]
     if name == "func_name":
         if not isinstance(value, str) or not value.isidentifier():

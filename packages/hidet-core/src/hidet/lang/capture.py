@@ -78,7 +78,7 @@ def written(plain: FunctionType) -> tuple[tuple[str, ...], ast.FunctionDef]:
         raise BadScript(
             f"the source of `{plain.__name__}` cannot be read",
             place=place,
-            help="define it in a file or a notebook cell; text given to exec() has no source",
+            help="define it in a file or a notebook cell; enter exec()'s text into linecache.cache",
         )
     if place in WRITTEN:
         code, block, tree = WRITTEN[place]

@@ -38,6 +38,7 @@ from hidet.lang.values import (
     spoken,
     truth,
 )
+from hidet.mapping import TaskMapping
 from hidet.types import DType, TensorType
 
 TENSOR_ATTRIBUTES = ("dtype", "shape", "ndim", "type")
@@ -225,7 +226,7 @@ class Expressions:
             return lane(base, position)
         if isinstance(base, Expr):
             raise BadScript(f"{spoken(base)} has no elements")
-        if isinstance(position, Expr) and not isinstance(base, DType):
+        if isinstance(position, Expr) and not isinstance(base, DType | TaskMapping):
             raise BadScript(
                 f"a {type(base).__name__} is indexed by a value known beforehand, not by "
                 f"{spoken(position)}",

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hidet.errors import BadScript, Place, at
-from hidet.ir.expr import Expr, Var
+from hidet.errors import BadScript, Place, ShapeMismatch, at
+from hidet.ir.expr import Builtin, Expr, Get, Load, Var
+from hidet.ir.host import is_host
 from hidet.ir.kernel import Call, Kernel, Module
-from hidet.ir.stmt import Declare
+from hidet.ir.node import Node
+from hidet.ir.stmt import Stmt
+from hidet.ir.walk import find
 from hidet.lang.attributes import HOST
 from hidet.lang.recorder import Recorder
-from hidet.lang.values import expression, is_tensor, spoken
+from hidet.lang.values import converted, is_tensor, spoken
+from hidet.types import TensorType
 
 
 def launched(
@@ -28,11 +32,6 @@ def launched(
                 f"`{kernel.name}` is a kernel, and a kernel does not call another",
                 help=f'call it in a host function, which begins with attr.func_kind = "{HOST}"',
             )
-        if len(recorder.blocks) > 1:
-            raise BadScript(
-                "a kernel is launched inside of a block, which may run never or often",
-                help="launch it outside, or loop over it by static(...)",
-            )
         names = [param.name for param in kernel.params]
         given = dict(zip(names, args, strict=False)) | dict(keywords)
         if len(args) + len(keywords) != len(names) or set(given) != set(names):
@@ -40,33 +39,46 @@ def launched(
                 f"`{kernel.name}` takes ({', '.join(names)}), "
                 f"{len(args) + len(keywords)} arguments were given"
             )
-        values = tuple(argument(recorder, param, given[param.name]) for param in kernel.params)
-        recorder.launches.append((kernel, Call(kernel.name, values)))
-
-
-def argument(recorder: Recorder, param: Var, value: Any) -> Expr:
-    """An argument of a launch: a tensor as it is, a number in terms of what the caller passes."""
-    if is_tensor(param):
-        if not is_tensor(value) or value.dtype is not param.dtype:
-            raise BadScript(f"`{param.name}` is {param.type}, the argument is {spoken(value)}")
-        found: Expr = value
-    else:
-        found = expression(recorder.expanded(value), param.dtype)
-    return found
-
-
-def host_module(recorder: Recorder, name: str, params: tuple[Var, ...]) -> Module:
-    """What the host function launches, on what, in which order."""
-    for stmt in recorder.blocks[0]:
-        if not isinstance(stmt, Declare):
-            raise BadScript(
-                "a function that launches kernels does nothing else at run time",
-                place=getattr(stmt, "place", None),
-                help="move it into a kernel",
-            )
-    kernels: dict[str, Kernel] = {}
-    for kernel, _ in recorder.launches:
-        if kernels.setdefault(kernel.name, kernel) is not kernel:
+        values = tuple(argument(param, given[param.name]) for param in kernel.params)
+        if recorder.launched.setdefault(kernel.name, kernel) is not kernel:
             raise BadScript(f"two kernels that are launched are called `{kernel.name}`")
-    calls = tuple(call for _, call in recorder.launches)
-    return Module(name, params, tuple(kernels.values()), calls, tuple(recorder.workspaces))
+        recorder.emit(Call(kernel.name, values, place))
+
+
+def argument(param: Var, value: Any) -> Expr:
+    """An argument of a launch: a tensor as it is, a number as the parameter's type."""
+    if not is_tensor(param):
+        return converted(value, param.type, f"`{param.name}`")
+    if not is_tensor(value) or value.dtype is not param.dtype:
+        raise BadScript(f"`{param.name}` is {param.type}, the argument is {spoken(value)}")
+    check_sizes(param, value)
+    return value  # type: ignore[no-any-return]
+
+
+def check_sizes(param: Var, value: Var) -> None:
+    """Raise where the sizes of a tensor certainly are not those of a parameter."""
+    wanted, found = param.of, value.of
+    assert isinstance(wanted, TensorType)
+    assert isinstance(found, TensorType)
+    pairs = list(zip(wanted.shape, found.shape, strict=False))
+    differ = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+    if differ or len(wanted.shape) != len(found.shape):
+        raise ShapeMismatch(f"`{param.name}` is {wanted}, the argument is {spoken(value)}")
+
+
+def host_module(
+    recorder: Recorder, name: str, params: tuple[Var, ...], places: tuple[Place, ...]
+) -> Module:
+    """What the host function launches, on what, when, and in which order."""
+    body = tuple(recorder.blocks[0])
+    for node in find(body, Node):
+        if isinstance(node, Stmt) and not is_host(node):
+            raise BadScript(
+                "a function that launches kernels neither reads nor writes tensors itself",
+                place=getattr(node, "place", None),
+                help="do it in a kernel",
+            )
+        if isinstance(node, Load | Get | Builtin):
+            raise BadScript(f"what kernels are launched cannot depend on `{node}`")
+    kernels = tuple(recorder.launched.values())
+    return Module(name, params, kernels, body, tuple(recorder.workspaces), places)

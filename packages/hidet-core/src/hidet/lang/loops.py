@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,8 @@ class Grid:
     """All index tuples below some extents, the last one fastest."""
 
     extents: tuple[Value, ...]
-    kind: LoopKind = LoopKind.SERIAL
+    kinds: tuple[LoopKind, ...]
+    """How each loop runs."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,27 @@ def span(*bounds: Value, unroll: bool = False) -> Range:
     return Range(start, stop, step, kind)
 
 
-def grid(*extents: Value) -> Grid:
-    """All index tuples below `extents`: `for i, j in grid(4, 8)`."""
-    return Grid(extents)
+def grid(*extents: Any, attrs: str = "") -> Grid:
+    """All index tuples below `extents`: `for i, j in grid(4, 8)`, or of a list of them.
+
+    `attrs` has a letter for each loop, or one for all: "." as it is, "u" or "u+" replaced by its
+    turns, "p" spread over the threads of a CPU, for the outermost: `grid(m, n, attrs="p.")`.
+    """
+    if len(extents) == 1 and isinstance(extents[0], tuple | list):
+        extents = tuple(extents[0])
+    letters = re.findall(r"p|u\+|u|\.", attrs)
+    if "".join(letters) != attrs or len(letters) not in (0, 1, len(extents)):
+        raise BadScript(
+            f"{attrs!r} does not say how {len(extents)} loops run",
+            help='write a letter for each: "." as it is, "u" unrolled, "p" parallel',
+        )
+    chosen = (letters or ["."]) * (1 if len(letters) == len(extents) else len(extents))
+    return Grid(extents, tuple(LETTERS[each] for each in chosen))
+
+
+LETTERS = {
+    ".": LoopKind.SERIAL, "u": LoopKind.UNROLL, "u+": LoopKind.UNROLL, "p": LoopKind.PARALLEL
+}  # fmt: skip
 
 
 def unroll(*bounds: Value) -> Range | Grid:
@@ -100,7 +120,9 @@ def static(items: Iterable[Any]) -> Static:
 def hinted(bounds: tuple[Any, ...], kind: LoopKind) -> Range | Grid:
     """A range, or the grid given in its place, that runs as `kind`."""
     if len(bounds) == 1 and isinstance(bounds[0], Grid):
-        return Grid(bounds[0].extents, kind)
+        extents = bounds[0].extents
+        outer = LoopKind.SERIAL if kind is LoopKind.VECTOR else kind
+        return Grid(extents, (outer,) * (len(extents) - 1) + (kind,))
     if len(bounds) == 1 and isinstance(bounds[0], range):
         known = bounds[0]
         return Range(known.start, known.stop, known.step, kind)

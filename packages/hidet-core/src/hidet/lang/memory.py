@@ -23,7 +23,9 @@ from hidet.ir.expr import (
     convert,
     is_vector,
 )
+from hidet.ir.node import nodes_in
 from hidet.ir.stmt import Put, Store
+from hidet.ir.walk import find
 from hidet.lang.attributes import HOST
 from hidet.lang.recorder import TaskLoop, current
 from hidet.lang.values import (
@@ -36,6 +38,7 @@ from hidet.lang.values import (
     plain,
     spoken,
 )
+from hidet.lang.view import View
 from hidet.mapping import TaskMapping
 from hidet.types import DType, PointerType, Scope, TensorType, Type, VectorType, i32, promote, u8
 from hidet.types import dtype as dtype_of
@@ -123,6 +126,12 @@ def workspace(of: TensorType, layout: Any, init: Any) -> Var:
     if layout is not None or init is not None:
         raise BadScript("a global tensor has neither a layout nor first values")
     shape = tuple(recorder.expanded(size) for size in of.shape)
+    inside = frozenset(recorder.local).intersection(*[find(list(nodes_in(shape)), Var)])
+    if inside or len(recorder.blocks) > 1:
+        raise BadScript(
+            "a global tensor is made when the host function is called, before anything runs",
+            help="make it outside of blocks, its sizes of parameters and symbols",
+        )
     recorder.workspaces.append(Var(recorder.name or "workspace", TensorType(of.dtype, shape)))
     return recorder.workspaces[-1]
 
@@ -231,6 +240,8 @@ def target(of: Any, position: Sequence[Any]) -> tuple[Expr, tuple[Expr, ...]]:
     """The array that is meant and the index in it."""
     if isinstance(of, Distributed):
         return of.local, of.slot(position, current("a register tensor").tasks)
+    if isinstance(of, View):
+        return of.pointer, (of.offset(position),)
     if is_tensor(of):
         return of, checked(of, indices(of, position))
     if is_pointer(of):
@@ -284,4 +295,4 @@ def lane(vector: Expr, position: Any) -> Expr:
 
 def is_array(value: Any) -> bool:
     """Whether it has elements that can be stored."""
-    return isinstance(value, Distributed) or is_tensor(value) or is_pointer(value)
+    return isinstance(value, Distributed | View) or is_tensor(value) or is_pointer(value)

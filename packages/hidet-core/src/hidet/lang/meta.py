@@ -6,10 +6,28 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from hidet.lang.loops import Static, static
+from hidet.types import Type
 
 each = static
+
+
+@dataclass(frozen=True)
+class Types:
+    """Parameters as many as there are types, under one name."""
+
+    types: tuple[Type, ...]
+
+
+def types(types: Iterable[Type]) -> Types:
+    """The type of a parameter that stands for several: `args: meta.types([f32[n], i32])`.
+
+    In the body `args` is the tuple of them; a caller passes one argument for each.
+    """
+    return Types(tuple(types))
 
 
 def range(*bounds: int) -> Static:

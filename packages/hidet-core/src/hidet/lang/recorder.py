@@ -10,7 +10,7 @@ from typing import Any
 
 from hidet.errors import BadScript, Place
 from hidet.ir.expr import Expr, Get, Load, Var
-from hidet.ir.kernel import Call, Kernel, TensorMap
+from hidet.ir.kernel import Kernel, TensorMap
 from hidet.ir.node import Node, nodes_in
 from hidet.ir.stmt import Assign, Declare, Stmt
 from hidet.ir.walk import find, substitute
@@ -38,8 +38,8 @@ class Recorder:
         self.attributes: dict[str, Any] = {}
         self.maps: list[TensorMap] = []
         """Tensor maps that the host makes for the kernel."""
-        self.launches: list[tuple[Kernel, Call]] = []
-        """What a host function launches, in order."""
+        self.launched: dict[str, Kernel] = {}
+        """The kernels that a host function launches, by name."""
         self.workspaces: list[Var] = []
         """Global tensors that live during the launches of a host function."""
         self.tasks: list[TaskLoop] = []

@@ -13,7 +13,7 @@ from hidet import seams
 from hidet.errors import BadScript
 from hidet.ir.expr import Expr, Value, Var
 from hidet.ir.kernel import Call, Kernel, Module, single
-from hidet.lang.attributes import Attributes
+from hidet.lang.attributes import INTERNAL, Attributes
 from hidet.lang.capture import Captured, Source, capture
 from hidet.lang.transcribe import transcribe
 from hidet.lang.values import expression, is_tensor, spoken
@@ -182,15 +182,27 @@ def script_module(name: str | None = None) -> Iterator[ScriptModule]:
 
 
 def is_kernel(source: Source) -> bool:
-    """Whether the function sets kernel attributes."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            root: ast.expr = node
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if isinstance(root, ast.Name) and isinstance(source.names.get(root.id), Attributes):
-                return True
-            dotted = ast.unparse(node).split(".")
-            if "attr" in dotted or "attrs" in dotted:
-                return True
-    return False
+    """Whether the function sets kernel attributes, besides saying that it is a part of kernels."""
+    stores = [each for each in ast.walk(source.tree) if is_attribute(each, source)]
+    internal = [
+        each.value.value
+        for each in ast.walk(source.tree)
+        if isinstance(each, ast.Assign)
+        and each.targets[0] in stores
+        and isinstance(each.value, ast.Constant)
+        and each.value.value in INTERNAL
+    ]
+    return bool(stores) and not internal
+
+
+def is_attribute(node: ast.AST, source: Source) -> bool:
+    """Whether it is an attribute of the kernel that is assigned."""
+    if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store):
+        return False
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if isinstance(root, ast.Name) and isinstance(source.names.get(root.id), Attributes):
+        return True
+    dotted = ast.unparse(node).split(".")
+    return "attr" in dotted or "attrs" in dotted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import ChainMap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,18 +10,18 @@ from hidet.errors import BadScript, DtypeMismatch, Place, ShapeMismatch
 from hidet.ir.expr import Address, Const, Expr, Var
 from hidet.ir.kernel import Kernel, Module
 from hidet.ir.stmt import For, ForTasks, If, LoopKind, Stmt
-from hidet.lang.assignments import PYTHON_TYPES
 from hidet.lang.attributes import kernel_kind, launch
 from hidet.lang.capture import Captured, Source
 from hidet.lang.launching import host_module, launched
 from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
 from hidet.lang.names import assigned
+from hidet.lang.parameters import Parameters
 from hidet.lang.recorder import Recorder, TaskLoop, recording
 from hidet.lang.statements import Statements
 from hidet.lang.values import converted, index, is_number, is_tensor, kind_of, spoken, truth
 from hidet.mapping import Tasks
-from hidet.types import DType, PointerType, TensorType, Type, VectorType, i32
+from hidet.types import PointerType, TensorType, i32
 
 DEEPEST = 64
 """How many calls deep script functions may be taken into one another."""
@@ -38,8 +37,9 @@ def transcribe(source: Source) -> Kernel | Module:
         function.statements(source.tree.body)
         recorder.place = None
         name = recorder.attributes.get("func_name", source.name)
-        if recorder.launches or recorder.workspaces:
-            return host_module(recorder, name, tuple(params))
+        places = tuple(source.place(each) for each in source.tree.args.args)
+        if recorder.launched or recorder.workspaces:
+            return host_module(recorder, name, tuple(params), places)
         return Kernel(
             name=name,
             params=tuple(params),
@@ -48,91 +48,12 @@ def transcribe(source: Source) -> Kernel | Module:
             launch=launch(recorder.attributes),
             place=source.place(source.tree),
             maps=tuple(recorder.maps),
+            places=places,
         )
 
 
-class Transcriber(Statements):
+class Transcriber(Parameters):
     """Transcribes one function: a kernel, or one that is taken into a kernel."""
-
-    # ---- parameters ------------------------------------------------------------------------------
-
-    def declared_parameters(self) -> list[ast.arg]:
-        """The parameters as written; only plain ones exist."""
-        args = self.source.tree.args
-        extra = [a for a in (args.vararg, args.kwarg, *args.kwonlyargs, *args.posonlyargs) if a]
-        for arg in extra:
-            raise BadScript(
-                "a script has plain parameters only: no `*`, `**` or `/`", place=self.place(arg)
-            )
-        for default in args.defaults:
-            raise BadScript("a script's parameters have no defaults", place=self.place(default))
-        return args.args
-
-    def parameters(self) -> list[Var]:
-        """The parameters of a kernel."""
-        params: list[Var] = []
-        for arg in self.declared_parameters():
-            of = self.annotation(arg)
-            if of is None:
-                raise BadScript(
-                    f"parameter `{arg.arg}` has no type",
-                    place=self.place(arg),
-                    help=f"write one, as `{arg.arg}: f32[m, n]` or `{arg.arg}: i32`",
-                )
-            params.append(Var(arg.arg, of))
-            self.scope.bind(arg.arg, params[-1])
-            self.scope.fixed[arg.arg] = "a parameter"
-        return params
-
-    def check_returns_nothing(self) -> None:
-        """BadScript if the kernel says that it returns something."""
-        written = self.source.tree.returns
-        if written is not None and self.annotated("return", written, "the result") is not None:
-            raise BadScript(
-                "a kernel returns nothing",
-                place=self.place(written),
-                help="write results to tensor parameters",
-            )
-
-    def annotation(self, arg: ast.arg) -> Type | None:
-        """The type a parameter is annotated with."""
-        if arg.annotation is None:
-            return None
-        found = self.annotated(arg.arg, arg.annotation, f"`{arg.arg}`")
-        if found is None:
-            raise BadScript(
-                f"the type of `{arg.arg}` is None, not a type of the language",
-                place=self.place(arg.annotation),
-            )
-        return found
-
-    def annotated(self, name: str, node: ast.expr, what: str) -> Type | None:
-        """The type that an annotation says; None if it says None."""
-        with self.placed(node):
-            found = self.source.annotations.get(name)
-            while isinstance(found, str):
-                found = self.postponed(node, found)
-            if isinstance(found, type):
-                found = PYTHON_TYPES.get(found, found)
-            if found is None:
-                return None
-            if not isinstance(found, DType | VectorType | PointerType | TensorType):
-                raise BadScript(
-                    f"the type of {what} is {spoken(found)}, not a type of the language",
-                    help="write a type as `f32`, `~f32` or `f32[m, n]`",
-                )
-            return found
-
-    def postponed(self, node: ast.expr, text: str) -> Any:
-        """The value of an annotation that Python did not evaluate."""
-        written = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        tree = ast.parse(text, mode="eval").body if written else node
-        outside = self.scope.outside
-        self.scope.outside = ChainMap(dict(self.source.enclosing), dict(outside))
-        try:
-            return self.evaluate(tree)
-        finally:
-            self.scope.outside = outside
 
     # ---- loops -----------------------------------------------------------------------------------
 
@@ -202,9 +123,9 @@ class Transcriber(Statements):
         names = self.target_names(node.target, len(extents))
         loops = [self.loop_variable(n, e) for n, e in zip(names, extents, strict=True)]
         values = tuple(loops) if len(loops) != 1 else loops[0]
-        serial = over.kind is LoopKind.SERIAL
+        serial = all(kind is LoopKind.SERIAL for kind in over.kinds)
         body = self.loop_body(node, "grid", serial and len(loops) == 1, serial, values)
-        self.emit_nest(node, loops, extents, body, over.kind)
+        self.emit_nest(node, loops, extents, body, over.kinds)
 
     def task_loop(self, node: ast.For, over: Tasks) -> None:
         """A loop over a mapping's tasks; plain loops if register tensors are spread by it."""
@@ -237,7 +158,7 @@ class Transcriber(Statements):
             body = (If(truth(inside), body, (), self.place(node)),)
         active = mapping.active(worker)
         with self.recorder.block() as nest:
-            self.emit_nest(node, slot, extents, body, LoopKind.UNROLL)
+            self.emit_nest(node, slot, extents, body, [LoopKind.UNROLL] * len(slot))
         if active is not None:
             nest = [If(truth(active), tuple(nest), (), self.place(node))]
         for stmt in nest:
@@ -283,13 +204,12 @@ class Transcriber(Statements):
         loops: Sequence[Var],
         extents: Sequence[Expr],
         body: tuple[Stmt, ...],
-        kind: LoopKind,
+        kinds: Sequence[LoopKind],
     ) -> None:
         """Write nested loops around `body`; only the outermost of parallel ones is parallel."""
         for depth in reversed(range(len(loops))):
-            inner = depth > 0 and kind is LoopKind.PARALLEL
-            outer = depth < len(loops) - 1 and kind is LoopKind.VECTOR
-            here = LoopKind.SERIAL if inner or outer else kind
+            inner = depth > 0 and kinds[depth] is LoopKind.PARALLEL
+            here = LoopKind.SERIAL if inner else kinds[depth]
             body = (For(loops[depth], extents[depth], body, here, self.place(node)),)
         for stmt in body:
             self.recorder.emit(stmt)

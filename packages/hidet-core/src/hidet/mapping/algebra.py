@@ -86,19 +86,29 @@ class TaskMapping:
         """The tasks of `worker` as an object: what a script's `for i, j in mapping.on(t)` meets."""
         return Tasks(self, worker)
 
+    __iter__ = None  # the tasks are those of a worker
+
+    def __getitem__(self, worker: Scalar) -> "Tasks":
+        """The same as `on`."""
+        return self.on(worker)
+
+    def map(self, worker: Scalar) -> tuple[Scalar, ...]:
+        """The same as `single`."""
+        return self.single(worker)
+
     def __mul__(self, inner: "TaskMapping") -> "TaskMapping":
         """Each task of this mapping becomes a tile of `inner`; workers and shapes multiply."""
         if not isinstance(inner, TaskMapping):
             return NotImplemented
         return Nested(_parts(self) + _parts(inner))
 
-    def spatial(self, *shape: int, order: Sequence[int] | None = None) -> "TaskMapping":
-        """This mapping times `spatial(*shape)`."""
-        return self * spatial(*shape, order=order)
+    def spatial(self, *shape: int, **options: Sequence[int] | None) -> "TaskMapping":
+        """This mapping times `spatial(*shape, **options)`."""
+        return self * spatial(*shape, **options)
 
-    def repeat(self, *shape: int, order: Sequence[int] | None = None) -> "TaskMapping":
-        """This mapping times `repeat(*shape)`."""
-        return self * repeat(*shape, order=order)
+    def repeat(self, *shape: int, **options: Sequence[int] | None) -> "TaskMapping":
+        """This mapping times `repeat(*shape, **options)`."""
+        return self * repeat(*shape, **options)
 
     def cells(self) -> Cells:
         """For each index, who does it and as which of his tasks: `worker` or `worker:step`."""
@@ -128,20 +138,26 @@ class Tasks:
         return self.mapping.tasks(self.worker)
 
 
-def spatial(*shape: int, order: Sequence[int] | None = None) -> TaskMapping:
+def spatial(
+    *shape: int, order: Sequence[int] | None = None, ranks: Sequence[int] | None = None
+) -> TaskMapping:
     """One task for each worker; neighbours differ in the last dimension.
 
-    `order` lists the dimensions from the slowest varying to the fastest.
+    `order` lists the dimensions from the slowest varying to the fastest; or `ranks` gives each
+    dimension its place in that list.
     """
-    return Spatial(checked_extents(shape), _permutation(order, len(shape)))
+    return Spatial(checked_extents(shape), _permutation(order, ranks, len(shape)))
 
 
-def repeat(*shape: int, order: Sequence[int] | None = None) -> TaskMapping:
+def repeat(
+    *shape: int, order: Sequence[int] | None = None, ranks: Sequence[int] | None = None
+) -> TaskMapping:
     """All tasks in turn for a single worker, the last dimension fastest.
 
-    `order` lists the dimensions from the slowest varying to the fastest.
+    `order` lists the dimensions from the slowest varying to the fastest; or `ranks` gives each
+    dimension its place in that list.
     """
-    return Repeat(checked_extents(shape), _permutation(order, len(shape)))
+    return Repeat(checked_extents(shape), _permutation(order, ranks, len(shape)))
 
 
 def row_spatial(*shape: int) -> TaskMapping:
@@ -291,7 +307,13 @@ def checked_extents(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _permutation(order: Sequence[int] | None, rank: int) -> tuple[int, ...]:
+def _permutation(
+    order: Sequence[int] | None, ranks: Sequence[int] | None, rank: int
+) -> tuple[int, ...]:
+    if order is not None and ranks is not None:
+        raise BadArgument("a mapping has an order or ranks, not both")
+    if ranks is not None:
+        order = [tuple(ranks).index(place) if place in ranks else -1 for place in range(rank)]
     found = tuple(range(rank) if order is None else order)
     if sorted(found) != list(range(rank)):
         raise BadArgument(f"order {found} is not a permutation of the {rank} dimensions")

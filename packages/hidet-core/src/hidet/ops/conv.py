@@ -1,4 +1,4 @@
-"""Convolutions of any number of spatial axes, channels second."""
+"""Convolutions of any number of spatial axes, channels second or last."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hidet.compute.sizes import Shape, numbers, same, same_shape, spelled, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant, wrap
+from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
 from hidet.types import Size, TensorType, bf16, f16, f32, f64
 
 Pairs = tuple[tuple[int, int], ...]
@@ -22,16 +23,17 @@ Pairs = tuple[tuple[int, int], ...]
 def conv(
     x: Tensor, weight: Tensor, bias: Tensor | None = None, *,
     stride: int | Sequence[int] = 1, padding: int | Sequence[int | tuple[int, int]] = 0,
-    dilation: int | Sequence[int] = 1, groups: int = 1,
+    dilation: int | Sequence[int] = 1, groups: int = 1, channels_last: bool = False,
 ) -> Tensor:  # fmt: skip
     """The convolution of x[n, c, ...] with weight[k, c / groups, ...], plus bias[k].
 
     `padding` is one number for all sides, one for each axis, or (before, after) for each axis.
+    With `channels_last` they are x[n, ..., c], weight[k, ..., c / groups] and y[n, ..., k].
     """
     rank = x.ndim - 2
     return apply(
         Conv, x, weight, bias, stride=each_axis(stride, rank), padding=sides(padding, rank),
-        dilation=each_axis(dilation, rank), groups=groups,
+        dilation=each_axis(dilation, rank), groups=groups, channels_last=channels_last,
     )  # fmt: skip
 
 
@@ -95,47 +97,68 @@ class Conv(Op):
     padding: Pairs
     dilation: tuple[int, ...]
     groups: int
+    channels_last: bool = False
+    """Whether x, weight and result have their channels last; else they are second."""
 
     factor: ClassVar[float] = 64
 
     def infer(self) -> TensorType:
         rank = self.x.ndim - 2
         if rank < 1 or self.weight.ndim != rank + 2:
+            order = laid(self.channels_last, "n", "c", ("...",))
             raise ShapeMismatch(
-                f"conv takes x[n, c, ...] and weight[k, c, ...] of as many axes, not "
-                f"{spelled(self.x.shape)} and {spelled(self.weight.shape)}"
+                f"conv takes x[{', '.join(order)}] and weight[{', '.join(('k', *order[1:]))}] of "
+                f"as many axes, not {spelled(self.x.shape)} and {spelled(self.weight.shape)}"
             )
-        channels, out = self.x.shape[1], self.weight.shape[0]
-        if not same(channels, self.weight.shape[1] * self.groups):
+        images, channels, _ = taken_apart(self.channels_last, self.x.shape)
+        out = self.weight.shape[0]
+        if not same(channels, self.each * self.groups):
             raise ShapeMismatch(
-                f"x has {channels} channels, weight {self.weight.shape[1]} in {self.groups} groups"
+                f"x has {channels} channels, weight {self.each} in {self.groups} groups"
             )
         if not same(wrap(out) % self.groups, 0):
             raise ShapeMismatch(f"{out} channels do not make {self.groups} equal groups")
         if self.bias is not None and not same_shape(self.bias.shape, (out,)):
             raise ShapeMismatch(f"bias is {spelled(self.bias.shape)}, weight has {out} channels")
-        return self.x.dtype[self.x.shape[0], out, *self.spatial()]
+        return self.x.dtype[laid(self.channels_last, images, out, self.spatial())]
+
+    @property
+    def each(self) -> Size:
+        """The input channels of a group."""
+        return taken_apart(self.channels_last, self.weight.shape)[1]
+
+    @property
+    def window(self) -> Shape:
+        """The spatial sizes of the weight."""
+        return taken_apart(self.channels_last, self.weight.shape)[2]
+
+    @property
+    def sizes(self) -> Shape:
+        """The spatial sizes of x."""
+        return taken_apart(self.channels_last, self.x.shape)[2]
 
     def spatial(self) -> Shape:
         """The spatial sizes of the result."""
         return tuple(
             windows(size, window, self.stride[axis], self.padding[axis], self.dilation[axis])
-            for axis, (size, window) in enumerate(
-                zip(self.x.shape[2:], self.weight.shape[2:], strict=True)
-            )
+            for axis, (size, window) in enumerate(zip(self.sizes, self.window, strict=True))
         )
 
     def define(self, x: Grid, weight: Grid, bias: Grid | None) -> Grid:
         wide = accumulator(x.dtype)
-        each, out = weight.shape[1], weight.shape[0] // self.groups
+        out, last = self.weight.shape[0] // self.groups, self.channels_last
 
-        def element(n: Expr, k: Expr, *where: Expr) -> Expr:
-            def value(c: Expr, *window: Expr) -> Expr:
-                channel = c if self.groups == 1 else k // out * each + c
-                element = padded(x, (n, channel), self.positions(where, window), self.padding)
-                return element.cast(wide) * weight[(k, c, *window)].cast(wide)
+        def element(*index: Expr) -> Expr:
+            n, k, where = taken_apart(last, index)
 
-            total = reduce(weight.shape[1:], value, "sum")
+            def value(*inner: Expr) -> Expr:
+                c, window = (inner[-1], inner[:-1]) if last else (inner[0], inner[1:])
+                channel = c if self.groups == 1 else k // out * self.each + c
+                place = self.positions(where, window)
+                found = padded(x[laid(last, n, channel, place)], place, self.sizes, self.padding)
+                return found.cast(wide) * weight[(k, *inner)].cast(wide)
+
+            total = reduce(self.weight.shape[1:], value, "sum")
             return (total if bias is None else total + bias[k].cast(wide)).cast(x.dtype)
 
         return grid(self.infer().shape, element)
@@ -148,8 +171,9 @@ class Conv(Op):
         ]
 
     def reference(self, x: Any, weight: Any, bias: Any) -> Any:
+        x, weight = (channels_second(each, self.channels_last) for each in (x, weight))
         wide = np.pad(x, ((0, 0), (0, 0), *self.padding))
-        out = np.zeros(numbers(self.infer().shape))
+        out = np.zeros((x.shape[0], weight.shape[0], *numbers(self.spatial())))
         k = out.shape[1]
         parts = np.split(wide, self.groups, axis=1)
         for offset in np.ndindex(*weight.shape[2:]):
@@ -164,7 +188,7 @@ class Conv(Op):
                 taps = weight[(mine, slice(None), *offset)]
                 out[:, mine] += np.einsum("nc...,kc->nk...", part[(..., *cut)], taps)
         column = (-1,) + (1,) * (x.ndim - 2)
-        return out if bias is None else out + bias.reshape(column)
+        return as_laid(out if bias is None else out + bias.reshape(column), self.channels_last)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -177,19 +201,22 @@ class Conv(Op):
         yield cls(f32[1, 2, 4, 5, 3], f32[3, 2, 2, 2, 2], None, (1, 2, 1), ((0, 0),) * 3,
                   (1, 1, 1), 1)  # fmt: skip
         yield cls(f32[0, 3, 5, 5], f32[4, 3, 3, 3], None, one, none, one, 1)
+        yield cls(f32[2, 9, 7, 3], f32[4, 3, 3, 3], f32[4], one, ((1, 1), (1, 1)), one, 1, True)
+        yield cls(f16[1, 8, 8, 16], f16[6, 3, 3, 8], None, (2, 2), ((1, 1), (0, 2)), one, 2, True)
+        yield cls(f32[2, 7, 6, 5], f32[10, 3, 3, 1], f32[10], one, ((2, 2),) * 2, (2, 2), 5, True)
+        yield cls(f64[2, 11, 3], f64[4, 4, 3], None, (3,), ((2, 1),), (2,), 1, True)
 
 
 def padded(
-    x: Grid, front: Sequence[Expr], position: Sequence[Expr], padding: Pairs, fill: float = 0.0
+    element: Expr, position: Sequence[Expr], sizes: Shape, padding: Pairs, fill: float = 0.0
 ) -> Expr:
-    """The element of x at `position` along its trailing axes, `fill` outside of it."""
-    element = x[(*front, *position)]
+    """An element of an image at a place, `fill` where that lies outside of `sizes`."""
     inside = [
         test
-        for e, size, (before, after) in zip(position, x.shape[len(front) :], padding, strict=True)
+        for e, size, (before, after) in zip(position, sizes, padding, strict=True)
         for test, needed in ((e >= 0, before), (e < size, after))
         if needed
     ]
     if not inside:
         return element
-    return select(both(*inside), element, constant(fill, x.dtype))
+    return select(both(*inside), element, constant(fill, element.dtype))

@@ -14,6 +14,7 @@ from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, operator
 from hidet.graph.dims import axes_of
 from hidet.ir.expr import Expr, wrap
+from hidet.ops.layout import as_laid, channels_axis, channels_second, laid, taken_apart
 from hidet.types import Size, TensorType, bf16, f16, f32, f64
 
 
@@ -208,6 +209,8 @@ class BatchNorm(Op):
     weight: TensorType | None
     bias: TensorType | None
     eps: float
+    channels_last: bool = False
+    """Whether channels are the last axis instead."""
 
     factor: ClassVar[float] = 16
 
@@ -216,8 +219,13 @@ class BatchNorm(Op):
         if self.x.ndim < 2:
             raise ShapeMismatch(f"batch_norm takes at least 2 dimensions, not {self.x.ndim}")
         for name in ("mean", "var", "weight", "bias"):
-            require_shape(name, getattr(self, name), (self.x.shape[1],))
+            require_shape(name, getattr(self, name), (self.x.shape[self.axis],))
         return self.x
+
+    @property
+    def axis(self) -> int:
+        """Which axis runs along the channels."""
+        return channels_axis(self.channels_last, self.x.ndim)
 
     def define(
         self, x: Grid, mean: Grid, var: Grid, weight: Grid | None, bias: Grid | None
@@ -225,7 +233,7 @@ class BatchNorm(Op):
         wide = accumulator(x.dtype)
 
         def element(*index: Expr) -> Expr:
-            c = index[1]
+            c = index[self.axis]
             scale: Expr = rsqrt(var[c].cast(wide) + self.eps)
             y = (x[index].cast(wide) - mean[c].cast(wide)) * scale
             y = y if weight is None else y * weight[c].cast(wide)
@@ -234,9 +242,9 @@ class BatchNorm(Op):
         return grid(x.shape, element)
 
     def reference(self, x: Any, mean: Any, var: Any, weight: Any, bias: Any) -> Any:
-        y = np.moveaxis(x, 1, -1) - mean
+        y = np.moveaxis(x, self.axis, -1) - mean
         y = y / np.sqrt(var + self.eps) * (1 if weight is None else weight)
-        return np.moveaxis(y + (0 if bias is None else bias), -1, 1)
+        return np.moveaxis(y + (0 if bias is None else bias), -1, self.axis)
 
     def examples(self, seed: int) -> list[Any]:
         x, mean, var, *rest = super().examples(seed)
@@ -247,6 +255,7 @@ class BatchNorm(Op):
         yield cls(f32[2, 5, 7, 3], f32[5], f32[5], f32[5], f32[5], 1e-5)
         yield cls(f16[3, 6], f16[6], f16[6], None, None, 1e-3)
         yield cls(f16[2, 3, 4], f32[3], f32[3], f32[3], None, 1e-3)
+        yield cls(f16[2, 7, 3, 5], f16[5], f16[5], f16[5], f16[5], 1e-5, True)
 
 
 @operator("group_norm")
@@ -258,6 +267,8 @@ class GroupNorm(Op):
     bias: TensorType | None
     groups: int
     eps: float
+    channels_last: bool = False
+    """Whether channels are the last axis; else they are axis 1."""
 
     factor: ClassVar[float] = 16
 
@@ -265,7 +276,7 @@ class GroupNorm(Op):
         require_float(self.name, self.x)
         if self.x.ndim < 2:
             raise ShapeMismatch(f"group_norm takes at least 2 dimensions, not {self.x.ndim}")
-        channels = self.x.shape[1]
+        channels = self.x.shape[channels_axis(self.channels_last, self.x.ndim)]
         if not same(wrap(channels) % self.groups, 0):
             raise ShapeMismatch(f"{channels} channels do not make {self.groups} equal groups")
         require_shape("weight", self.weight, (channels,))
@@ -273,29 +284,30 @@ class GroupNorm(Op):
         return self.x
 
     def define(self, x: Grid, weight: Grid | None, bias: Grid | None) -> Grid:
-        wide = accumulator(x.dtype)
-        each = x.shape[1] // self.groups
-        inner = (each, *x.shape[2:])
+        wide, last = accumulator(x.dtype), self.channels_last
+        images, channels, places = taken_apart(last, x.shape)
+        each = channels // self.groups
+        inner = (*places, each) if last else (each, *places)
         count = wrap(product(inner)).cast(wide)
 
         def summed(value: Any) -> Grid:
-            """Means of `value(n, group, index)` for each sample and group."""
-            return grid(
-                (x.shape[0], self.groups),
-                lambda n, g: (
-                    reduce(
-                        inner, lambda r, *s: value(n, g, x[n, g * each + r, *s].cast(wide)), "sum"
-                    )
-                    / count
-                ),
-            )
+            """Means of `value(n, group, element)` for each sample and group."""
+
+            def mean(n: Expr, g: Expr) -> Expr:
+                def element(*r: Expr) -> Expr:
+                    c, where = (r[-1], r[:-1]) if last else (r[0], r[1:])
+                    return value(n, g, x[laid(last, n, g * each + c, where)].cast(wide))  # type: ignore[no-any-return]
+
+                return reduce(inner, element, "sum") / count
+
+            return grid((images, self.groups), mean)
 
         mean = summed(lambda n, g, v: v)
         var = summed(lambda n, g, v: (v - mean[n, g]) * (v - mean[n, g]))
         scale = elementwise(lambda v: rsqrt(v + self.eps), var)
 
         def element(*index: Expr) -> Expr:
-            n, c = index[:2]
+            n, c, _ = taken_apart(last, index)
             y = (x[index].cast(wide) - mean[n, c // each]) * scale[n, c // each]
             y = y if weight is None else y * weight[c].cast(wide)
             return (y if bias is None else y + bias[c].cast(wide)).cast(x.dtype)
@@ -303,15 +315,17 @@ class GroupNorm(Op):
         return grid(x.shape, element)
 
     def reference(self, x: Any, weight: Any, bias: Any) -> Any:
+        x = channels_second(x, self.channels_last)
         flat = x.reshape(x.shape[0], self.groups, -1)
         centred = flat - flat.mean(2, keepdims=True)
         y = (centred / np.sqrt(flat.var(2, keepdims=True) + self.eps)).reshape(x.shape)
         column = (-1,) + (1,) * (x.ndim - 2)
         y = y if weight is None else y * weight.reshape(column)
-        return y if bias is None else y + bias.reshape(column)
+        return as_laid(y if bias is None else y + bias.reshape(column), self.channels_last)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
         yield cls(f32[2, 6, 5, 3], f32[6], f32[6], 2, 1e-5)
         yield cls(f16[2, 4, 9], None, None, 4, 1e-5)
         yield cls(f32[3, 6], f32[6], None, 3, 1e-5)
+        yield cls(f16[2, 5, 3, 6], f16[6], f16[6], 2, 1e-5, True)

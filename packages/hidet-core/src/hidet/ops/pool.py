@@ -1,23 +1,27 @@
-"""Pooling: windows of the spatial axes combined, channels second."""
+"""Pooling: windows of the spatial axes combined, channels second or last."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce
+from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import Shape, numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, family, operator
 from hidet.ir.expr import Expr, wrap
 from hidet.ops.conv import Pairs, each_axis, padded, sides, windows
-from hidet.ops.shape import ravel, unravel
+from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
 from hidet.types import Size, TensorType, f16, f32, f64, i64
 
 Each = int | Sequence[int]
+Taken: TypeAlias = Callable[..., Expr]
+"""The element of x at a place in the window."""
 
 
 def max_pool(
@@ -76,6 +80,8 @@ class Pool(Op):
     stride: tuple[int, ...]
     padding: Pairs
     ceil_mode: bool
+    channels_last: bool = field(default=False, kw_only=True)
+    """Whether x and the result have their channels last; else they are second."""
 
     def spread(self) -> tuple[int, ...]:
         """How far a window's elements are apart, for each axis."""
@@ -87,7 +93,13 @@ class Pool(Op):
         for sizes, window in zip(self.padding, self.window, strict=True):
             if max(sizes) * 2 > window:
                 raise BadArgument(f"padding {max(sizes)} is more than half of the window {window}")
-        return self.x.dtype[*self.x.shape[:2], *self.spatial()]
+        images, channels, _ = taken_apart(self.channels_last, self.x.shape)
+        return self.x.dtype[laid(self.channels_last, images, channels, self.spatial())]
+
+    @property
+    def sizes(self) -> Shape:
+        """The spatial sizes of x."""
+        return taken_apart(self.channels_last, self.x.shape)[2]
 
     def spatial(self) -> Shape:
         """The spatial sizes of the result."""
@@ -95,7 +107,7 @@ class Pool(Op):
 
     def count(self, axis: int) -> Size:
         """How many windows an axis has."""
-        size, stride, padding = self.x.shape[axis + 2], self.stride[axis], self.padding[axis]
+        size, stride, padding = self.sizes[axis], self.stride[axis], self.padding[axis]
         window, apart = self.window[axis], self.spread()[axis]
         if not self.ceil_mode:
             return windows(size, window, stride, padding, apart)
@@ -117,28 +129,51 @@ class Pool(Op):
             for axis, (i, w) in enumerate(zip(where, inner, strict=True))
         ]
 
+    def of_windows(
+        self, x: Grid, combined: Callable[[Taken, Sequence[Expr]], Expr], fill: float
+    ) -> Grid:
+        """Each element of the result: `combined(taken, where)`, where `taken` of a place in the
+        window is the element of x there, `fill` in the padding."""
+
+        def element(*index: Expr) -> Expr:
+            n, c, where = taken_apart(self.channels_last, index)
+
+            def taken(*inner: Expr) -> Expr:
+                place = self.positions(where, inner)
+                found = x[laid(self.channels_last, n, c, place)]
+                return padded(found, place, self.sizes, self.reach(), fill)
+
+            return combined(taken, where)
+
+        shape = self.results()[0].shape
+        return grid(shape, element)
+
     def pieces(self, x: Any, fill: float) -> Iterator[tuple[Any, Any]]:
-        """For the reference: each result index with the window's elements, padding as `fill`."""
+        """For the reference: each place with the window's elements of x[n, c, ...], padding as
+        `fill`."""
+        counts = numbers(self.spatial())
         room = [
             (before, (out - 1) * s + (w - 1) * d + 1)
             for (before, _), out, s, w, d in zip(
-                self.padding, self.known_shape()[2:], self.stride, self.window, self.spread(),
-                strict=True,
+                self.padding, counts, self.stride, self.window, self.spread(), strict=True
             )
-        ]  # fmt: skip
+        ]
         after = [max(0, n - b - size) for (b, n), size in zip(room, x.shape[2:], strict=True)]
         widths = [(b, a) for (b, _), a in zip(room, after, strict=True)]
         wide = np.pad(x, ((0, 0), (0, 0), *widths), constant_values=fill)
-        for index in np.ndindex(*self.known_shape()[2:]):
+        for index in np.ndindex(*counts):
             cut: Any = tuple(
                 slice(i * s, i * s + (w - 1) * d + 1, d)
                 for i, s, w, d in zip(index, self.stride, self.window, self.spread(), strict=True)
             )
             yield index, wide[(..., *cut)].reshape(*x.shape[:2], -1)
 
-    def known_shape(self) -> tuple[int, ...]:
-        """The shape of the (first) result, all sizes known."""
-        return numbers(self.results()[0].shape)
+    def filled(self, x: Any, values: Iterator[tuple[Any, Any]]) -> Any:
+        """For the reference: the result with these values [n, c] at these places."""
+        out = np.empty((*x.shape[:2], *numbers(self.spatial())), x.dtype)
+        for index, value in values:
+            out[(..., *index)] = value
+        return as_laid(out, self.channels_last)
 
 
 @operator("max_pool")
@@ -151,23 +186,12 @@ class MaxPool(Pool):
         return self.dilation
 
     def define(self, x: Grid) -> Grid:
-        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
-
-        def element(n: Expr, c: Expr, *where: Expr) -> Expr:
-            return reduce(
-                self.window,
-                lambda *w: padded(x, (n, c), self.positions(where, w), self.reach(), low),
-                "max",
-            )
-
-        return grid(self.infer().shape, element)
+        return self.of_windows(x, lambda taken, _: reduce(self.window, taken, "max"), lowest(x))
 
     def reference(self, x: Any) -> Any:
-        out = np.empty(self.known_shape(), x.dtype)
+        x = channels_second(x, self.channels_last)
         low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        for index, piece in self.pieces(x, low):
-            out[(..., *index)] = piece.max(-1)
-        return out
+        return self.filled(x, ((at, piece.max(-1)) for at, piece in self.pieces(x, low)))
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -177,6 +201,10 @@ class MaxPool(Pool):
         yield cls(f32[1, 2, 7, 8], (3, 2), (1, 3), ((1, 1), (0, 0)), True, (2, 1))
         yield cls(f64[2, 3, 11], (4,), (3,), ((1, 1),), False, (1,))
         yield cls(i64[1, 1, 5, 5], (2, 2), (1, 1), ((0, 0), (0, 0)), False, one)
+        yield cls(f16[2, 9, 7, 3], (3, 3), (2, 2), two, False, one, channels_last=True)
+        yield cls(
+            f32[1, 7, 8, 8], (3, 2), (1, 3), ((1, 1), (0, 0)), True, (2, 1), channels_last=True
+        )
 
 
 @operator("max_pool_indices")
@@ -193,36 +221,31 @@ class MaxPoolIndices(Pool):
         return values, i64[values.shape]
 
     def define(self, x: Grid) -> tuple[Grid, Grid]:
-        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
-
-        def taken(n: Expr, c: Expr, where: Sequence[Expr]) -> Any:
-            return lambda *w: padded(x, (n, c), self.positions(where, w), self.reach(), low)
-
-        def position(n: Expr, c: Expr, *where: Expr) -> Expr:
-            first = arg_reduce(self.window, taken(n, c, where), "max")
+        def position(taken: Taken, where: Sequence[Expr]) -> Expr:
+            first = arg_reduce(self.window, taken, "max")
             inner = unravel(first, self.window)
-            return ravel(self.positions(where, inner), x.shape[2:]).cast(i64)
+            return ravel(self.positions(where, inner), self.sizes).cast(i64)
 
-        shape = self.infer()[0].shape
-        values = grid(shape, lambda n, c, *where: reduce(self.window, taken(n, c, where), "max"))
-        return values, grid(shape, position)
+        values = self.of_windows(x, lambda taken, _: reduce(self.window, taken, "max"), lowest(x))
+        return values, self.of_windows(x, position, lowest(x))
 
     def reference(self, x: Any) -> Any:
+        x = channels_second(x, self.channels_last)
         plane = x.shape[2:]
-        flat = np.arange(math.prod(plane)).reshape(1, 1, *plane) + np.zeros_like(x)
-        values = np.empty(self.known_shape(), x.dtype)
-        where = np.empty(self.known_shape(), np.int64)
-        pairs = zip(self.pieces(x, -np.inf), self.pieces(flat, -1), strict=True)
-        for (index, piece), (_, places) in pairs:
-            best = piece.argmax(-1)[..., None]
-            values[(..., *index)] = np.take_along_axis(piece, best, -1)[..., 0]
-            where[(..., *index)] = np.take_along_axis(places, best, -1)[..., 0]
-        return values, where
+        flat = np.arange(math.prod(plane)).reshape(1, 1, *plane) + np.zeros(x.shape, np.int64)
+        pairs = list(zip(self.pieces(x, -np.inf), self.pieces(flat, -1), strict=True))
+        values = self.filled(x, ((at, piece.max(-1)) for (at, piece), _ in pairs))
+        where = (
+            (at, np.take_along_axis(places, piece.argmax(-1)[..., None], -1)[..., 0])
+            for (at, piece), (_, places) in pairs
+        )
+        return values, self.filled(flat, where)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
         yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), ((1, 1), (1, 1)), False, (1, 1))
         yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), ((0, 0), (0, 0)), True, (1, 1))
+        yield cls(f32[2, 9, 7, 3], (3, 3), (2, 2), ((1, 1),) * 2, False, (1, 1), channels_last=True)
 
 
 @operator("avg_pool")
@@ -237,22 +260,18 @@ class AvgPool(Pool):
     def define(self, x: Grid) -> Grid:
         wide = accumulator(x.dtype)
 
-        def element(n: Expr, c: Expr, *where: Expr) -> Expr:
-            total = reduce(
-                self.window,
-                lambda *w: padded(x, (n, c), self.positions(where, w), self.reach()).cast(wide),
-                "sum",
-            )
+        def mean(taken: Taken, where: Sequence[Expr]) -> Expr:
+            total = reduce(self.window, lambda *inner: taken(*inner).cast(wide), "sum")
             count: Any = self.divisor or product(
                 self.covered(i, axis) for axis, i in enumerate(where)
             )
             return (total / wrap(count).cast(wide)).cast(x.dtype)
 
-        return grid(self.infer().shape, element)
+        return self.of_windows(x, mean, 0.0)
 
     def covered(self, i: Expr, axis: int) -> Size:
         """How many elements of an axis window number `i` counts."""
-        size, (before, after) = self.x.shape[axis + 2], self.padding[axis]
+        size, (before, after) = self.sizes[axis], self.padding[axis]
         window = self.window[axis]
         if not self.ceil_mode and (self.count_include_pad or before == after == 0):
             return window
@@ -262,17 +281,20 @@ class AvgPool(Pool):
         return minimum(start + window, size) - maximum(start, 0)
 
     def reference(self, x: Any) -> Any:
-        out = np.empty(self.known_shape())
+        x = channels_second(x, self.channels_last)
         ones = np.pad(
             np.ones(x.shape[2:]), self.padding, constant_values=float(self.count_include_pad)
         )
-        for index, piece in self.pieces(x, 0.0):
-            cut: Any = tuple(
-                slice(i * s, i * s + w)
-                for i, s, w in zip(index, self.stride, self.window, strict=True)
-            )
-            out[(..., *index)] = piece.sum(-1) / (self.divisor or ones[cut].sum())
-        return out
+
+        def means() -> Iterator[tuple[Any, Any]]:
+            for index, piece in self.pieces(x, 0.0):
+                cut: Any = tuple(
+                    slice(i * s, i * s + w)
+                    for i, s, w in zip(index, self.stride, self.window, strict=True)
+                )
+                yield index, piece.sum(-1) / (self.divisor or ones[cut].sum())
+
+        return self.filled(x, means())
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -282,3 +304,9 @@ class AvgPool(Pool):
         yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, False, None)
         yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), none, False, False, None)
         yield cls(f64[1, 2, 9], (4,), (2,), ((2, 2),), False, False, 3)
+        yield cls(f16[2, 9, 8, 3], (3, 3), (2, 2), two, True, False, None, channels_last=True)
+
+
+def lowest(x: Grid) -> Any:
+    """What no element of x is less than."""
+    return float("-inf") if x.dtype.is_float else x.dtype.limits[0]

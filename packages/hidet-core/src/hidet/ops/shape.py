@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid
+from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import numbers, product, same, same_shape, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axes_of, axis_of, reshaped
-from hidet.ir.expr import Expr, wrap
+from hidet.ir.expr import Expr
 from hidet.types import Size, TensorType, f16, f32, i32
 
 
@@ -148,27 +149,6 @@ def exceeds(a: Size, b: Size) -> bool:
 def all_ones(sizes: Sequence[Size]) -> bool:
     """Whether every size is 1."""
     return all(same(size, 1) is True for size in sizes)
-
-
-def ravel(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
-    """The row-major position of an index."""
-    position: Expr | None = None
-    for e, size in zip(index, shape, strict=True):
-        if same(size, 1):
-            continue
-        position = e if position is None else position * size + e
-    return wrap(0) if position is None else position
-
-
-def unravel(position: Expr, shape: Sequence[Size]) -> list[Expr]:
-    """The index at a row-major position."""
-    wide = [axis for axis, size in enumerate(shape) if same(size, 1) is not True]
-    out = [wrap(0)] * len(shape)
-    for axis in reversed(wide):
-        first = axis == wide[0]
-        out[axis] = position if first else position % shape[axis]
-        position = position if first else position // shape[axis]
-    return out
 
 
 @operator("permute")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from hidet import options
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
+from hidet.ops.conv import Conv
+from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_attention import find_attention
 from hidet.optimize.fold_scale import fold_scale
@@ -29,6 +32,7 @@ PASSES: tuple[GraphPass, ...] = (
     lower_precision,  # after scales are folded, and on attention as a whole
     merge_gates,  # before siblings: those that meet again had better take turns
     merge_siblings,  # sees attention whole: its operands are what is merged
+    assign_layout,  # after norms are folded and siblings merged: those look at axis 1 for channels
     spell_attention,  # it makes products and a softmax, which partition sees
     normalize,  # what the passes above left: shapes of shapes
     separate_outputs,  # before creators are copied: its own nodes read none
@@ -42,16 +46,21 @@ def optimize(
     graph: FlowGraph,
     observers: Iterable[Observer] = (),
     scheduled: Callable[[Op], bool] = lambda op: False,
+    channels_last: Callable[[Conv], bool] = lambda op: False,
 ) -> FlowGraph:
     """The graph after all passes, each shown to all observers; the given one is not changed.
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
-    the option `attention` is off.
+    the option `attention` is off. `channels_last` says which convolutions gain by that layout.
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
+    advised: dict[GraphPass, GraphPass] = {
+        spell_attention: partial(spell_attention, scheduled=whole),
+        assign_layout: partial(assign_layout, gains=channels_last),
+    }
     for each in PASSES:
-        graph = spell_attention(graph, whole) if each is spell_attention else each(graph)
+        graph = advised.get(each, each)(graph)
         for observer in watching:
             observer(each, graph)
     return graph

@@ -10,6 +10,7 @@ from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.guard_bounds import guard_bounds
 from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.order_barriers import order_barriers
+from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
 from hidet.passes.simplify import simplify
 from hidet.passes.unfold_tasks import unfold_tasks
@@ -40,11 +41,16 @@ CPU: tuple[Pass, ...] = (
 )
 
 
-def passes_for(kind: KernelKind) -> tuple[Pass, ...]:
-    """The passes of a kind of kernel."""
-    return CUDA if kind is KernelKind.CUDA else CPU
+def passes_for(kind: KernelKind, overlap: bool = False) -> tuple[Pass, ...]:
+    """The passes of a kind of kernel; with `overlap`, launches may begin early.
+
+    The wait is placed last, so that no pass moves an access to memory ahead of it.
+    """
+    if kind is KernelKind.CPU:
+        return CPU
+    return (*CUDA, overlap_launches) if overlap else CUDA
 
 
-def lower(kernel: Kernel, observers: Iterable[Observer] = ()) -> Kernel:
-    """The kernel as code generation takes it."""
-    return run(kernel, passes_for(kernel.kind), observers)
+def lower(kernel: Kernel, observers: Iterable[Observer] = (), overlap: bool = False) -> Kernel:
+    """The kernel as code generation takes it; with `overlap`, its launches may begin early."""
+    return run(kernel, passes_for(kernel.kind, overlap), observers)

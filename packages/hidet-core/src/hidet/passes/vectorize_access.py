@@ -35,7 +35,7 @@ from hidet.ir.stmt import (
     Stmt,
     Store,
 )
-from hidet.ir.walk import contains
+from hidet.ir.walk import contains, replaced
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
 from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
@@ -148,13 +148,19 @@ class Vectorization(Scoped):
         """Statements that load what `e` reads, and the value of `e` in each lane after them."""
         before: list[Stmt] = []
         loaded: dict[Expr, list[Expr]] = {}
+        alike: dict[Expr, Expr] = {}  # loads that have one value for all lanes, and this value
         for load, path in reads(e):
-            if load in loaded or any(not self.uniform(c, lanes) for c, _ in path):
+            if load in loaded or load.lanes != 1:
                 continue
-            if load.lanes == 1 and not contains(load.index, Load):
-                found = self.load(load, path, lanes, before)
-                if found:
-                    loaded[load] = found
+            place = replace(load, index=tuple(replaced(each, alike) for each in load.index))
+            path = tuple((replaced(c, alike), holds) for c, holds in path)
+            if contains(place.index, Load) or not all(self.uniform(c, lanes) for c, _ in path):
+                continue
+            found = self.load(place, path, lanes, before)
+            if found:
+                loaded[load] = found
+                if not lanes.depends(load):
+                    alike[load] = found[0]
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
 
     def load(self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]) -> list[Expr] | None:

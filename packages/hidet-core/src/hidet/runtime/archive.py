@@ -12,7 +12,6 @@ import json
 import lzma
 import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from hidet.errors import BadArchive, BadArgument
+from hidet.runtime.files import write_whole
 from hidet.runtime.plan import Launch, Plan
 from hidet.types import dtype
 
@@ -85,15 +85,7 @@ class Archive:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive; the file appears whole or not at all."""
-        target = Path(path)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.to_bytes())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """The file's content."""

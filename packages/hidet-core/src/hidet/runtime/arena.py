@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hidet.runtime.order import ancestors
+
 ALIGNMENT = 256
 
 
@@ -68,14 +70,3 @@ def all_before(early: Sequence[int], late: Sequence[int], before: Sequence[int])
     for step in early:
         needed |= 1 << step
     return all(before[step] & needed == needed for step in late)
-
-
-def ancestors(waits: Sequence[set[int]]) -> list[int]:
-    """For each step all the steps that come before it, as a bit set."""
-    found: list[int] = []
-    for needs in waits:
-        bits = 0
-        for each in needs:
-            bits |= found[each] | 1 << each
-        found.append(bits)
-    return found

@@ -10,6 +10,7 @@ from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.runtime import maps
 from hidet.runtime.arena import Arena, place
 from hidet.runtime.maps import Map
+from hidet.runtime.order import dependencies, reduced
 from hidet.runtime.plan import (
     Argument,
     Buffer,
@@ -18,7 +19,6 @@ from hidet.runtime.plan import (
     Plan,
     Scalar,
     Step,
-    dependencies,
 )
 from hidet.runtime.sizes import Size, evaluate
 from hidet.runtime.view import View
@@ -29,7 +29,7 @@ class BoundPlan:
     """What stays the same between calls with the same shapes.
 
     `steps` are those that do something (no empty grid), their sizes numbers; `waits` says which
-    earlier ones each waits for.
+    earlier ones each waits for, but for those that they wait for in turn.
     """
 
     plan: Plan
@@ -37,6 +37,18 @@ class BoundPlan:
     steps: tuple[Step, ...]
     waits: tuple[frozenset[int], ...]
     arena: Arena
+
+    def overlaps(self, number: int) -> bool:
+        """Whether a step may begin while the only one it waits for still runs.
+
+        When a launch ends, those before it have ended: it began after them or waited for them. So
+        it is enough to wait for the last, whatever the step reads or writes of the others'.
+        """
+        step = self.steps[number]
+        if not (isinstance(step, Launch) and step.waits and len(self.waits[number]) == 1):
+            return False
+        (before,) = self.waits[number]
+        return isinstance(self.steps[before], Launch)
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
@@ -51,7 +63,7 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     check_shapes(plan, inputs, shapes)
     steps = [fixed(step, symbols, plan, shapes) for step in plan.steps]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
-    waits = dependencies(tuple(kept))
+    waits = reduced(dependencies(tuple(kept)))
     users: dict[int, list[int]] = {}
     for number, step in enumerate(kept):
         for buffer in {*step.reads, *step.writes}:

@@ -8,11 +8,12 @@ somebody captures a graph is kept for good, since the graph may run again at any
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from math import prod
 from threading import RLock
 
 from hidet.errors import OutOfMemory
-from hidet.runtime.device import make_current
+from hidet.runtime.device import on
 from hidet.runtime.driver import call, cu
 from hidet.runtime.stream import current
 from hidet.runtime.view import View
@@ -22,6 +23,7 @@ SMALL = 512
 LARGE = 1 << 20
 
 
+@dataclass(frozen=True)
 class CudaAllocator:
     """Memory of GPUs for scratch and outputs."""
 
@@ -69,8 +71,7 @@ def take(home: Home) -> int:
             return _free[home].pop()
         except IndexError:
             pass  # none is kept: ask the driver
-    make_current(device)
-    with _lock:
+    with _lock, on(device):
         try:
             return from_driver(nbytes)
         except OutOfMemory:
@@ -92,10 +93,9 @@ def from_driver(nbytes: int) -> int:
 
 def release_kept(device: str) -> int:
     """Give the driver back what is kept for reuse; returns how many bytes that was."""
-    make_current(device)
-    call("cuCtxSynchronize")
     released = 0
-    with _lock:
+    with _lock, on(device):
+        call("cuCtxSynchronize")
         for home in [each for each in list(_free) if each[0] == device]:
             kept = _free[home]
             while kept:

@@ -1,25 +1,28 @@
-"""A bound plan on a GPU: CUDA graphs, cut where the framework runs a step."""
+"""A bound plan on a GPU: for each stream CUDA graphs and an arena of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock
 
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.device import is_current, primary_context
 from hidet.runtime.host_program import HostStep
-from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
-from hidet.runtime.plan import Host
 from hidet.runtime.scratch import Scratch
-from hidet.runtime.segment import Segment
 from hidet.runtime.stream import Work, current, is_capturing
-from hidet.runtime.view import View
+from hidet.runtime.stream_program import StreamProgram
+
+STREAMS_KEPT = 8
+"""Streams a plan is kept ready for; what was made for others is let go when their work is done."""
 
 
 class CudaProgram:
-    """A plan's segments and host steps, and where every buffer lay at the last run.
+    """Runs a plan on the caller's stream, or into the caller's capture; several threads may call.
 
-    What a call does is written for the host's time: it is all that a small model costs.
+    `scratch_on` gives the memory for workspaces on a stream.
     """
 
     def __init__(
@@ -27,135 +30,42 @@ class CudaProgram:
         bound: BoundPlan,
         modules: Mapping[str, CudaModule],
         host_steps: Mapping[str, HostStep],
-        scratch: Scratch,
+        scratch_on: Callable[[int], Scratch],
+        device: str,
         fixed: Mapping[int, int],
         use_graph: bool = True,
     ) -> None:
-        self.bound, self.scratch, self.host_steps = bound, scratch, host_steps
-        self.use_graph = use_graph
-        self.context = int(primary_context(scratch.device))
-        self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
-        self.moving = (*bound.plan.inputs, *bound.plan.outputs)
-        self.arena: View | None = None
-        self.parts = split(bound, modules)
+        self.bound, self.device, self.scratch_on = bound, device, scratch_on
+        self.make = partial(StreamProgram, bound, modules, host_steps, fixed, use_graph)
+        self.context = int(primary_context(device))
+        self.known: OrderedDict[int, StreamProgram] = OrderedDict()
+        self.lock = Lock()
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Run on inputs and outputs at these addresses, whatever the thread did before."""
         if is_current(self.context) and not is_capturing(stream):
-            self.start(addresses, stream)
+            self.on(stream)(addresses, stream)
             return
-        with Work(self.scratch.device, stream):
-            self.run(addresses, stream)
-
-    def run(self, addresses: Sequence[int], stream: int) -> None:
-        """The same, inside of a `Work`: the device is current, a capture was noticed."""
-        if current.capturing:
-            with self.scratch.lock:
-                self.run_captured(addresses, stream)
-        else:
-            self.start(addresses, stream)
-
-    def start(self, addresses: Sequence[int], stream: int) -> None:
-        """Put all steps on the stream, after the run before has done with the arena."""
-        scratch = self.scratch
-        with scratch.lock:
-            changed = self.moved(addresses)
-            scratch.begin(stream)
-            try:
-                self.steps(changed, stream)
-            except BaseException:
-                self.forget()
-                raise
-            finally:
-                scratch.end(stream)
-
-    def steps(self, changed: Sequence[int], stream: int) -> None:
-        """Put the steps on the stream."""
-        for part in self.parts:
-            if isinstance(part, Host):
-                self.host(part, self.pointers)
-            elif self.use_graph:
-                part.run(self.pointers, changed, stream)
+        with Work(self.device, stream):
+            if current.capturing:
+                self.any(stream).launch_captured(addresses, stream)
             else:
-                part.launch_each(self.pointers, stream)
+                self.on(stream)(addresses, stream)
 
-    def moved(self, addresses: Sequence[int]) -> list[int]:
-        """Note where the buffers are now; returns those that were elsewhere."""
-        places, changed = self.pointers, []
-        for buffer, address in zip(self.moving, addresses, strict=True):
-            if places[buffer] != address:
-                places[buffer] = address
-                changed.append(buffer)
-        if self.arena is None or self.scratch.memory is not self.arena:
-            changed += self.moved_arena()
-        return changed
+    def any(self, stream: int) -> StreamProgram:
+        """A program that is there, to launch its kernels one by one; for `stream` if none is."""
+        with self.lock:
+            there = next(iter(self.known.values()), None)
+        return there or self.on(stream)
 
-    def moved_arena(self) -> list[int]:
-        """Note where the workspaces are now."""
-        arena = self.scratch.reserve(self.bound.arena.nbytes)
-        self.arena = self.scratch.memory
-        for buffer, offset in self.bound.arena.offsets.items():
-            self.pointers[buffer] = arena + offset
-        return list(self.bound.arena.offsets)
-
-    def run_captured(self, addresses: Sequence[int], stream: int) -> None:
-        """Launch into somebody else's capture, with an arena from the capture's memory.
-
-        The arena is let go at once: the allocator knows that its memory belongs to the capture,
-        and may give it only to later work of the same one.
-        """
-        arena = self.scratch.allocator.empty(self.bound.arena.nbytes, self.scratch.device)
-        places = list(self.pointers)
-        for buffer, offset in self.bound.arena.offsets.items():
-            places[buffer] = arena.pointer + offset
-        for buffer, address in zip(self.moving, addresses, strict=True):
-            places[buffer] = address
-        for part in self.parts:
-            if isinstance(part, Host):
-                self.host(part, places)
-            else:
-                part.launch_each(places, stream)
-
-    def host(self, step: Host, pointers: Sequence[int]) -> None:
-        """Let the framework run a region."""
-        buffers, shapes = self.bound.plan.buffers, self.bound.shapes
-        reads, writes = (
-            [View(pointers[n], shapes[n], buffers[n].dtype, self.scratch.device) for n in numbers]
-            for numbers in (step.reads, step.writes)
-        )
-        self.host_steps[step.key](reads, writes)
-
-    def forget(self) -> None:
-        """After a failure nobody knows which nodes point where: build the graphs again."""
-        for part in self.parts:
-            if isinstance(part, Segment):
-                part.forget()
-
-
-def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment | Host]:
-    """The plan's steps as segments of kernels and the framework's steps between them."""
-    parts: list[Segment | Host] = []
-    places: dict[int, int] = {}  # of the segment being gathered: step to position
-
-    def close() -> None:
-        if places:
-            waits = [
-                frozenset(places[each] for each in bound.waits[number] if each in places)
-                for number in places
-            ]
-            parts.append(Segment([node(number) for number in places], waits))
-            places.clear()
-
-    def node(number: int) -> KernelNode:
-        step = bound.steps[number]
-        assert not isinstance(step, Host)
-        return KernelNode(step, modules[step.binary])
-
-    for number, step in enumerate(bound.steps):
-        if isinstance(step, Host):
-            close()
-            parts.append(step)
-        else:
-            places[number] = len(places)
-    close()
-    return parts
+    def on(self, stream: int) -> StreamProgram:
+        """The program for a stream, made when it is first used there."""
+        with self.lock:
+            found = self.known.get(stream)
+            if found is None:
+                found = self.known[stream] = self.make(self.scratch_on(stream))
+                if len(self.known) > STREAMS_KEPT:
+                    self.known.popitem(last=False)
+            elif len(self.known) > 1:
+                self.known.move_to_end(stream)
+            return found

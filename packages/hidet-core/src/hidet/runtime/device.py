@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -84,15 +86,15 @@ def make_current(device: str) -> Any:
     Returns the context they went to if it was another device's, for `restore`, else None.
     """
     context = primary_context(device)
-    before = call("cuCtxGetCurrent")
-    if int(before) == int(context):
+    if is_current(int(context)):
         return None
+    before = call("cuCtxGetCurrent")
     call("cuCtxSetCurrent", context)
     return before if int(before) else None
 
 
 def is_current(context: int) -> bool:
-    """Whether the driver calls of this thread go to a context already."""
+    """Whether the driver calls of this thread go to a context already; quick."""
     status, found = cu.cuCtxGetCurrent()
     return int(found) == context and not status
 
@@ -101,6 +103,16 @@ def restore(context: Any) -> None:
     """Undo what `make_current` did: frameworks take the current context for their own."""
     if context is not None:
         call("cuCtxSetCurrent", context)
+
+
+@contextmanager
+def on(device: str) -> Iterator[None]:
+    """A block whose driver calls go to the device, and those after it where they went before."""
+    before = make_current(device)
+    try:
+        yield
+    finally:
+        restore(before)
 
 
 def attribute(device: str, name: str) -> int:

@@ -38,7 +38,10 @@ def call(name: str, *args: Any) -> Any:
 
 
 def expect(status: Any, name: str) -> None:
-    """Raise unless a call of driver function `name` went well: for calls that have to be quick."""
+    """Raise unless a call of driver function `name` went well.
+
+    For the few calls that every run makes: `call` costs a third of a microsecond more.
+    """
     if status:
         raise failure(name, status)
 

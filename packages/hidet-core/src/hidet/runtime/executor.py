@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from threading import Lock
 from typing import cast
@@ -18,7 +18,7 @@ from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
 from hidet.runtime.plan import Host, Plan
-from hidet.runtime.scratch import Scratch
+from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work
 from hidet.runtime.view import View
@@ -112,7 +112,7 @@ class Executor:
             )
             addresses.append(made.pointer)
             outputs.append(made)
-        program.run(addresses, stream)
+        program(addresses, stream)
         return outputs
 
     def refresh(self) -> None:
@@ -141,9 +141,10 @@ class Executor:
                 shape, buffer = bound.shapes[number], plan.buffers[number]
                 made = self.allocator.output(index, shape, buffer.dtype, self.device)
                 self.constants[f"derived{index}"] = made
-            self.prepared = self.load(bound, use_graph=False)
+            self.prepared = self.load(bound, lambda stream: self.scratch, use_graph=False)
         count = range(len(plan.outputs))
-        self.prepared.run([self.constants[f"derived{i}"].pointer for i in count], 0)
+        self.prepared([self.constants[f"derived{i}"].pointer for i in count], 0)
+        self.scratch.release()
 
     def program(self, inputs: Sequence[View]) -> Program:
         """The program for the inputs' shapes, made at the first call with them."""
@@ -153,15 +154,27 @@ class Executor:
             if found is None:
                 self.check_devices(inputs)
                 bound = bind(self.archive.main, inputs)
-                found = self.programs[key] = self.load(bound, self.use_graph)
+                found = self.programs[key] = self.load(bound, self.scratch_on, self.use_graph)
                 if len(self.programs) > SHAPES_KEPT:
                     self.programs.popitem(last=False)
             elif len(self.programs) > 1:
                 self.programs.move_to_end(key)
         return found
 
-    def load(self, bound: BoundPlan, use_graph: bool) -> Program:
-        """A program for given shapes."""
+    def scratch_on(self, stream: int) -> Scratch:
+        """The memory for workspaces on a GPU's stream.
+
+        Regions that the framework runs may call other graphs on the same stream, so between them a
+        plan keeps what it has in memory of its own.
+        """
+        if any(isinstance(step, Host) for step in self.archive.main.steps):
+            return Scratch(self.allocator, self.device)
+        return shared_scratch(self.allocator, self.device, stream)
+
+    def load(
+        self, bound: BoundPlan, scratch_on: Callable[[int], Scratch], use_graph: bool
+    ) -> Program:
+        """A program for given shapes, its workspaces in memory that depends on the stream."""
         fixed = self.constant_pointers(bound)
         if self.simulated:
             return SimulatedProgram(bound, self.kernels, self.host_steps, fixed)
@@ -169,7 +182,9 @@ class Executor:
             modules = cast(Mapping[str, HostModule], self.modules)
             return HostProgram(bound, modules, self.host_steps, self.scratch, fixed)
         loaded = cast(Mapping[str, CudaModule], self.modules)
-        return CudaProgram(bound, loaded, self.host_steps, self.scratch, fixed, use_graph)
+        return CudaProgram(
+            bound, loaded, self.host_steps, scratch_on, self.device, fixed, use_graph
+        )
 
     def constant_pointers(self, bound: BoundPlan) -> dict[int, int]:
         """Where the weights and derived constants of a plan lie, each of the size it should be."""

@@ -74,8 +74,6 @@ class HostProgram:
             for call in self.calls:
                 call()
 
-    run = __call__
-
 
 def number(arg: Scalar) -> Any:
     """A size as C takes it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hidet.runtime.driver import call, cu
+from hidet.runtime.driver import cu, expect
 from hidet.runtime.encode import Maps
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.maps import Map
@@ -23,8 +24,8 @@ class KernelNode:
     def __init__(self, step: Launch, module: CudaModule) -> None:
         self.step = step
         self.function = module.function(step.function, step.shared_bytes)
-        self.values = np.zeros(max(len(step.args), 1), np.uint64)
-        base = self.values.__array_interface__["data"][0]
+        self.values = (ctypes.c_uint64 * max(len(step.args), 1))()
+        base = ctypes.addressof(self.values)
         self.addresses = np.array([base + 8 * i for i in range(len(self.values))], np.uint64)
         self.arguments: int = self.addresses.__array_interface__["data"][0]
         self.maps = Maps(arg for arg in step.args if isinstance(arg, Map))
@@ -34,12 +35,14 @@ class KernelNode:
         for slot, arg in enumerate(step.args):
             if isinstance(arg, Scalar):
                 assert isinstance(arg.value, int), "a bound plan has numbers only"
-                self.values[slot] = np.int64(arg.value).astype(np.uint64)
+                self.values[slot] = arg.value  # modulo 2**64
             elif isinstance(arg, Map):
                 self.addresses[slot] = next(places)
             else:
                 self.slots.append((slot, arg.buffer))
         self.params = self.node_params()
+        self.how = (self.function, *step.grid, *step.block, step.shared_bytes)
+        self.stream, self.handle = 0, cu.CUstream(0)
 
     def node_params(self) -> Any:
         """What the driver wants to know of a kernel node."""
@@ -65,8 +68,7 @@ class KernelNode:
 
     def launch(self, stream: int) -> None:
         """Launch alone."""
-        step = self.step
-        call(
-            "cuLaunchKernel", self.function, *step.grid, *step.block,
-            step.shared_bytes, stream, self.arguments, 0,
-        )  # fmt: skip
+        if stream != self.stream:  # the driver's own form of a number takes time to make
+            self.stream, self.handle = stream, cu.CUstream(stream)
+        status = cu.cuLaunchKernel(*self.how, self.handle, self.arguments, 0)[0]
+        expect(status, "cuLaunchKernel")

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from hidet.errors import BadArchive, CudaError, NoDevice
-from hidet.runtime.device import attribute, make_current
+from hidet.runtime.device import attribute, on
 from hidet.runtime.driver import call, cu
 
 _lock = Lock()
@@ -68,22 +68,22 @@ class CudaModule:
     """A cubin on one device; it stays loaded, since work that uses it may still be under way."""
 
     def __init__(self, binary: bytes, device: str, name: str = "unit") -> None:
-        make_current(device)
         self.device = device
         self.name = name
-        self.module = call("cuModuleLoadData", binary)
+        with on(device):
+            self.module = call("cuModuleLoadData", binary)
 
     def function(self, name: str, shared_bytes: int = 0) -> Any:
         """A kernel that may use `shared_bytes` of dynamic shared memory."""
-        make_current(self.device)
-        try:
-            found = call("cuModuleGetFunction", self.module, name.encode())
-        except CudaError as error:
-            raise BadArchive(f"binary {self.name} has no kernel {name!r}") from error
-        if shared_bytes:
-            with _lock:
-                self.allow(found, name, shared_bytes)
-        return found
+        with on(self.device):
+            try:
+                found = call("cuModuleGetFunction", self.module, name.encode())
+            except CudaError as error:
+                raise BadArchive(f"binary {self.name} has no kernel {name!r}") from error
+            if shared_bytes:
+                with _lock:
+                    self.allow(found, name, shared_bytes)
+            return found
 
     def allow(self, function: Any, name: str, shared_bytes: int) -> None:
         """Raise the kernel's limit of dynamic shared memory, never lower it.

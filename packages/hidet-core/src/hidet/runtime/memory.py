@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.runtime.cuda_memory import CudaAllocator
-from hidet.runtime.device import make_current
+from hidet.runtime.device import on
 from hidet.runtime.driver import call
 from hidet.runtime.view import View as View
 from hidet.types import dtype as dtype_of
@@ -18,7 +19,10 @@ ALIGNMENT = 64
 
 
 class Allocator(Protocol):
-    """Where memory comes from; a frontend supplies its framework's."""
+    """Where memory comes from; a frontend supplies its framework's.
+
+    Graphs with equal allocators share scratch memory.
+    """
 
     def empty(self, nbytes: int, device: str) -> View:
         """`nbytes` bytes of scratch memory (dtype uint8), aligned to 64 bytes, 256 on a GPU."""
@@ -27,6 +31,7 @@ class Allocator(Protocol):
         """Memory for output number `index`; the caller finds it as the view's owner."""
 
 
+@dataclass(frozen=True)
 class HostAllocator:
     """Memory of the host, as numpy arrays."""
 
@@ -70,9 +75,9 @@ def array_of(view: View) -> np.ndarray[Any, Any]:
     if view.device == "cpu":
         return exposed(view)
     array = np.empty(view.shape, dtype_of(view.dtype).numpy)
-    make_current(view.device)
-    call("cuCtxSynchronize")
-    call("cuMemcpyDtoH", array.__array_interface__["data"][0], view.pointer, view.nbytes)
+    with on(view.device):
+        call("cuCtxSynchronize")
+        call("cuMemcpyDtoH", array.__array_interface__["data"][0], view.pointer, view.nbytes)
     return array
 
 
@@ -82,9 +87,9 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
     if device == "cpu":
         return view_of(packed)
     made = CudaAllocator().output(0, array.shape, dtype_of(array.dtype).name, device)
-    make_current(device)
-    call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
-    call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with other streams
+    with on(device):
+        call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
+        call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with others
     return made
 
 

@@ -6,7 +6,7 @@ Buffers are numbered; steps run in order, or in parallel where no buffer connect
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -54,7 +54,11 @@ Argument: TypeAlias = Pointer | Scalar | Map
 
 @dataclass(frozen=True)
 class Launch:
-    """Run function `function` of binary `binary`; `reads` and `writes` are buffers."""
+    """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
+
+    `waits`: all threads of the kernel wait for the launches before ahead of their first use of
+    memory, so that it may begin early.
+    """
 
     binary: str
     function: str
@@ -64,6 +68,16 @@ class Launch:
     grid: tuple[Size, Size, Size] = (1, 1, 1)
     block: tuple[int, int, int] = (1, 1, 1)
     shared_bytes: int = 0
+    waits: bool = False
+
+    def on(self, number: Callable[[int], int]) -> Launch:
+        """The launch on other buffers: `number` gives the new one for each."""
+        args = (
+            arg if isinstance(arg, Scalar) else replace(arg, buffer=number(arg.buffer))
+            for arg in self.args
+        )
+        reads, writes = (tuple(dict.fromkeys(map(number, n))) for n in (self.reads, self.writes))
+        return replace(self, args=tuple(args), reads=reads, writes=writes)
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,11 @@ class Host:
     key: str
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+
+    def on(self, number: Callable[[int], int]) -> Host:
+        """The region on other buffers: `number` gives the new one for each."""
+        reads, writes = (tuple(map(number, each)) for each in (self.reads, self.writes))
+        return replace(self, reads=reads, writes=writes)
 
 
 Step: TypeAlias = Launch | Host
@@ -104,23 +123,6 @@ class Plan:
     def of_role(self, role: Role) -> list[int]:
         """The numbers of the buffers of a role."""
         return [number for number, buffer in enumerate(self.buffers) if buffer.role == role]
-
-
-def dependencies(steps: tuple[Step, ...]) -> list[set[int]]:
-    """For each step the earlier ones it has to wait for: it reads what they write, or writes what
-    they read or write."""
-    found: list[set[int]] = []
-    writer: dict[int, int] = {}
-    readers: dict[int, set[int]] = {}
-    for number, step in enumerate(steps):
-        needs = {writer[each] for each in (*step.reads, *step.writes) if each in writer}
-        needs |= {reader for each in step.writes for reader in readers.get(each, ())}
-        found.append(needs - {number})
-        for each in step.writes:
-            writer[each], readers[each] = number, set()
-        for each in step.reads:
-            readers.setdefault(each, set()).add(number)
-    return found
 
 
 def arguments(steps: Iterable[Step]) -> Iterator[Argument]:
@@ -205,7 +207,8 @@ class Reader:
                 f"{where} has buffers {sorted(unnamed)} that it neither reads nor writes"
             )
         binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
-        return Launch(binary, function, args, reads, writes, grid, block, shared)  # type: ignore[arg-type]
+        waits = self.flag(fields.get("waits", False), where)
+        return Launch(binary, function, args, reads, writes, grid, block, shared, waits)  # type: ignore[arg-type]
 
     def argument(self, data: Any, where: str) -> Argument:
         """One argument of a launch."""
@@ -248,6 +251,12 @@ class Reader:
         if not good or (len_ is not None and len(data) != len_):
             raise BadArchive(f"{where} has {str(data)[:80]} where whole numbers belong")
         return tuple(data)
+
+    def flag(self, data: Any, where: str) -> bool:
+        """True or false."""
+        if not isinstance(data, bool):
+            raise BadArchive(f"{where} has {str(data)[:80]} where true or false belongs")
+        return data
 
     def text(self, data: Any, where: str) -> str:
         """A text."""

@@ -1,8 +1,9 @@
-"""The one piece of scratch memory of an executor, shared by its programs for all shapes."""
+"""Scratch memory: one piece for all graphs that run on a stream, taken and let go as they are."""
 
 from __future__ import annotations
 
 from threading import Lock
+from weakref import WeakValueDictionary
 
 from hidet.runtime.memory import Allocator
 from hidet.runtime.stream import Event
@@ -26,12 +27,16 @@ class Scratch:
     def reserve(self, nbytes: int) -> int:
         """The address of at least `nbytes` bytes, until the next call asks for more."""
         if self.memory is None or self.nbytes < nbytes:
-            if self.memory is not None and self.finished is not None:
-                self.finished.synchronize()  # the old memory goes back while nothing uses it
-            self.memory = None
+            self.release()
             self.memory = self.allocator.empty(nbytes, self.device)
             self.nbytes = nbytes
         return self.memory.pointer
+
+    def release(self) -> None:
+        """Let go of the memory, when nothing uses it any more; the next run takes new one."""
+        if self.memory is not None and self.finished is not None:
+            self.finished.synchronize()
+        self.memory, self.nbytes = None, 0
 
     def begin(self, stream: int) -> None:
         """Let work on `stream` wait until the run before is done with the memory."""
@@ -42,3 +47,19 @@ class Scratch:
         """All of a run is on `stream` now."""
         if self.finished is not None:
             self.finished.record(stream)
+
+
+_shared: WeakValueDictionary[tuple[Allocator, str, int], Scratch] = WeakValueDictionary()
+_lock = Lock()
+
+
+def shared_scratch(allocator: Allocator, device: str, stream: int) -> Scratch:
+    """The scratch memory of a GPU's stream, as large as the largest graph that ran there needs.
+
+    It is shared by all graphs whose allocators are equal, and goes with the last of them.
+    """
+    with _lock:
+        found = _shared.get((allocator, device, stream))
+        if found is None:
+            found = _shared[allocator, device, stream] = Scratch(allocator, device)
+        return found

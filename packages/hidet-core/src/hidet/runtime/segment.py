@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from hidet.runtime.driver import call, cu, expect
+from hidet.runtime.early import add_early_edge, early_edges
 from hidet.runtime.kernel_node import KernelNode
 
 
 class Segment:
-    """Launches of which each waits only for those it depends on; parallel branches are parallel."""
+    """Launches of which each waits only for those it depends on; parallel branches are parallel.
 
-    def __init__(self, kernels: Sequence[KernelNode], waits: Sequence[frozenset[int]]) -> None:
-        self.kernels, self.waits = kernels, waits
+    Those numbered in `early` may begin while the one they wait for still runs.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[KernelNode],
+        waits: Sequence[frozenset[int]],
+        early: Collection[int] = (),
+    ) -> None:
+        self.kernels, self.waits, self.early = kernels, waits, early
         self.users: dict[int, list[int]] = {}
         for number, kernel in enumerate(kernels):
             for buffer in kernel.buffers:
@@ -34,10 +43,15 @@ class Segment:
         """Make the graph: a node for each kernel, an edge for each dependency."""
         self.forget()
         self.graph = call("cuGraphCreate", 0)
-        for kernel, needs in zip(self.kernels, self.waits, strict=True):
+        for number, (kernel, needs) in enumerate(zip(self.kernels, self.waits, strict=True)):
             kernel.point(pointers)
             before = [self.nodes[each] for each in sorted(needs)]
-            node = call("cuGraphAddKernelNode", self.graph, before, len(before), kernel.params)
+            early = number in self.early and early_edges()
+            full = [] if early else before
+            node = call("cuGraphAddKernelNode", self.graph, full, len(full), kernel.params)
+            if early:
+                for each in before:
+                    add_early_edge(self.graph, each, node)
             self.nodes.append(node)
         self.executable = call("cuGraphInstantiate", self.graph, 0)
 

@@ -47,10 +47,6 @@ class SimulatedProgram:
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on memory that the caller provides: of the inputs, then of the outputs."""
-        self.run(addresses, stream)
-
-    def run(self, addresses: Sequence[int], stream: int = 0) -> None:
-        """The same."""
         plan = self.bound.plan
         at = self.fixed | dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         views: dict[int, View] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from hidet.runtime.device import make_current, restore
+from hidet.runtime.device import make_current, on, restore
 from hidet.runtime.driver import call, cu, expect
 
 
@@ -57,8 +57,8 @@ class Stream:
     """A stream of our own, independent of the default one; destroyed with its last reference."""
 
     def __init__(self, device: str = "cuda:0") -> None:
-        make_current(device)
-        self.handle = int(call("cuStreamCreate", cu.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        with on(device):
+            self.handle = int(call("cuStreamCreate", cu.CUstream_flags.CU_STREAM_NON_BLOCKING))
 
     def synchronize(self) -> None:
         """Wait until all work on the stream is done."""
@@ -73,10 +73,10 @@ class Event:
     """A point in the work of a stream; `timed` ones can be asked for the time between them."""
 
     def __init__(self, device: str, timed: bool = False) -> None:
-        make_current(device)
         flags = cu.CUevent_flags
         kind = flags.CU_EVENT_DEFAULT if timed else flags.CU_EVENT_DISABLE_TIMING
-        self.handle = call("cuEventCreate", kind)
+        with on(device):
+            self.handle = call("cuEventCreate", kind)
 
     def record(self, stream: int) -> None:
         """Stand for all work that the stream has so far."""

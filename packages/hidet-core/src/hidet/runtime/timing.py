@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Sequence
+from statistics import median, quantiles
+
+import numpy as np
 
 from hidet.errors import BadArgument
+from hidet.runtime.cuda_memory import CudaAllocator
+from hidet.runtime.device import attribute
+from hidet.runtime.driver import call
 from hidet.runtime.stream import Event
+
+LEAST_CACHE = 32 << 20
+"""Bytes that a cache of unknown size is taken to hold."""
+FLUSHED = 4
+"""How many times that is written before a measurement: on a GPU longer than a launch takes."""
+
+
+class Timing(float):
+    """Milliseconds of one call: a number, the median of `times`, with how far those are apart."""
+
+    def __new__(cls, times: Sequence[float]) -> Timing:
+        found = super().__new__(cls, median(times))
+        found.times = tuple(times)
+        return found
+
+    times: tuple[float, ...]
+    """The mean of each round, in milliseconds."""
+
+    @property
+    def spread(self) -> float:
+        """Milliseconds from the first to the third quarter of the rounds."""
+        if len(self.times) < 2:
+            return 0.0
+        first, _, third = quantiles(self.times, n=4, method="inclusive")
+        return third - first
 
 
 def median_seconds(
@@ -47,3 +78,15 @@ def device_seconds(run: Callable[[], object], device: str, stream: int) -> float
     end.record(stream)
     end.synchronize()
     return end.seconds_since(start)
+
+
+def flushing(device: str, stream: int = 0) -> Callable[[], None]:
+    """What fills the last cache of a device with other data."""
+    if device == "cpu":
+        name = "SC_LEVEL3_CACHE_SIZE"
+        known = os.sysconf(name) if name in os.sysconf_names else 0
+        array = np.empty(FLUSHED * max(known, LEAST_CACHE), np.uint8)
+        return lambda: array.fill(0)
+    nbytes = FLUSHED * max(attribute(device, "L2_CACHE_SIZE"), LEAST_CACHE)
+    memory = CudaAllocator().empty(nbytes, device)
+    return lambda: call("cuMemsetD8Async", memory.pointer, 0, nbytes, stream)

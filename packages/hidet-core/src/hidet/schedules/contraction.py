@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 from typing import Any, ClassVar, TypeAlias
 
 from hidet.compute import accumulator
+from hidet.compute.places import unravel
 from hidet.compute.sizes import same
 from hidet.ir.expr import Value
 from hidet.types import DType, Size, TensorType
 
 Index: TypeAlias = tuple[Value, ...]
 
+MOST_TOGETHER = 16
+"""Elements of the widest access: 16 bytes of the narrowest type."""
 TYPICAL = 128
 """What a size known only at run time counts as in estimates."""
 
@@ -40,6 +43,8 @@ class Contraction(ABC):
     """Whether neighbours in a column of b lie side by side; else neighbours in a row do."""
     operands: ClassVar[tuple[str, ...]] = ("a", "b", "bias")
     """Which of `a`, `b` and `bias` is which operand of the operator."""
+    weight: ClassVar[str] = "b"
+    """Which of `a` and `b` is the same at all calls, where one is."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
@@ -58,14 +63,30 @@ class Contraction(ABC):
         """The index in `bias` of what is added at row i and column j."""
 
     @property
-    def spills(self) -> bool:
-        """Whether `c_at` of a row that there is not may be an element that there is."""
-        return False
+    def a_together(self) -> int:
+        """How many neighbours in memory, from a multiple of as many on, are of one row (or column)
+        of a, all of them there or none."""
+        return 1
+
+    @property
+    def b_together(self) -> int:
+        """The same of b."""
+        return 1
+
+    def is_there(self, i: Value, j: Value) -> Value:
+        """What has to be asked of row i and column j where `c_at` of one that there is not may be
+        an element that there is."""
+        return True
 
     @property
     def scattered(self) -> bool:
         """Whether elements of b have to be found one by one."""
         return False
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether one operand is likely the same at all calls."""
+        return True
 
     @property
     def wide(self) -> DType:
@@ -98,18 +119,14 @@ def digits(number: Value, sizes: Sequence[Size]) -> Index:
 
     A number that is too large gives an index outside of the grid, if the grid has any axis.
     """
-    rest: Value = number
-    found: list[Value] = []
-    real = [axis for axis, size in enumerate(sizes) if not same(size, 1)] or [len(sizes) - 1]
-    for axis in reversed(range(len(sizes))):
-        if axis not in real:
-            found.append(0)
-        elif axis == real[0]:
-            found.append(rest)
-        else:
-            found.append(rest % sizes[axis])
-            rest = rest // sizes[axis]
-    return tuple(reversed(found))
+    if sizes and all(same(size, 1) for size in sizes):
+        return (*(0 for _ in sizes[1:]), number)
+    return unravel(number, sizes)
+
+
+def together(size: Size) -> int:
+    """How many neighbours along an axis without gaps are all there or none: a power of two."""
+    return gcd(size, MOST_TOGETHER) if isinstance(size, int) else 1
 
 
 def known(size: Size | Any) -> int:

@@ -1,4 +1,4 @@
-"""Convolutions as contractions: rows are output channels, columns are places, r is a window.
+"""Convolutions as contractions, in either layout.
 
 The windows of x are never written out: the index functions find their elements, and reading
 outside of x gives the zeros of the padding.
@@ -10,32 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from hidet.compute.sizes import product
-from hidet.ir.expr import Value
+from hidet.compute import select
+from hidet.compute.sizes import Shape, product
+from hidet.ir.expr import Value, wrap
 from hidet.ops.conv import Conv
-from hidet.schedules.contraction import Contraction, Index, digits
+from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.types import Size, TensorType
 
 
 @dataclass(frozen=True)
 class Convolution(Contraction):
-    """One product for each group; images are side by side in the columns."""
+    """One product for each group; images are side by side along the places."""
 
     op: Conv
-    channels_last: bool = False
-    """Whether x and the result have their channels last."""
-    a_along_k: bool = True
-    operands: ClassVar[tuple[str, ...]] = ("b", "a", "bias")
-
-    @property
-    def a(self) -> TensorType:  # type: ignore[override]
-        """The weight."""
-        return self.op.weight
-
-    @property
-    def b(self) -> TensorType:  # type: ignore[override]
-        """The image."""
-        return self.op.x
 
     @property
     def bias(self) -> TensorType | None:  # type: ignore[override]
@@ -53,66 +40,150 @@ class Convolution(Contraction):
         return self.op.groups
 
     @cached_property
-    def m(self) -> Size:  # type: ignore[override]
-        """Output channels of a group."""
-        return self.op.weight.shape[0] // self.op.groups
-
-    @cached_property
-    def n(self) -> Size:  # type: ignore[override]
-        """Places of all images."""
-        return product((self.op.x.shape[0], *self.op.spatial()))
-
-    @cached_property
     def k(self) -> Size:  # type: ignore[override]
         """Elements of a window."""
         return product(self.op.weight.shape[1:])
 
-    @property
-    def b_along_k(self) -> bool:  # type: ignore[override]
-        """Whether the channels of a place lie side by side."""
-        return self.channels_last
+    @cached_property
+    def channels(self) -> Size:
+        """Output channels of a group."""
+        return self.op.weight.shape[0] // self.op.groups
+
+    @cached_property
+    def places(self) -> Shape:
+        """Images and the spatial sizes of the result."""
+        return (self.op.x.shape[0], *self.op.spatial())
 
     @property
-    def spills(self) -> bool:
+    def pointwise(self) -> bool:
+        """Whether windows are one place, and lie side by side as places do."""
+        plain = all(size == 1 for size in (*self.op.window, *self.op.stride))
+        return plain and all(pair == (0, 0) for pair in self.op.padding)
+
+
+@dataclass(frozen=True)
+class ChannelsSecond(Convolution):
+    """Rows are output channels, columns are places, and r runs through channels of a window."""
+
+    a_along_k: bool = True
+    b_along_k: bool = False
+    operands: ClassVar[tuple[str, ...]] = ("b", "a", "bias")
+    weight: ClassVar[str] = "a"
+
+    @property
+    def a(self) -> TensorType:  # type: ignore[override]
+        """The weight."""
+        return self.op.weight
+
+    @property
+    def b(self) -> TensorType:  # type: ignore[override]
+        """The image."""
+        return self.op.x
+
+    @property
+    def m(self) -> Size:  # type: ignore[override]
+        """Output channels of a group."""
+        return self.channels
+
+    @cached_property
+    def n(self) -> Size:  # type: ignore[override]
+        """Places of all images."""
+        return product(self.places)
+
+    def is_there(self, i: Value, j: Value) -> Value:
         """The channels after a group's last one are the next group's."""
-        return self.op.groups > 1
+        return wrap(i) < self.m if self.op.groups > 1 else True
 
     @property
     def scattered(self) -> bool:
         """Only windows of one place without padding lie side by side."""
-        plain = all(size == 1 for size in (*self.op.weight.shape[2:], *self.op.stride))
-        return not (plain and all(pair == (0, 0) for pair in self.op.padding))
+        return not self.pointwise
 
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
-        return (z * self.m + i, *self.in_window(r))
+        return (z * self.channels + i, *digits(r, self.op.weight.shape[1:]))
 
     def b_at(self, z: Value, r: Value, j: Value) -> Index:
-        image, *where = digits(j, (self.op.x.shape[0], *self.op.spatial()))
-        channel, *window = self.in_window(r)
+        image, *where = digits(j, self.places)
+        channel, *window = digits(r, self.op.weight.shape[1:])
         place = self.op.positions(where, window)  # type: ignore[arg-type]
-        return self.laid(image, z * self.op.weight.shape[1] + channel, tuple(place))
+        return (image, z * self.op.each + channel, *place)
 
     def c_at(self, z: Value, i: Value, j: Value) -> Index:
-        image, *where = digits(j, (self.op.x.shape[0], *self.op.spatial()))
-        return self.laid(image, z * self.m + i, tuple(where))
+        image, *where = digits(j, self.places)
+        return (image, z * self.channels + i, *where)
 
     def bias_at(self, z: Value, i: Value, j: Value) -> Index:
-        return (z * self.m + i,)
+        return (z * self.channels + i,)
 
-    def in_window(self, r: Value) -> Index:
-        """The channel and the place in the window of element r."""
-        sizes = self.op.weight.shape[1:]
-        if not self.channels_last:
-            return digits(r, sizes)
-        *window, channel = digits(r, (*sizes[1:], sizes[0]))
-        return (channel, *window)
 
-    def laid(self, image: Value, channel: Value, place: Index) -> Index:
-        """The index of an element of an image."""
-        return (image, *place, channel) if self.channels_last else (image, channel, *place)
+@dataclass(frozen=True)
+class ChannelsLast(Convolution):
+    """Rows are places, columns are output channels, and r runs through places of a window: the
+    channels of one place of the window are side by side in x and in the weight."""
+
+    a_along_k: bool = True
+    b_along_k: bool = True
+
+    @property
+    def a(self) -> TensorType:  # type: ignore[override]
+        """The image."""
+        return self.op.x
+
+    @property
+    def b(self) -> TensorType:  # type: ignore[override]
+        """The weight."""
+        return self.op.weight
+
+    @cached_property
+    def m(self) -> Size:  # type: ignore[override]
+        """Places of all images."""
+        return product(self.places)
+
+    @property
+    def n(self) -> Size:  # type: ignore[override]
+        """Output channels of a group."""
+        return self.channels
+
+    @property
+    def a_together(self) -> int:
+        """Channels of a group."""
+        return together(self.op.each)
+
+    @property
+    def b_together(self) -> int:
+        """Channels of a group."""
+        return together(self.op.each)
+
+    @property
+    def scattered(self) -> bool:
+        """Few channels are found one by one."""
+        return self.a_together == 1 and not self.pointwise
+
+    def a_at(self, z: Value, i: Value, r: Value) -> Index:
+        image, *where = digits(i, self.places)
+        *window, channel = digits(r, self.op.weight.shape[1:])
+        place = self.op.positions(where, window)  # type: ignore[arg-type]
+        if self.op.groups > 1 or any(size != 1 for size in self.op.window):
+            # What lies behind the window's end may be in the image, or in the next group.
+            image = select(wrap(r) < self.k, image, self.places[0])
+        return (image, *place, z * self.op.each + channel)
+
+    def b_at(self, z: Value, r: Value, j: Value) -> Index:
+        return (z * self.channels + j, *digits(r, self.op.weight.shape[1:]))
+
+    def c_at(self, z: Value, i: Value, j: Value) -> Index:
+        image, *where = digits(i, self.places)
+        return (image, *where, z * self.channels + j)
+
+    def bias_at(self, z: Value, i: Value, j: Value) -> Index:
+        return (z * self.channels + j,)
+
+    def is_there(self, i: Value, j: Value) -> Value:
+        """The channels after a group's last one are the next group's."""
+        return wrap(j) < self.n if self.op.groups > 1 else True
 
 
 @lru_cache(maxsize=1024)
 def convolution_of(op: Conv) -> Convolution:
     """The contraction that an operator asks for."""
-    return Convolution(op)
+    return ChannelsLast(op) if op.channels_last else ChannelsSecond(op)

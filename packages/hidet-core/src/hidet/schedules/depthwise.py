@@ -52,7 +52,7 @@ class Depthwise:
     @property
     def window(self) -> tuple[int, int]:
         """The height and width of the window."""
-        height, width = self.op.weight.shape[2:]
+        height, width = self.op.window
         assert isinstance(height, int)
         assert isinstance(width, int)
         return height, width
@@ -70,7 +70,7 @@ class Depthwise:
     @property
     def nbytes(self) -> tuple[float, float]:
         """Bytes read and written, for estimates."""
-        height, width = map(known, self.op.x.shape[2:])
+        height, width = map(known, self.op.sizes)
         read = known(self.images) * self.op.groups * height * width
         of = self.op.x.dtype.nbytes
         return float(read * of), self.elements * of
@@ -78,8 +78,8 @@ class Depthwise:
 
 def is_depthwise(op: Conv) -> bool:
     """Whether channels never meet, in a window of known size, and there is something to do."""
-    if len(op.stride) != 2 or not same(op.weight.shape[1], 1) or op.groups == 1:
+    if len(op.stride) != 2 or not same(op.each, 1) or op.groups == 1:
         return False
-    if not all(isinstance(size, int) for size in op.weight.shape[2:]):
+    if not all(isinstance(size, int) for size in op.window):
         return False
     return not any(same(size, 0) is True for size in (*op.infer().shape, *op.weight.shape))

@@ -8,9 +8,11 @@ from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
+from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
+from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
 
 LOADED = (
     _cpu_attention,
@@ -21,8 +23,10 @@ LOADED = (
     _cuda_attention,
     _cuda_conv,
     _cuda_depthwise,
+    _cuda_depthwise_last,
     _cuda_matmul_mma,
     _cuda_matmul_simt,
     _cuda_matmul_tf32,
+    _cuda_matmul_wgmma,
 )
 """In this order schedules are filed."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from hidet.compute.sizes import Shape, product, same
-from hidet.ir.expr import Value
+from hidet.ir.expr import Value, wrap
 from hidet.ops.matmul import Linear, Matmul
-from hidet.schedules.contraction import Contraction, Index, digits
+from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.types import Size, TensorType
 
 
@@ -41,10 +41,26 @@ class Product(Contraction):
         """How many products there are."""
         return product(self.stack)
 
-    @property
-    def spills(self) -> bool:
+    @cached_property
+    def a_together(self) -> int:
+        """Neighbours along k, or along the rows where those are one axis."""
+        if self.a_along_k:
+            return together(self.k)
+        return together(self.m) if len(self.rows) == 1 else 1
+
+    @cached_property
+    def b_together(self) -> int:
+        """Neighbours along k or along the columns."""
+        return together(self.k if self.b_along_k else self.n)
+
+    def is_there(self, i: Value, j: Value) -> Value:
         """A vector has no axis for its one row."""
-        return not self.rows
+        return True if self.rows else wrap(i) < self.m
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether b is one matrix for all products."""
+        return self.b.ndim <= 2
 
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         row = digits(i, self.rows)

@@ -22,13 +22,12 @@ from hidet.sim.faults import (
     WriteToInput,
 )
 from hidet.sim.gang import Gang, thread_name
-from hidet.sim.handing import Touch, exchange
 from hidet.sim.memory import Buffer, Pointer
+from hidet.sim.release_acquire import pass_on
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask, Value, rows, varies
 from hidet.types import DType, Scope
 
-WARP = 32
 WIDEST = 16
 """Bytes that one instruction moves at most; wider vectors are several accesses."""
 
@@ -180,7 +179,7 @@ def check_read(
     if buffer.holds is not None:
         refuse_held(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
-        refuse_flying(gang, buffer, touched, each, lanes)
+        refuse_sealed(gang, buffer, touched, each, lanes)
     check_written(gang, buffer, touched, each, lanes, "read")
     if buffer.shadow is not None:
         who = gang.who(lanes, each, agent)
@@ -233,7 +232,7 @@ def note_write(
         buffer.written[touched] = True
     if buffer.shadow is None:
         return None
-    refuse_flying(gang, buffer, touched, each, lanes)
+    refuse_sealed(gang, buffer, touched, each, lanes)
     who = gang.who(lanes, each, agent)
     conflict = buffer.shadow.write(touched, who, atomic)
     if conflict is not None:
@@ -273,8 +272,8 @@ def check_agreement(
     )
 
 
-def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
-    """Fault if an asynchronous copy into these bytes is not complete, or an mbarrier is there."""
+def refuse_sealed(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: Any) -> None:
+    """`MbarrierMisuse` if an mbarrier is in these bytes."""
     assert buffer.shadow is not None
     entry = buffer.shadow.barrier(touched)
     if entry is not None:
@@ -284,19 +283,6 @@ def refuse_flying(gang: Gang, buffer: Buffer, touched: Array, each: int, lanes: 
             f"{buffer.scope} {buffer.at(where)} is an mbarrier, and is accessed as ordinary memory",
             row_of(gang, entry // each, lanes),
             "invalidate it by mbarrier_inval before the memory is used for something else",
-        )
-    entry = buffer.shadow.in_flight(touched)
-    if entry is not None:
-        granule = int(touched[entry])
-        where = granule * buffer.granule % buffer.stride
-        issuer = thread_name(gang.run, gang.team, int(buffer.shadow.writer[granule]))
-        place = gang.run.place(int(buffer.shadow.site[granule]))
-        gang.fault(
-            MissingWait,
-            f"{buffer.scope} {buffer.at(where)} is touched while an asynchronous copy into it "
-            f"is under way, begun by {issuer}" + (f" at {place}" if place else ""),
-            row_of(gang, entry // each, lanes),
-            "wait for the copy's group, then synchronise the threads",
         )
 
 
@@ -346,7 +332,7 @@ def update(
     view = buffer.view(of.numpy)
     out = np.zeros(gang.count if count == 1 else (gang.count, count), of.numpy)
     rows_there = np.arange(gang.count)[lanes]
-    hand_over(gang, buffer, mask, rows_there, at, reads=True, writes=True)
+    pass_on(gang, buffer, mask, at, reads=True, writes=True)
     touched = at // of.nbytes if count == 1 else (at // of.nbytes)[:, None] + np.arange(count)
     before = view[touched]
     for row, element in zip(rows_there, at // of.nbytes, strict=True):
@@ -355,43 +341,3 @@ def update(
         view[place] = change(out[row], int(row))
     gang.run.progress += bool((view[touched] != before).any())
     return out
-
-
-def hand_over(
-    gang: Gang, buffer: Buffer, mask: Mask, touching: Array, at: Array, reads: bool, writes: bool
-) -> None:
-    """What atomic accesses tell of earlier fences, and what they will tell by later ones."""
-    if buffer.scope is Scope.GLOBAL:
-        tell_blocks(gang, buffer, touching, at, reads, writes)
-    told, clocks = gang.run.handover, gang.clocks
-    if not told.released:
-        return
-    slots, actors, firsts = gang.actors(mask)
-    named = dict(zip(firsts.tolist(), zip(slots, actors, strict=True), strict=True))
-    for row, place in zip(touching.tolist(), at.tolist(), strict=True):
-        slot, actor = named[row] if row in named else named[row // 32 * 32]
-        me = int(slot) // clocks.team.cluster, int(actor)
-        told.touch(clocks, me, (id(buffer), place), reads, writes)
-
-
-def tell_blocks(
-    gang: Gang, buffer: Buffer, updating: Array, at: Array, reads: bool, writes: bool
-) -> None:
-    """Through the elements they update, threads learn what others made visible by fences."""
-    clocks = gang.clocks
-    if not clocks.releases.times.size:
-        return
-    mask = np.zeros(gang.count, np.bool_)
-    mask[updating] = True
-    torn = np.any((gang.everyone & ~mask).reshape(-1, WARP), axis=1)
-    done = set()
-    for row, place in zip(updating.tolist(), at.tolist(), strict=True):
-        whole = not torn[row // WARP]
-        first = row // WARP * WARP if whole else row
-        if (first, place) in done:
-            continue
-        done.add((first, place))
-        rows = np.arange(first, first + (WARP if whole else 1))
-        rows = rows[gang.everyone[rows]]
-        own = Touch(int(gang.slot[row]), gang.number[rows], bool(whole), reads, writes)
-        exchange(clocks, (id(buffer), place), own)

@@ -2,8 +2,8 @@
 
 An operation is an agent of its own in the order of things. It begins with what its issuer's
 asynchronous proxy can see; its values move at once, but count as done for nobody until a wait on
-the mbarrier or the group by which it completes. Until then its targets are poisoned, and its
-sources held.
+the mbarrier (see `deliveries`) or the group by which it completes. Until then its targets are
+poisoned, and its sources held.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import check_read, check_written, granules, note_write
-from hidet.sim.clocks import AGENTS, ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
+from hidet.sim.clocks import (
+    AGENTS,
+    ASYNC_GLOBAL,
+    ASYNC_SHARED,
+    AT_MBARRIER,
+    GENERIC,
+    RETIRED,
+    Agent,
+)
 from hidet.sim.clusters import reached
+from hidet.sim.deliveries import promise_bytes
 from hidet.sim.faults import MissingWait, OutOfBounds
 from hidet.sim.gang import Gang, Residents, thread_name
-from hidet.sim.mbarriers import complete_transaction
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask
 from hidet.types import Scope
@@ -74,7 +82,7 @@ class Operation:
             worst = int(offsets[np.argmax(outside)])
             self.gang.fault(
                 OutOfBounds,
-                f"{memory.scope} {memory.name} has {memory.size} bytes; a {self.agent.kind} "
+                f"{memory.scope} {memory.name} has {memory.size} bytes; {self.agent.name} "
                 f"touches {width} at byte {worst}, {memory.at(worst)}",
                 int(self.rows[0]),
             )
@@ -94,7 +102,7 @@ class Operation:
 
     def finish_at_barrier(self, barrier: Pointer, nbytes: int) -> None:
         """It completes with `nbytes` bytes of the current phase of an mbarrier."""
-        complete_transaction(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
+        promise_bytes(self.gang, int(self.rows[0]), self.slot, barrier, nbytes, self.agent)
 
     def finish_in_group(self) -> None:
         """It completes with the group that its issuers commit next."""
@@ -149,7 +157,7 @@ def owner_of(gang: Gang, rows: Array, group: str | None) -> tuple[str, int]:
     inside = slot % gang.team.cluster * gang.team.threads + int(gang.thread[rows[0]])
     if group == "wgmma":
         return (group, inside // (4 * WARP))
-    return (group or "mbarrier", inside)
+    return (group or AT_MBARRIER, inside)
 
 
 # ---- groups --------------------------------------------------------------------------------------
@@ -213,7 +221,7 @@ def check_end(residents: Residents) -> None:
     """`MissingWait` if a block ends while an operation reads or writes its shared memory."""
     gang = residents.gangs[0]
     clocks = gang.clocks
-    agents = [a for a in clocks.agents[clocks.first_agent :] if a.completes_in[0] != "wgmma"]
+    agents = clocks.agents[clocks.first_agent :]
     if not agents:
         return
     lanes = [lane for each in clocks.lanes.values() for lane in each]
@@ -222,13 +230,13 @@ def check_end(residents: Residents) -> None:
     first = clocks.place(0)
     for agent in agents:
         cluster, channel, time = clocks.done[:, AGENTS - (agent.number - 1)].tolist()
-        if channel and time < known[cluster - first, channel]:
+        if channel == RETIRED or (channel and time < known[cluster - first, channel]):
             continue
         gang.site = agent.site
         who = thread_name(gang.run, gang.team, agent.thread)
         gang.fault(
             MissingWait,
-            f"the kernel ends while a {agent.kind} of {who} may still use shared memory",
+            f"the kernel ends while {agent.name} of {who} may still use shared memory",
             help="wait for the mbarrier or group by which it completes",
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
+from hidet.errors import BadArgument, DtypeMismatch, Place, ShapeMismatch, at
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.sim.constants import number
@@ -45,8 +45,13 @@ class Bound:
         return self.names[var.name]
 
 
-def bind(params: Sequence[Var], arguments: Sequence[Any], sizes: Mapping[str, Any]) -> Bound:
-    """The parameters with their values; `BadArgument` where they do not fit."""
+def bind(
+    params: Sequence[Var],
+    arguments: Sequence[Any],
+    sizes: Mapping[str, Any],
+    places: Sequence[Place] = (),
+) -> Bound:
+    """The parameters, written at `places`, with values; `BadArgument` where they do not fit."""
     given = list(arguments)
     for var in params[len(given) :]:
         if var.name not in sizes:
@@ -62,23 +67,27 @@ def bind(params: Sequence[Var], arguments: Sequence[Any], sizes: Mapping[str, An
         )
     found = Bound(names=dict(sizes))
     memory: dict[tuple[int, int], Buffer] = {}
+    place = dict(zip(params, places, strict=False))
     for var, value in zip(params, given, strict=True):
-        if isinstance(var.of, TensorType | PointerType):
-            found.arrays[var] = array(var, value, memory)
-        else:
-            found.scalars[var] = scalar(var, value)
+        with at(place.get(var)):
+            if isinstance(var.of, TensorType | PointerType):
+                found.arrays[var] = array(var, value, memory)
+            else:
+                found.scalars[var] = scalar(var, value)
     for var, value in zip(params, given, strict=True):
         if isinstance(var.of, TensorType):
-            match_shape(var, var.of, np.shape(value), found)
+            with at(place.get(var)):
+                match_shape(var, var.of, np.shape(value), found)
     return found
 
 
 def scalar(var: Var, value: Any) -> Any:
     """A number at the type of its parameter."""
     of = var.of
-    if not isinstance(of, DType) or np.ndim(value):
+    number = isinstance(value, bool | int | float | np.generic | np.ndarray) and not np.ndim(value)
+    if not isinstance(of, DType) or not number:
         raise BadArgument(f"{var.name} is {of}; {type(value).__name__} does not fit")
-    if of.is_integer and not of.limits[0] <= value <= of.limits[1]:
+    if of.is_integer and not (of.limits[0] <= value <= of.limits[1] and int(value) == value):
         raise BadArgument(f"{value} does not fit into {var.name}, which is {of}")
     return of.numpy.type(value)
 
@@ -106,6 +115,13 @@ def array(var: Var, value: Any, memory: dict[tuple[int, int], Buffer]) -> Buffer
     if is_undefined(value):
         buffer.starts_undefined, buffer.source = True, value
     return buffer
+
+
+def around(params: Sequence[Var], known: Mapping[Var, Any]) -> dict[Var, Any]:
+    """The numbers that a launch sees of those around it: what its own arguments' shapes say goes
+    before."""
+    own = {size for var in params if isinstance(var.of, TensorType) for size in var.of.shape}
+    return {var: value for var, value in known.items() if var not in own}
 
 
 def match_shape(var: Var, of: TensorType, shape: tuple[int, ...], bound: Bound) -> None:

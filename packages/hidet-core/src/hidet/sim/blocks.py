@@ -12,8 +12,9 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
-from hidet.sim import agents, clusters, copies
+from hidet.sim import agents, clusters
 from hidet.sim.clocks import Clocks, Team
+from hidet.sim.deliveries import deliver
 from hidet.sim.faults import Deadlock
 from hidet.sim.gang import Gang, Residents, Run, block_index, coordinates
 from hidet.sim.memory import Buffer, Pointer
@@ -29,6 +30,8 @@ WARP = 32
 WARPGROUP = 128
 QUIET = 3
 """Rounds without any change after which there will be none; one turn of a loop may take two."""
+PATIENT = 32
+"""Rounds in which only loops turn, after which they may be what waits for an operation."""
 MOST_WAITS = 8
 """Waits that the message about a deadlock names."""
 
@@ -105,9 +108,7 @@ def attempt(
     for residents in batches(program, run, parting, clocks):
         for gang in residents.gangs:
             gang.env.update(env)
-        finish(program, residents.gangs)
-        for gang in residents.gangs:
-            copies.check_end(gang)
+        finish(program, residents)
         agents.check_end(residents)
         clusters.check_end(residents)
 
@@ -217,12 +218,17 @@ def single_thread(run: Run, clocks: Clocks) -> Residents:
     return gang.residents
 
 
-def finish(program: Program, gangs: list[Gang]) -> None:
-    """Run gangs in turns until all have ended; `Deadlock` when none can go on."""
-    alive, quiet = [(gang, program.run(gang, gang.everyone)) for gang in gangs], 0
+def finish(program: Program, residents: Residents) -> None:
+    """Run gangs in turns until all have ended; `Deadlock` when none can go on.
+
+    What asynchronous operations bring comes when nobody can go on without it, or when for long
+    only loops have turned.
+    """
+    gangs = residents.gangs
+    alive, quiet, idle = [(gang, program.run(gang, gang.everyone)) for gang in gangs], 0, 0
     while alive:
         run, left = alive[0][0].run, []
-        before = (run.progress, run.turns)
+        progress, turns = run.progress, run.turns
         for gang, part in alive:
             try:
                 next(part)
@@ -230,9 +236,13 @@ def finish(program: Program, gangs: list[Gang]) -> None:
             except StopIteration:
                 gang.exited = gang.everyone
                 gang.run.progress += 1
-        quiet = quiet + 1 if (run.progress, run.turns) == before else 0
-        if left and quiet == QUIET:
-            deadlock(left[0][0])
+        idle = idle + 1 if run.progress == progress else 0
+        quiet = quiet + 1 if idle and run.turns == turns else 0
+        if left and (quiet == QUIET or idle == PATIENT):
+            if deliver(residents):
+                quiet = idle = 0
+            elif quiet == QUIET:
+                deadlock(left[0][0])
         alive = left
 
 

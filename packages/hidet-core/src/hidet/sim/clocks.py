@@ -24,6 +24,10 @@ from hidet.sim.values import Array
 GENERIC, ASYNC_SHARED, ASYNC_GLOBAL = 0, 1, 2
 NOBODY = -1
 SEVERAL = -2
+RETIRED = -1
+"""The channel of an agent whose accesses are all others' now."""
+AT_MBARRIER = "mbarrier"
+"""What operations complete in that belong to no group."""
 AGENTS = -3
 """Numbers from here down are asynchronous operations; `AGENTS - n` is the n-th."""
 
@@ -71,6 +75,11 @@ class Agent:
     """Operations of one of these complete in the order in which they began."""
     space: int = ASYNC_SHARED
     """The writes of threads it can see in the memory it accesses now."""
+
+    @property
+    def name(self) -> str:
+        """Its kind, with an article."""
+        return f"{'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}"
 
 
 class Clocks:
@@ -251,6 +260,11 @@ class Clocks:
     def complete(self, number: int, channel: int, time: int) -> None:
         """The reads or the writes of an agent are done by `channel`, at `time`."""
         self.done[1:, AGENTS - number] = channel, time
+
+    def retire(self, agent: Agent) -> None:
+        """Nothing belongs to the agent any more: others answer for what it did."""
+        self.complete(agent.number, RETIRED, self.now)
+        self.complete(agent.number - 1, RETIRED, self.now)
 
     # ---- the question ----------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from hidet.sim.access import load
 from hidet.sim.arithmetic import BINARY, UNARY, cast
 from hidet.sim.faults import OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
-from hidet.sim.special import special
+from hidet.sim.special_registers import special
 from hidet.sim.spread import owner_table
 from hidet.sim.values import Mask, Value, bits_as, choose, rows, spread, varies
 from hidet.types import DType, PointerType, TensorType, VectorType

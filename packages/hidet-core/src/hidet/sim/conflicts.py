@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import SimulationError
-from hidet.sim.clocks import AGENTS, Who, pick
+from hidet.sim.clocks import AGENTS, AT_MBARRIER, Who, pick
 from hidet.sim.faults import MissingFence, MissingWait, Race
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer
@@ -28,7 +28,7 @@ def report_race(
     kind = kind_of(gang, buffer, touched, who, conflict)
     me = thread_name(gang.run, gang.team, int(who.thread[conflict.entry]))
     if who.agent is not None:
-        me = f"a {who.agent.kind} of {me}"
+        me = f"{who.agent.name} of {me}"
     by_agent = conflict.other <= AGENTS
     site = gang.clocks.agent(conflict.other).site if by_agent else conflict.site
     earlier = gang.run.place(site)
@@ -37,8 +37,18 @@ def report_race(
         kind,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
         f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
-        help=ADVICE[kind],
+        help=advice(gang, kind, int(who.thread[conflict.entry]), conflict),
     )
+
+
+def advice(gang: Gang, kind: type[SimulationError], thread: int, conflict: Conflict) -> str:
+    """What to do; for who waited for a wrong phase of an mbarrier, where that was."""
+    by_agent = conflict.other <= AGENTS
+    if by_agent and gang.clocks.agent(conflict.other).completes_in[0] == AT_MBARRIER:
+        found = gang.last_wait(int(np.argmax(gang.number == thread)))
+        if found is not None:
+            return found
+    return ADVICE[kind]
 
 
 REASONS: dict[type[SimulationError], str] = {
@@ -66,5 +76,5 @@ def other_name(gang: Gang, number: int) -> str:
     """A thread or an asynchronous operation, in words."""
     if number <= AGENTS:
         agent = gang.clocks.agent(number)
-        return f"a {agent.kind} of {thread_name(gang.run, gang.team, agent.thread)}"
+        return f"{agent.name} of {thread_name(gang.run, gang.team, agent.thread)}"
     return thread_name(gang.run, gang.team, number)

@@ -20,18 +20,19 @@ from hidet.sim import (
     dependents,
     mbarriers,
     ordered,
-    registers,
+    phases,
+    register_pool,
+    release_acquire,
 )
 from hidet.sim.access import load, store, update
 from hidet.sim.agents import Operation
 from hidet.sim.compile_expr import Code
 from hidet.sim.faults import DivergentBarrier, InactiveLane, Misaligned, Trapped
 from hidet.sim.gang import Gang
-from hidet.sim.handing import fence
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 from hidet.sim.wgmma import Unit
-from hidet.types import Scope, shared_alignment
+from hidet.types import Scope
 
 WARP = 32
 
@@ -202,11 +203,7 @@ class Call:
 
     def fence(self, scope: str) -> None:
         """Earlier accesses are visible to the block or the device before later ones."""
-        gang = self.gang
-        slots, actors, _ = gang.actors(self.mask)
-        gang.run.handover.fence(gang.clocks, slots, actors)
-        if scope in ("gpu", "sys"):
-            fence(gang.clocks, slots, actors, gang.number[self.mask])
+        release_acquire.fence(self.gang, self.mask, scope)
 
     def copy_async(self, target: Expr, source: Expr, nbytes: int, taken: Array) -> None:
         """Start copying `taken` bytes per thread; the rest of `nbytes` becomes zero."""
@@ -232,20 +229,6 @@ class Call:
         found = self.codes[e](self.gang, self.mask)
         assert isinstance(found, Boxes)
         return found
-
-    def address(self, place: Pointer, period: int, thread: int) -> int:
-        """The address of a place in shared memory; it must be known modulo `period` bytes."""
-        buffer, dynamic = place.buffer, self.gang.run.kernel.launch.shared_bytes
-        aligned = 1024 if buffer.size == dynamic else shared_alignment(buffer.size)
-        if aligned < period:
-            self.gang.fault(
-                Misaligned,
-                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
-                f"begins at a multiple of {aligned} only",
-                thread,
-                f"give {buffer.name} a multiple of {period} bytes",
-            )
-        return int(place.offset)
 
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
@@ -319,28 +302,37 @@ class Call:
         at = self.pointer(pointer, self.mask)
         if block is not None:
             at = Pointer(at.buffer, at.offset, block.astype(np.int64))
-        return mbarriers.arrive(self.gang, at, counts, nbytes, self.mask)
+        return phases.arrive(self.gang, at, counts, nbytes, self.mask)
 
     def mbarrier_expect(self, pointer: Expr, nbytes: Array) -> None:
         """The current phase expects so many bytes more."""
-        mbarriers.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
+        phases.expect_bytes(self.gang, self.pointer(pointer, self.mask), nbytes, self.mask)
 
     def mbarrier_test(self, pointer: Expr, phase: Array, by_state: bool) -> Array:
         """For each thread, whether the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
-        return mbarriers.test(self.gang, at, phase, by_state, self.mask)
+        return phases.test(self.gang, at, phase, by_state, self.mask)
 
     def mbarrier_wait(self, pointer: Expr, phase: Array, by_state: bool) -> Iterator[None]:
         """Wait until the phase of a parity, or of a state, has completed."""
         at = self.pointer(pointer, self.mask)
-        return mbarriers.wait(self.gang, at, phase, by_state, self.mask)
+        return phases.wait(self.gang, at, phase, by_state, self.mask)
 
-    def shared_address(self, pointer: Expr) -> Array:
+    def shared_address(self, pointer: Expr, period: int = 1) -> Array:
         """The address in the block's shared memory, as a number, of each thread."""
         found = self.pointer(pointer, self.mask)
-        if found.buffer.scope is not Scope.SHARED:
-            self.fault(f"{found.buffer.name} is {found.buffer.scope} memory, not shared")
-        return spread(found.buffer.address + found.offset, self.gang.count)
+        buffer = found.buffer
+        if buffer.scope is not Scope.SHARED:
+            self.fault(f"{buffer.name} is {buffer.scope} memory, not shared")
+        if buffer.alignment % period:
+            self.gang.fault(
+                Misaligned,
+                f"a swizzle repeats every {period} bytes; {buffer.name}, of {buffer.size} bytes, "
+                f"begins at a multiple of {buffer.alignment} only",
+                int(np.argmax(self.mask)),
+                f"give {buffer.name} a multiple of {period} bytes",
+            )
+        return spread(buffer.address + found.offset, self.gang.count)
 
     def matrix_unit(self) -> Unit:
         """The call as one of whole warpgroups; fault if some threads of one do not take part."""
@@ -348,7 +340,7 @@ class Call:
 
     def set_registers(self, count: int, more: bool) -> Iterator[None]:
         """Give each thread of the call's warpgroups `count` registers, from the block's pool."""
-        return registers.change(self.gang, self.mask, count, more)
+        return register_pool.change(self.gang, self.mask, count, more)
 
     def fault(self, message: str, thread: int | None = None) -> NoReturn:
         """Stop the simulation."""

@@ -1,4 +1,9 @@
-"""cp.async: copies that are under way until their group is waited for, or an mbarrier tells."""
+"""cp.async: copies that are under way until their group is waited for, or an mbarrier tells.
+
+An instruction's copies are one operation. Unlike others it acts for many threads, sees what each of
+them sees, and is over for each at its own time: what a thread has waited for counts as written by
+that thread.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +12,29 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import addresses, granules, load, note_write
-from hidet.sim.agents import launched
-from hidet.sim.clocks import Agent
-from hidet.sim.faults import MissingWait
+from hidet.sim.clocks import AT_MBARRIER, Agent, Clocks
+from hidet.sim.deliveries import promise_copies
 from hidet.sim.gang import Gang
-from hidet.sim.mbarriers import complete_copies, grouped
+from hidet.sim.mbarriers import grouped
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask, spread
 from hidet.types import u8
 
+KIND = "asynchronous copy"
+ALL_SEEN = np.zeros((3, 1), np.int64)
+"""What such an operation has seen by itself: it asks its threads."""
+
 
 @dataclass
-class Copy:
-    """One instruction's copies: for each thread `rows`, `data` bytes on their way to `at`."""
+class Copies:
+    """One instruction's copies: of each of `rows` the granules it writes, its group, its end."""
 
-    target: Pointer
+    agent: Agent
+    target: Buffer
     rows: Array
-    at: Array
-    data: Array
+    touched: Array
     group: Array
     done: Array
-    site: int
 
 
 @dataclass
@@ -35,7 +42,7 @@ class Pipe:
     """The unfinished copies of a gang, and how many groups each thread has committed."""
 
     groups: Array
-    copies: list[Copy] = field(default_factory=list)
+    copies: list[Copies] = field(default_factory=list)
 
 
 def pipe(gang: Gang) -> Pipe:
@@ -47,7 +54,7 @@ def pipe(gang: Gang) -> Pipe:
 def start(
     gang: Gang, target: Pointer, source: Pointer | None, nbytes: int, taken: Array, mask: Mask
 ) -> None:
-    """Read the source now; the target is in flight, and may not be touched, until waited for."""
+    """Copy at once; the target is the operation's, and may not be touched, until waited for."""
     data = np.zeros((gang.count, nbytes), np.uint8)
     for count in np.unique(taken[mask]):
         some = mask & (taken == count)
@@ -55,18 +62,17 @@ def start(
             found = load(gang, source, u8, int(count), some, nbytes)
             found = spread(found, gang.count, count > 1)
             data[some, : int(count)] = found[some].reshape(-1, int(count))
-    lanes = gang.lanes(mask)
+    lanes, buffer = gang.lanes(mask), target.buffer
     at = addresses(gang, target, nbytes, lanes)
-    note_write(gang, target.buffer, at, nbytes, lanes)
-    touched, _ = granules(target.buffer, at, nbytes)
-    if target.buffer.shadow is not None:
-        target.buffer.shadow.launch(touched)
-    rows = np.arange(gang.count)[lanes]
-    flow = pipe(gang)
+    note_write(gang, buffer, at, nbytes, lanes)
+    buffer.view(np.dtype(np.uint8))[at[:, None] + np.arange(nbytes)] = data[lanes]
+    rows, flow = np.arange(gang.count)[lanes], pipe(gang)
+    agent = begun(gang, int(rows[0]))
+    touched = granules(buffer, at, nbytes)[0].reshape(len(rows), -1)
+    if buffer.shadow is not None:
+        buffer.shadow.belong(touched, agent.number)
     done = np.zeros(len(rows), np.bool_)
-    flow.copies.append(
-        Copy(target, rows, at, data[lanes], flow.groups[rows].copy(), done, gang.site)
-    )
+    flow.copies.append(Copies(agent, buffer, rows, touched, flow.groups[rows], done))
 
 
 def commit(gang: Gang, mask: Mask) -> None:
@@ -77,29 +83,29 @@ def commit(gang: Gang, mask: Mask) -> None:
 def wait(gang: Gang, mask: Mask, pending: int | None) -> None:
     """Finish all but the last `pending` committed groups of each thread; None: everything."""
     flow = pipe(gang)
-    for copy in flow.copies:
-        ready = mask[copy.rows] & ~copy.done
+    for copies in flow.copies:
+        ready = mask[copies.rows] & ~copies.done
         if pending is not None:
-            ready &= copy.group < flow.groups[copy.rows] - pending
+            ready &= copies.group < flow.groups[copies.rows] - pending
         if ready.any():
-            finish(gang, copy, ready)
-    flow.copies = [copy for copy in flow.copies if not copy.done.all()]
+            finish(gang.clocks, copies, ready, gang.number[copies.rows[ready]][:, None])
+    flow.copies = [copies for copies in flow.copies if not copies.done.all()]
 
 
-def finish(gang: Gang, copy: Copy, ready: Array) -> None:
-    """The bytes arrive, written by the thread that waited."""
-    buffer, at = land(copy, ready), copy.at[ready]
-    note_write(gang, buffer, at, copy.data.shape[1], copy.rows[ready])
+def begun(gang: Gang, row: int) -> Agent:
+    """An operation of several threads, called by the name of the first."""
+    clocks, slot = gang.clocks, int(gang.slot[row])
+    thread, cluster = int(gang.number[row]), slot // gang.team.cluster
+    return clocks.begin(KIND, thread, cluster, gang.site, ALL_SEEN, (AT_MBARRIER, thread))
 
 
-def land(copy: Copy, ready: Array) -> Buffer:
-    """Bytes arrive."""
-    buffer, at, nbytes = copy.target.buffer, copy.at[ready], copy.data.shape[1]
-    if buffer.shadow is not None:
-        buffer.shadow.land(granules(buffer, at, nbytes)[0])
-    buffer.view(np.dtype(np.uint8))[at[:, None] + np.arange(nbytes)] = copy.data[ready]
-    copy.done[ready] = True
-    return buffer
+def finish(clocks: Clocks, copies: Copies, ready: Array, owner: Array | int) -> None:
+    """From now on the bytes count as written by others: the threads that waited, or an agent."""
+    if copies.target.shadow is not None:
+        copies.target.shadow.belong(copies.touched[ready], owner)
+    copies.done[ready] = True
+    if copies.done.all():
+        clocks.retire(copies.agent)
 
 
 def finish_at_barrier(gang: Gang, barrier: Pointer, counts: bool, mask: Mask) -> None:
@@ -110,33 +116,11 @@ def finish_at_barrier(gang: Gang, barrier: Pointer, counts: bool, mask: Mask) ->
     """
     flow = pipe(gang)
     for target, rows in grouped(gang, barrier, mask):
-        agent = launched(gang, rows[:1], "asynchronous copy", None).agent
+        agent = begun(gang, int(rows[0]))
         some = np.isin(np.arange(gang.count), rows)
-        for copy in flow.copies:
-            ready = some[copy.rows] & ~copy.done
+        for copies in flow.copies:
+            ready = some[copies.rows] & ~copies.done
             if ready.any():
-                buffer = land(copy, ready)
-                hand_over(gang, buffer, copy, ready, agent)
-        complete_copies(gang, target, agent, rows if counts else rows[:0])
-    flow.copies = [copy for copy in flow.copies if not copy.done.all()]
-
-
-def hand_over(gang: Gang, buffer: Buffer, copy: Copy, ready: Array, agent: Agent) -> None:
-    """From now on the bytes count as written by an operation that completes at an mbarrier."""
-    touched, _ = granules(buffer, copy.at[ready], copy.data.shape[1])
-    if buffer.shadow is not None:
-        buffer.shadow.writer[touched] = agent.number
-        buffer.shadow.stamp[touched] = gang.clocks.now
-
-
-def check_end(gang: Gang) -> None:
-    """`MissingWait` if copies are under way when the kernel ends."""
-    for copy in pipe(gang).copies:
-        row = int(copy.rows[np.argmin(copy.done)])
-        gang.site = copy.site
-        gang.fault(
-            MissingWait,
-            f"the kernel ends while a copy into {copy.target.buffer.name} is under way",
-            row,
-            "wait for all copies, or begin only those that are needed",
-        )
+                finish(gang.clocks, copies, ready, agent.number)
+        promise_copies(gang, target, agent, rows, counts)
+    flow.copies = [copies for copies in flow.copies if not copies.done.all()]

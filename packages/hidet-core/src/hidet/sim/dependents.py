@@ -54,6 +54,12 @@ def begin(buffers: Iterable[Buffer], dependent: bool, before: Run | None) -> Non
         buffer.pending = buffer.pending if new is None and not complete else new
 
 
+def hold(buffer: Buffer, granule: int) -> None:
+    """Let a buffer be in the hands of launches before this one until it has waited for them."""
+    buffer.granule = granule
+    buffer.pending = np.full(-(-buffer.data.size // granule), WRITTEN | READ)
+
+
 def waited_first(run: Run) -> bool:
     """Whether every block of a launch waited for earlier ones before its dependents could begin."""
     blocks = run.grid[0] * run.grid[1] * run.grid[2]

@@ -110,6 +110,8 @@ class Gang:
     """For variables declared without a value: where they still have none."""
     continued: dict[Stmt, Mask] = field(default_factory=dict)
     exited: Mask = field(init=False)
+    passed: Array = field(init=False)
+    """Of each row, the last wait for an mbarrier that it went through; -1: none."""
     site: int = 0
     still: bool = False
     """Whether a loop of it turns without any change."""
@@ -121,6 +123,7 @@ class Gang:
 
     def __post_init__(self) -> None:
         self.exited = np.zeros(self.count, np.bool_)
+        self.passed = np.full(self.count, -1, np.int32)
         self.number = (self.team.first + self.slot) * self.team.threads + self.thread
 
     @property
@@ -202,6 +205,16 @@ class Gang:
     def count_up(self, what: str, mask: Mask) -> None:
         """Note in the report that the threads in the mask did `what`."""
         self.run.report.executed[what] += int(np.count_nonzero(mask))
+
+    def last_wait(self, row: int) -> str | None:
+        """Advice for who did not wait for the right thing: where a thread last waited."""
+        place = self.run.place(int(self.passed[row])) if self.passed[row] >= 0 else None
+        if place is None:
+            return None
+        return (
+            f"the thread's last wait for an mbarrier, at {place}, went through: see whether its "
+            "barrier and its parity are right"
+        )
 
     def name(self, row: int) -> str:
         """A thread, in words."""

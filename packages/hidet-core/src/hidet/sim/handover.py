@@ -1,17 +1,16 @@
-"""Release and acquire within a block: a fence and an atomic here, an atomic and a fence there.
+"""Release and acquire within a cluster: what threads saw at fences, and what hangs on elements.
 
 What a thread had seen at its last fence hangs on every element that it then writes atomically. Who
-reads such an element atomically has it pending, and knows it from the next fence on. Between blocks
-`releases` does the same, with less to keep.
+reads such an element atomically has it pending, and knows it from the next fence on.
+`release_acquire` says when.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from hidet.sim.clocks import Clocks
+from hidet.sim.releases import joined
 from hidet.sim.values import Array
 
 Actor = tuple[int, int]
@@ -49,14 +48,14 @@ class Handover:
         first, me = clocks.team.first, (clocks.team.first, *actor)
         place = (first, actor[0], *element)
         if reads and place in self.offered:
-            self.pending[me] = joined(self.pending.get(me), self.offered[place])
+            self.pending[me] = both(self.pending.get(me), self.offered[place])
         if not writes:
             return
         found = self.offered.get(place) if reads else None
         for each in self.same(clocks, actor):
             known = self.released.get((first, *each))
             if known is not None:
-                found = joined(found, known)
+                found = both(found, known)
         if found is not None:
             self.offered[place] = found
         else:
@@ -68,12 +67,6 @@ class Handover:
         return [me] if actor <= clocks.all_warps else [me, (cluster, clocks.warp_of(actor))]
 
 
-def joined(one: Array | None, other: Array) -> Array:
-    """All that either knows; a clock taken earlier may have fewer actors."""
-    if one is None:
-        return other
-    wide, narrow = (one, other) if one.shape[1] >= other.shape[1] else (other, one)
-    found = wide.copy()
-    part = found[:, : narrow.shape[1]]
-    np.maximum(part, narrow, out=part)
-    return found
+def both(one: Array | None, other: Array) -> Array:
+    """All that either knows."""
+    return other if one is None else joined(one, other)

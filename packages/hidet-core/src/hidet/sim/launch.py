@@ -9,12 +9,13 @@ import numpy as np
 
 from hidet.errors import BadArgument, BadKernel
 from hidet.intrinsics.boxes import Boxes
+from hidet.ir import host
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, Module, TensorMap, single
+from hidet.ir.kernel import Call, Kernel, KernelKind, Module, TensorMap, single
 from hidet.ir.stmt import Declare, For, ForTasks
 from hidet.ir.walk import postorder, variables
 from hidet.sim import dependents
-from hidet.sim.arguments import Bound, bind, match_shape, workspace
+from hidet.sim.arguments import Bound, around, bind, match_shape, workspace
 from hidet.sim.blocks import run_blocks
 from hidet.sim.estimate import check_dynamic, check_registers, estimate
 from hidet.sim.gang import Run
@@ -53,7 +54,7 @@ def launch(
     """
     module = module_of(kernel)
     report = Report(measures=measure)
-    known = bind(module.params, arguments, sizes)
+    known = bind(module.params, arguments, sizes, module.places)
     for var in module.workspaces:
         known.arrays[var] = workspace(var, known)
     programs = {each.name: compiled(each) for each in module.kernels}
@@ -101,7 +102,9 @@ def run_calls(
     """Run the launches of a module in order."""
     before: Run | None = None
     buffers = list(dict.fromkeys(known.arrays.values()))
-    for call in module.calls:
+
+    def launched(call: Call) -> None:
+        nonlocal before
         program = programs[call.kernel]
         bound = passed(program.kernel, call.args, known)
         last = None if before is None else before.kernel
@@ -111,6 +114,8 @@ def run_calls(
             buffer.used = buffer in mine
             buffer.shadow = None if buffer not in mine else buffer.shadow
         before = run_kernel(program, bound, report, finest, step_limit)
+
+    host.run(module.body, known.scalars, known.number, launched)
 
 
 def run_kernel(
@@ -178,7 +183,7 @@ def free_scalars(kernel: Kernel) -> list[Var]:
 
 def passed(kernel: Kernel, args: tuple[Expr, ...], known: Bound) -> Bound:
     """What one launch of a module gives to a kernel's parameters."""
-    found = Bound(scalars=dict(known.scalars), names=known.names)
+    found = Bound(scalars=around(kernel.params, known.scalars), names=known.names)
     if len(args) != len(kernel.params):
         raise BadArgument(f"{kernel.name} has {len(kernel.params)} parameters, {len(args)} given")
     for var, arg in zip(kernel.params, args, strict=True):

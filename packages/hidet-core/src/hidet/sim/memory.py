@@ -37,6 +37,8 @@ class Buffer:
     granule: int = 1
     address: int = 0
     """Of shared memory: where it begins in that of a block, as a number."""
+    alignment: int = ALIGNMENT
+    """Bytes of which the address is a multiple on every device."""
     holds: Holds | None = None
     """Of registers that a wgmma may hold: which it does."""
     starts_undefined: bool = False

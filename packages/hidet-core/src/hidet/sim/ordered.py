@@ -7,9 +7,8 @@ import numpy as np
 from hidet.sim.access import (
     addresses,
     granules,
-    hand_over,
     note_write,
-    refuse_flying,
+    refuse_sealed,
     row_of,
 )
 from hidet.sim.clocks import NOBODY
@@ -18,6 +17,7 @@ from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import Race, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
+from hidet.sim.release_acquire import pass_on
 from hidet.sim.traffic import measure
 from hidet.sim.values import Array, Mask
 from hidet.types import DType
@@ -39,12 +39,12 @@ def load_atomic(gang: Gang, source: Pointer, of: DType, count: int, mask: Mask) 
         row = row_of(gang, int(np.argmin(buffer.written[touched])) // each, lanes)
         gang.fault(Uninitialised, f"{buffer.scope} {buffer.name} is read before it is written", row)
     if buffer.shadow is not None:
-        refuse_flying(gang, buffer, touched, each, lanes)
+        refuse_sealed(gang, buffer, touched, each, lanes)
         who = gang.who(lanes, each)
         conflict = buffer.shadow.after_write(touched, who, "wrote", atomic=True)
         if conflict is not None and buffer.shadow.touched:
             report_race(gang, buffer, touched, who, conflict, "reads")
-    hand_over(gang, buffer, mask, np.arange(gang.count)[lanes], at, reads=True, writes=False)
+    pass_on(gang, buffer, mask, at, reads=True, writes=False)
     out = np.zeros((gang.count, count), of.numpy)
     out[lanes] = buffer.view(of.numpy)[(at // of.nbytes)[:, None] + np.arange(count)]
     return out
@@ -58,7 +58,7 @@ def store_atomic(gang: Gang, target: Pointer, of: DType, values: Array, mask: Ma
     at = addresses(gang, target, width, lanes)
     measure(gang, "store", buffer, at, width, lanes, mask)
     note_write(gang, buffer, at, width, lanes, atomic=True)
-    hand_over(gang, buffer, mask, np.arange(gang.count)[lanes], at, reads=False, writes=True)
+    pass_on(gang, buffer, mask, at, reads=False, writes=True)
     view = buffer.view(of.numpy)
     view[(at // of.nbytes)[:, None] + np.arange(count)] = values[lanes]
     gang.run.progress += 1

@@ -14,6 +14,7 @@ from hidet.runtime.bound import BoundPlan
 from hidet.runtime.maps import Map
 from hidet.runtime.plan import Host, Launch, Pointer, Scalar
 from hidet.sim.arguments import Bound, scalar
+from hidet.sim.dependents import hold
 from hidet.sim.launch import run_kernel
 from hidet.sim.memory import Buffer, wrapped
 from hidet.sim.program import Program, compiled
@@ -55,13 +56,15 @@ class Kernels:
         """Run a plan's steps on an array for each of its buffers.
 
         Outputs and workspaces are undefined until they are written; a step writes only what the
-        plan says that it does.
+        plan says that it does. One that waits for those before it finds all that is not constant in
+        their hands until then, so that no order of execution hides that it waits too late.
         """
         launches = [step for step in bound.steps if isinstance(step, Launch)]
         programs = {step.function: self.program(step.function) for step in launches}
         finest = min((p.granule[Scope.GLOBAL] for p in programs.values()), default=1)
         buffers = {number: buffer(bound, number, array) for number, array in arrays.items()}
         report = Report(measures=False)
+        constant = constants(bound)
         with np.errstate(all="ignore"):
             for step in bound.steps:
                 if isinstance(step, Host):
@@ -70,11 +73,19 @@ class Kernels:
                         buffers[number].starts_undefined, buffers[number].written = False, None
                     continue
                 for number, each in buffers.items():
-                    each.read_only = number not in step.writes
+                    each.read_only, each.pending = number not in step.writes, None
+                    if step.waits and number not in constant:
+                        hold(each, finest)
                 program = programs[step.function]
                 given = arguments(program, step, buffers)
                 run_kernel(program, given, report, finest, STEPS)
         return report
+
+
+def constants(bound: BoundPlan) -> set[int]:
+    """The buffers that are the same for all steps: weights, and what is derived of them."""
+    changed = {number for step in bound.steps for number in step.writes}
+    return {*bound.plan.of_role("weight"), *bound.plan.of_role("derived")} - changed
 
 
 def buffer(bound: BoundPlan, number: int, array: np.ndarray[Any, Any]) -> Buffer:

@@ -33,7 +33,6 @@ class Shadow:
         self.stamp = np.zeros(granules, np.int32)
         self.site = np.zeros(granules, np.int32)
         self.atomic = np.zeros(granules, np.bool_)
-        self.flying = np.zeros(0, np.bool_)
         self.sealed = np.zeros(0, np.bool_)
         """Where mbarriers are, which only their own instructions may touch."""
         self.readers = readers
@@ -74,15 +73,10 @@ class Shadow:
         found: Array = self.writer[granules] != who.thread
         return found
 
-    def launch(self, granules: Array) -> None:
-        """Asynchronous copies into these granules are under way."""
-        if not self.flying.size:
-            self.flying = np.zeros(self.writer.size, np.bool_)
-        self.flying[granules] = True
-
-    def land(self, granules: Array) -> None:
-        """The copies into these granules are complete."""
-        self.flying[granules] = False
+    def belong(self, granules: Array, owner: Array | int) -> None:
+        """What was last written there counts as written now by other threads, or an agent."""
+        self.writer[granules] = owner
+        self.stamp[granules] = self.clocks.now
 
     def seal(self, granules: Array, sealed: bool) -> None:
         """An mbarrier comes into being in these granules, or is gone."""
@@ -95,13 +89,6 @@ class Shadow:
         if not self.sealed.size:
             return None
         hit = self.sealed[granules]
-        return int(np.argmax(hit)) if hit.any() else None
-
-    def in_flight(self, granules: Array) -> int | None:
-        """The first of the accesses that touches an unfinished copy."""
-        if not self.flying.size:
-            return None
-        hit = self.flying[granules]
         return int(np.argmax(hit)) if hit.any() else None
 
 

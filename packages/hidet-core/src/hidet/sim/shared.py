@@ -30,8 +30,9 @@ def shared_buffer(
     buffer = fresh(var.name, Scope.SHARED, element, shape, size, gang.residents.blocks)
     buffer.granule = gang.run.granule[Scope.SHARED]
     ends = [each.address + each.size for each in gang.residents.shared.values()]
-    aligned = DYNAMIC_ALIGNMENT if var is DYNAMIC else shared_alignment(size)
-    buffer.address = -(-max(ends, default=0) // aligned) * aligned
+    whole = var is DYNAMIC or size == gang.run.kernel.launch.shared_bytes
+    buffer.alignment = DYNAMIC_ALIGNMENT if whole else shared_alignment(size)
+    buffer.address = -(-max(ends, default=0) // buffer.alignment) * buffer.alignment
     count = buffer.data.size // buffer.granule
     buffer.shadow = Shadow(count, gang.clocks, WarpReaders(count, gang.clocks.all_warps))
     buffer.written = np.zeros(count, np.bool_)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from hidet import sim
-from hidet.build.schedule import has_schedule, implement
+from hidet.build.schedule import has_schedule, implement, optimized
 from hidet.fusion import Group, partition
 from hidet.graph import FlowGraph, Tensor, evaluate
-from hidet.optimize import optimize, split
+from hidet.optimize import split
 from hidet.target import Target
 from hidet.testing.graphs import sizes
 
@@ -20,7 +20,7 @@ CUDA = Target.parse("sm_90a")
 
 def groups_of(graph: FlowGraph, target: Target = CUDA) -> list[Group]:
     """The groups of an optimised graph that take a kernel, those of folded constants apart."""
-    main = split(optimize(graph, scheduled=lambda op: has_schedule(op, target))).main
+    main = split(optimized(graph, target)).main
     return partition(main, lambda op: has_schedule(op, target))
 
 
@@ -31,7 +31,7 @@ def simulated(
 
     What is folded before the first call is computed by the operators' references.
     """
-    parts = split(optimize(graph, scheduled=lambda op: has_schedule(op, target)))
+    parts = split(optimized(graph, target))
     values: dict[Tensor, Any] = dict(zip(graph.inputs, arrays, strict=True))
     values |= {each: each.numpy() for each in parts.main.constants}
     if parts.prepare is not None:

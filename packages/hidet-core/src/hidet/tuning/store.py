@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from platformdirs import user_cache_dir
 
 from hidet import options
 from hidet.errors import BadArgument
+from hidet.runtime.files import write_whole
 from hidet.tuning.record import Record, canonical
 from hidet.tuning.report import TuningWarning
 
@@ -126,13 +125,5 @@ def read(file: Path) -> tuple[Facts, dict[str, Record]]:
 
 
 def write(file: Path, facts: Facts, records: Mapping[str, Record]) -> None:
-    """Write a file that others see whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "w") as part:
-            part.write(json.dumps(entry(facts, records)))
-        os.replace(name, file)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    """Write the file of a device's results."""
+    write_whole(file, json.dumps(entry(facts, records)).encode())

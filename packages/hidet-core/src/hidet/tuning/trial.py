@@ -21,20 +21,17 @@ from numpy import float64
 
 from hidet.errors import CudaError, HidetError, OutOfMemory
 from hidet.runtime.archive import read
-from hidet.runtime.device import attribute
 from hidet.runtime.driver import call
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import Allocator, allocator_for, array_of, to_device
 from hidet.runtime.stream import Work
-from hidet.runtime.timing import device_seconds, host_seconds
+from hidet.runtime.timing import device_seconds, flushing, host_seconds
 from hidet.runtime.view import View
 from hidet.tuning.verdict import Expected, Problem, difference
 
 TURNS_BYTES = 64 << 20
 """Inputs on the CPU are copied until they are so large together, beyond what caches hold."""
 MOST_TURNS = 8
-FLUSHED = 4
-"""How many times the L2 cache is written before a measurement: longer than a launch takes."""
 
 
 class Poisoned:
@@ -43,12 +40,22 @@ class Poisoned:
     def __init__(self, device: str) -> None:
         self.plain: Allocator = allocator_for(device)
         self.outputs: dict[int, View] = {}
+        self.scratch: View | None = None
+        """What was given last: candidates share it, and leave in it what they please."""
 
     def empty(self, nbytes: int, device: str) -> View:
         """Scratch memory."""
-        made = self.plain.empty(nbytes, device)
-        poison(made)
-        return made
+        self.scratch = None
+        self.scratch = self.plain.empty(nbytes, device)
+        poison(self.scratch)
+        return self.scratch
+
+    def renew(self) -> None:
+        """Fill all of it again."""
+        for each in self.outputs.values():
+            poison(each)
+        if self.scratch is not None:
+            poison(self.scratch)
 
     def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
         """The memory of an output."""
@@ -88,8 +95,7 @@ class Trials:
             read(archive, "a candidate"), self.device, allocator=self.memory
         )
         self.run(number)  # its memory is there now
-        for each in self.memory.outputs.values():
-            poison(each)
+        self.memory.renew()
         results = [array_of(each) for each in self.run(number)]
         for expected, found in zip(self.problem.expected, results, strict=True):
             wrong = difference(found, expected, self.problem.factor)
@@ -132,19 +138,13 @@ class Trials:
             return host_seconds(run)
         with Work(self.device, 0):
             # The GPU is busy with this while the host launches what is measured.
-            call("cuMemsetD8Async", self.flush.pointer, 0, self.flush.nbytes, 0)
+            self.flush()
             return device_seconds(run, self.device, 0)
 
 
 def wide(found: Any) -> Any:
     """Values to compare others with."""
     return found.copy() if found.dtype.kind in "biu" else found.astype(float64)
-
-
-def flushing(device: str) -> View:
-    """Memory to fill a GPU's caches with."""
-    nbytes = FLUSHED * max(attribute(device, "L2_CACHE_SIZE"), 32 << 20)
-    return allocator_for(device).empty(nbytes, device)
 
 
 class Process:

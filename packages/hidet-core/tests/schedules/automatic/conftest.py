@@ -19,12 +19,12 @@ STEP = {1: 0, 2: 2.0**-10, 4: 2.0**-22, 8: 2.0**-50}
 class Made:
     """A function of a few tensors as the module that the automatic schedule makes of it."""
 
-    def __init__(self, function, *types):
+    def __init__(self, function, *types, target=HOPPER):
         inputs = [Tensor(each, "cuda") for each in types]
         self.graph = FlowGraph(inputs, [function(*inputs)])
-        groups = partition(self.graph, lambda op: has_schedule(op, HOPPER))
+        groups = partition(self.graph, lambda op: has_schedule(op, target))
         (self.group,) = groups
-        (implemented,) = implement(self.group, HOPPER)
+        (implemented,) = implement(self.group, target)
         self.module = implemented.module
 
     def check(self, low=-1, high=1, factor=16):

@@ -8,7 +8,10 @@ from hidet.compute import Input
 from hidet.schedules.automatic.cuda_columns import choose_columns, power
 from hidet.schedules.automatic.emit import row_level
 from hidet.schedules.automatic.plan import plan
+from hidet.target import Target
 from hidet.types import f16, f32, f64, i8
+
+HOPPER = Target.parse("sm_90a")
 
 SHAPES = [(1, 33), (2, 7), (7, 2), (33, 129), (129, 64), (257, 8), (16, 1), (101, 24)]
 
@@ -62,7 +65,24 @@ def test_only_columns_are_taken(function, down):
     definition_input = Input("x", f32[64, 64])
     planned = plan([definition_input], [function(definition_input)])
     (stage,) = planned.stages
-    assert (choose_columns(stage, row_level(stage)) is not None) == down
+    assert (choose_columns(stage, row_level(stage), HOPPER) is not None) == down
+
+
+@pytest.mark.parametrize(
+    ("of", "blocks"),
+    [(f16[4096, 4096], 8), (f32[4096, 4096], 4), (f16[1024, 65536], 1), (f16[64, 4096], 1)],
+    ids=str,
+)
+def test_blocks_of_a_cluster_share_long_columns(made, of, blocks):
+    (kernel,) = made(lambda x: ops.sum(x, (0,)), of).module.kernels
+    assert kernel.launch.cluster == (blocks, 1, 1)
+
+
+def test_clusters_of_columns(made):
+    made(lambda x: ops.sum(x, (0,)), f16[2049, 4104]).check()
+    softmax = made(lambda x: ops.softmax(x, 0), f32[2100, 72])
+    assert softmax.module.kernels[0].launch.cluster == (8, 1, 1)
+    softmax.check()
 
 
 def test_powers_of_two():

@@ -1,11 +1,11 @@
 """What the automatic schedule computes into memory, and what where it is used."""
 
 from hidet import ops
-from hidet.compute import Definition, Input
+from hidet.compute import Definition, Input, Reduce
 from hidet.fusion.compose import compose, operands
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Get
-from hidet.ir.walk import find
+from hidet.ir.walk import find, variables
 from hidet.schedules.automatic.plan import (
     MapStage,
     ScanStage,
@@ -65,6 +65,32 @@ def test_a_reduction_that_others_read_across_rows_is_materialised():
     found = planned([ops.softmax(ops.matmul(x, w))], [x, w])
     assert len(found.stages) == 2
     assert found.workspaces[0].of.shape == (4, 4)
+
+
+def test_a_reduction_does_not_hold_others_that_differ_from_turn_to_turn():
+    """What a cast makes of a softmax has one reader, a mean along another axis."""
+    x = symbol((4, 4, 2, 3), "float16")
+    y = ops.softmax(x, 0)
+    assert not nested(planned([y - ops.mean(y, 3, keepdims=True)], [x]))
+
+
+def test_a_reduction_over_one_element_is_none():
+    x = symbol((1, 2))
+    y = ops.layer_norm(x)
+    found = planned([y - ops.mean(y, 0, keepdims=True)], [x])
+    assert not nested(found)
+    assert all(each.extents == (2,) for stage in found.stages for each in find(stage.value, Reduce))
+
+
+def nested(found):
+    """Reductions that depend on the turn of another one."""
+    return [
+        inner
+        for stage in found.stages
+        for outer in find(stage.value, Reduce)
+        for inner in find(outer.value, Reduce)
+        if set(outer.vars) & set(variables(inner))
+    ]
 
 
 def test_the_source_of_a_running_sum_lies_in_memory():

@@ -16,7 +16,9 @@ from catalogue import (
     meetings,
     outputs,
     products,
+    registers,
     rings,
+    roles,
     shared_races,
     stores,
     tensors,
@@ -33,6 +35,7 @@ FAMILIES = (
     copies,
     deliveries,
     rings,
+    roles,
     mbarriers,
     stores,
     tensors,
@@ -41,6 +44,7 @@ FAMILIES = (
     grids,
     outputs,
     products,
+    registers,
 )
 
 __all__ = ["CASES", "FAMILIES", "Case"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+import linecache
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from hidet.errors import SimulationError
 from hidet.ir.kernel import Module
 from hidet.lang import ScriptFunction, ScriptModule
+from hidet.sim import Deadlock, MbarrierMisuse, StepLimit
 
 Array = np.ndarray[Any, Any]
 CASES: list[Case] = []
@@ -25,8 +27,9 @@ POISON = 0xA5
 class Case:
     """A mistake: `build(False)` makes the kernel that has it, `build(True)` the corrected twin.
 
-    In the source of `build` the comment `# wrong` marks the line that the report has to name, and
-    `# other` the line of the other access, where there is one.
+    In the source of `build` the comment `# wrong` marks the line that the report has to name,
+    `# other` the line of the other access, where there is one, and `# waited` that of a wait that
+    goes through and should not, which the advice has to name.
     """
 
     kind: str
@@ -40,6 +43,8 @@ class Case:
     """What the result holds before the launch; None: nothing of use."""
     says: str
     """What the message has to match besides."""
+    marks: Mapping[str, str]
+    """For "wrong", "other" and "waited": what else marks the line, anywhere in the file."""
 
     @property
     def name(self) -> str:
@@ -50,6 +55,12 @@ class Case:
     def file(self) -> Path:
         """The file of the script."""
         return Path(inspect.getsourcefile(self.build) or "")
+
+    @property
+    def may_hang(self) -> bool:
+        """Whether threads of the wrong kernel may wait for ever on a GPU."""
+        waits = (Deadlock, StepLimit, MbarrierMisuse)
+        return self.fault in waits or "mbarrier phase" in self.kind
 
     @cached_property
     def line(self) -> int:
@@ -62,11 +73,20 @@ class Case:
         """The line of the other access, if the mistake has two."""
         return self.marked("other")
 
+    @cached_property
+    def waits(self) -> list[int]:
+        """The line of a wait for the wrong thing, which the advice has to name."""
+        return self.marked("waited")
+
     def marked(self, word: str) -> list[int]:
-        """The lines whose comment begins with a word."""
-        lines, first = inspect.getsourcelines(self.build)
-        comments = (line.partition("  # ")[2].split() for line in lines)
-        return [first + n for n, words in enumerate(comments) if words[:1] == [word]]
+        """The lines of `build` whose comment begins with a word; those of the file, if the case
+        has a word of its own for it."""
+        found, first = inspect.getsourcelines(self.build)
+        if word in self.marks:
+            found, first = linecache.getlines(str(self.file)), 1
+        comments = (line.partition("  # ")[2].split() for line in found)
+        wanted = self.marks.get(word, word)
+        return [first + n for n, words in enumerate(comments) if words[:1] == [wanted]]
 
     def module(self, right: bool) -> Module:
         """The kernels, named after the case so that reports of other tools tell it."""
@@ -76,7 +96,7 @@ class Case:
         return replace(
             module,
             kernels=tuple(replace(k, name=names[k.name]) for k in module.kernels),
-            calls=tuple(replace(call, kernel=names[call.kernel]) for call in module.calls),
+            body=tuple(replace(call, kernel=names[call.kernel]) for call in module.calls),
         )
 
     def arrays(self) -> tuple[Array, ...]:
@@ -104,11 +124,12 @@ def mistake(
     expected: Callable[..., Array],
     start: float | None = None,
     says: str = "",
+    **marks: str,
 ) -> Callable[[Callable[[bool], Any]], Callable[[bool], Any]]:
     """Enter the function below into the catalogue."""
 
     def enter(build: Callable[[bool], Any]) -> Callable[[bool], Any]:
-        CASES.append(Case(kind, fault, build, inputs, expected, start, says))
+        CASES.append(Case(kind, fault, build, inputs, expected, start, says, marks))
         return build
 
     return enter

@@ -6,8 +6,6 @@ from catalogue.case import mistake
 from hidet.lang import attr, f16, f32, register_tensor, script, shared_tensor, static
 from hidet.lang.cuda import (
     fence_proxy_async,
-    setmaxnreg_dec,
-    setmaxnreg_inc,
     syncthreads,
     threadIdx,
     wgmma,
@@ -18,11 +16,10 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.mapping.fragments import wgmma_c
-from hidet.sim import Deadlock, DivergentBarrier, MissingFence, MissingWait, RegisterBudget
+from hidet.sim import DivergentBarrier, Misaligned, MissingFence, MissingWait
 
 WAIT, FENCE = "missing wait on a wgmma", "missing proxy fence"
 TORN = "collective executed by a diverged warp or with a wrong mask"
-REGISTERS = "registers beyond the launch bound"
 LAYOUT = wgmma_layout(f16, 64, 64)
 AT = wgmma_c(16)
 
@@ -229,44 +226,62 @@ def a_product_by_part_of_a_warpgroup(right):
     return kernel
 
 
-def ones(x):
-    return np.ones(384, np.float32)
-
-
-@mistake(REGISTERS, Deadlock, np.ones(1, np.float32), expected=ones)
-def more_registers_than_were_given_back(right):
-    """(168 - 40) registers for two times (232 - 168); 240 each are more than the block has."""
+@mistake(WAIT, MissingWait, A, B, expected=product, says="the kernel ends")
+def a_product_too_many(right):
+    """One more is begun for a next turn that never comes, and the kernel ends under it."""
 
     @script
-    def kernel(x: f32[1], y: f32[384]):
+    def kernel(a: f16[64, 64], b: f16[16, 64], c: f32[64, 16]):
         attr.cuda_grid_dim = 1
-        attr.cuda_block_dim = 384
-        attr.cuda_min_blocks = 1
-        if threadIdx.x < 128:
-            setmaxnreg_dec(40)
-        else:
-            if right:
-                setmaxnreg_inc(232)
-            else:
-                setmaxnreg_inc(240)  # wrong
-        y[threadIdx.x] = x[0]
+        attr.cuda_block_dim = 128
+        left = shared_tensor("float16", [64, 64], LAYOUT)
+        upper = shared_tensor("float16", [16, 64], wgmma_layout(f16, 16, 64))
+        sums = register_tensor("float32", [8], 0)
+        others = register_tensor("float32", [8], 0)
+        fill(a, b, left, upper)
+        fence_proxy_async()
+        syncthreads()
+        first, second = wgmma_descriptor(~left[0, 0]), wgmma_descriptor(~upper[0, 0])
+        wgmma_fence(sums, others)
+        for k in static(range(4)):
+            wgmma(first.advance(32 * k), second.advance(32 * k), sums, "m64n16k16")
+        wgmma_commit_group()
+        wgmma(first, second, others, "m64n16k16")  # wrong
+        wgmma_commit_group()
+        wgmma_wait_group(1, sums)
+        for v in static(range(8)):
+            row, column = AT(threadIdx.x, v)
+            c[row, column] = sums[v]
+        if right:
+            wgmma_wait_group(0, others)
 
     return kernel
 
 
-@mistake(REGISTERS, RegisterBudget, np.ones(1, np.float32), expected=ones)
-def registers_given_back_that_are_not_there(right):
-    """A block of 384 threads starts with 168 registers each: 200 is no decrease."""
+@mistake("misaligned access", Misaligned, A, expected=lambda a: product(a, a[:16]))
+def a_swizzle_in_an_array_of_an_odd_size(right):
+    """The pattern of 128 bytes repeats every 1024, where an array of 8320 need not begin."""
+    padding = 512 if right else 64
 
     @script
-    def kernel(x: f32[1], y: f32[384]):
+    def kernel(a: f16[64, 64], c: f32[64, 16]):
         attr.cuda_grid_dim = 1
-        attr.cuda_block_dim = 384
-        attr.cuda_min_blocks = 1
-        if threadIdx.x < 128:
-            setmaxnreg_dec(40 if right else 200)  # wrong
-        else:
-            setmaxnreg_inc(232)
-        y[threadIdx.x] = x[0]
+        attr.cuda_block_dim = 128
+        room = shared_tensor("float16", [64 * 64 + padding])
+        sums = register_tensor("float32", [8], 0)
+        for i in range(32):
+            row, column = i * 2 + threadIdx.x // 64, threadIdx.x % 64
+            room[LAYOUT(row, column)] = a[row, column]
+        fence_proxy_async()
+        syncthreads()
+        both = wgmma_descriptor(~room[0], 16, 1024, 128)  # wrong
+        wgmma_fence(sums)
+        for k in static(range(4)):
+            wgmma(both.advance(32 * k), both.advance(32 * k), sums, "m64n16k16")
+        wgmma_commit_group()
+        wgmma_wait_group(0, sums)
+        for v in static(range(8)):
+            row, column = AT(threadIdx.x, v)
+            c[row, column] = sums[v]
 
     return kernel

@@ -70,12 +70,12 @@ def consumers_that_do_not_wait(right):
     return kernel
 
 
-@mistake(PHASE, Deadlock, ramp(7, 64), expected=plus_one)
+@mistake(PHASE, MissingWait, ramp(7, 64), expected=plus_one)
 def parity_that_flips_every_turn(right):
     """The parity of a ring's barrier flips once a round, not once a turn.
 
     In turn 1 the consumers wait for parity 1 of a barrier in its first round. Before the row has
-    come they go right through; afterwards, as here, they wait for a row that never comes.
+    come they go right through; afterwards they would wait for a row that never comes.
     """
 
     @script
@@ -93,8 +93,8 @@ def parity_that_flips_every_turn(right):
                 if right:
                     mbarrier_wait(~full[s], i // STAGES % 2)
                 else:
-                    mbarrier_wait(~full[s], i % 2)  # wrong
-                y[i, t] = ring[s, t] + 1
+                    mbarrier_wait(~full[s], i % 2)  # waited
+                y[i, t] = ring[s, t] + 1  # wrong
                 syncwarp()
                 if t % 32 == 0:
                     mbarrier_arrive(~empty[s])
@@ -104,14 +104,14 @@ def parity_that_flips_every_turn(right):
                     s = i % STAGES
                     mbarrier_wait(~empty[s], (i // STAGES + 1) % 2)
                     mbarrier_arrive_expect_tx(~full[s], 256)
-                    cp_async_bulk_load(~ring[s, 0], ~x[i, 0], 256, ~full[s])
+                    cp_async_bulk_load(~ring[s, 0], ~x[i, 0], 256, ~full[s])  # other
 
     return kernel
 
 
-@mistake(PHASE, MissingWait, ramp(7, 64), expected=plus_one)
+@mistake(PHASE, MbarrierMisuse, ramp(7, 64), expected=plus_one)
 def a_ring_refilled_one_phase_early(right):
-    """The producer waits for a release of two rounds ago, which it knows of already."""
+    """The producer waits for a release of two rounds ago, and begins a phase within another."""
 
     @script
     def kernel(x: f32[7, 64], y: f32[7, 64]):
@@ -127,9 +127,9 @@ def a_ring_refilled_one_phase_early(right):
                     s = i % STAGES
                     late = 0 if right else 1
                     if i >= STAGES:
-                        mbarrier_wait(~empty[s], (i // STAGES + 1 + late) % 2)
-                    mbarrier_arrive_expect_tx(~full[s], 256)
-                    cp_async_bulk_load(~ring[s, 0], ~x[i, 0], 256, ~full[s])  # wrong
+                        mbarrier_wait(~empty[s], (i // STAGES + 1 + late) % 2)  # waited
+                    mbarrier_arrive_expect_tx(~full[s], 256)  # wrong
+                    cp_async_bulk_load(~ring[s, 0], ~x[i, 0], 256, ~full[s])
         else:
             t = threadIdx.x - 32
             for i in range(7):

@@ -230,10 +230,10 @@ def sums_read_before_they_are_added(right):
     return kernel
 
 
-@mistake(DEADLOCK, Deadlock, ramp(16, 32), expected=lambda x: x[8:] - 1, says="phase 2")
+@mistake(PHASE, MissingWait, ramp(16, 32), expected=lambda x: x[8:] - 1)
 def the_parity_of_the_first_box_again(right):
-    """The second box comes in phase 1. A wait for parity 0 goes through before it has come, and
-    then reads what is not there; or, once it has come, waits for a third one."""
+    """The second box comes in phase 1. A wait for parity 0 goes through before it has come, or,
+    once it has come, would wait for a third one."""
 
     @script
     def kernel(x: f32[16, 32], y: f32[8, 32]):
@@ -250,8 +250,8 @@ def the_parity_of_the_first_box_again(right):
             if right:
                 mbarrier_wait(ready, part)
             else:
-                mbarrier_wait(ready, 0)  # wrong
+                mbarrier_wait(ready, 0)  # waited
         for row in range(8):
-            y[row, threadIdx.x] = box[1, row, threadIdx.x] - 1
+            y[row, threadIdx.x] = box[1, row, threadIdx.x] - 1  # wrong
 
     return kernel

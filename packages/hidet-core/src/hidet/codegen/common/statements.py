@@ -63,6 +63,10 @@ class StatementWriter(ABC):
     def invoke(self, s: Invoke) -> None:
         """Call an intrinsic."""
 
+    def cheaper(self, e: Expr) -> Expr:
+        """What may be computed in place of `e`, where the language has something cheaper."""
+        return e
+
     # ---- writing -------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
@@ -75,7 +79,7 @@ class StatementWriter(ABC):
 
     def ready(self, exprs: Sequence[Expr]) -> list[Expr]:
         """Expressions without vector operations the language lacks; shared values get names."""
-        plain = [spread(e, self.expressions.native) for e in exprs]
+        plain = [self.cheaper(spread(e, self.expressions.native)) for e in exprs]
         bindings, named = share(plain)
         for var, value in bindings:
             if self.expressions.signs.nonnegative(value):

@@ -8,8 +8,10 @@ from hidet.codegen.common.casts import cast_text
 from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
-from hidet.codegen.cuda.prelude import REGISTERS, reader
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
+from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
+from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Address, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
@@ -37,13 +39,12 @@ class CudaExpressions(ExpressionWriter):
         return f"{convert}({pattern(value, of)}{'LL' if of is f64 else ''})", PRIMARY
 
     def builtin(self, e: Builtin) -> Text:
-        base, _, axis = e.name.partition(".")
-        if base in ("threadIdx", "blockIdx", "blockDim", "gridDim") and axis in ("x", "y", "z"):
+        if e.name in COORDINATES:
             return f"(int){e.name}", UNARY
-        if e.name == "warpid":  # of the thread in its block: %warpid may change
+        if e.name == WARP_IN_BLOCK:
             return f"((int)({LINEAR}) / 32)", PRIMARY
-        if e.name in REGISTERS:
-            return self.call(reader(REGISTERS[e.name]))
+        if e.name in SPECIAL_REGISTERS:
+            return self.call(reader(SPECIAL_REGISTERS[e.name]))
         if e.name == DYNAMIC_SHARED:
             self.used.add(DYNAMIC_SHARED)
             return self._dynamic(e)
@@ -60,8 +61,10 @@ class CudaExpressions(ExpressionWriter):
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
-        if e.name == "exp2_approx" and e.of is f32:
+        if e.name in NARROW_PARTS:
             return self.call(e.name, *e.args)
+        if e.name == "exp2_approx" and e.of is f32:
+            return self.call("exp2_or_0", *e.args)
         return function_text(self, e)
 
     def extreme(self, e: Minimum | Maximum) -> Text:

@@ -11,6 +11,9 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
+from hidet.intrinsics.builtins import BUILTINS, SPECIAL_REGISTERS
+from hidet.types import u32
 
 HEADERS = {
     "f16": "cuda_fp16.h",
@@ -49,10 +52,6 @@ CONVERSIONS = {
     "round_tf32": Part(
         'INLINE float round_tf32(float x) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) '
         ': "f"(x)); return __uint_as_float(r); }'
-    ),
-    "exp2_approx": Part(
-        'INLINE float exp2_approx(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) '
-        ': "f"(x)); return r; }'
     ),
     "min_nan": _extreme("min"),
     "max_nan": _extreme("max"),
@@ -124,19 +123,6 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
     ),
 }
 
-REGISTERS = {
-    "laneid": "laneid",
-    "smid": "smid",
-    "nsmid": "nsmid",
-    "dynamic_smem_size": "dynamic_smem_size",
-    **{f"lanemask_{which}": f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")},
-    "clusterRank": "cluster_ctarank",
-    **{f"clusterIdx.{axis}": f"clusterid.{axis}" for axis in "xyz"},
-    **{f"clusterDim.{axis}": f"cluster_nctaid.{axis}" for axis in "xyz"},
-    **{f"clusterBlockIdx.{axis}": f"cluster_ctaid.{axis}" for axis in "xyz"},
-}
-"""Builtins that C++ has no name for: the special registers of PTX."""
-
 
 def reader(register: str) -> str:
     """The name of the function that reads a special register."""
@@ -148,8 +134,8 @@ READERS = {
         f"INLINE {kind} {reader(name)}() {{ {kind} r; "
         f'asm("mov.u32 %0, %%{name};" : "=r"(r)); return r; }}'
     )
-    for name in REGISTERS.values()
-    for kind in ("unsigned" if name.startswith("lanemask") else "int",)
+    for builtin, name in SPECIAL_REGISTERS.items()
+    for kind in ("unsigned" if BUILTINS[builtin] is u32 else "int",)
 }
 
 MAPS = {
@@ -169,6 +155,7 @@ PARTS: dict[str, Part] = {
     **VECTORS,
     **READERS,
     **MAPS,
+    **NARROW_PARTS,
 }
 
 

@@ -8,6 +8,7 @@ from hidet.codegen.common.arrays import elements
 from hidet.codegen.common.expressions import UNARY
 from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cuda.expressions import CudaExpressions
+from hidet.codegen.cuda.narrow import narrowed
 from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
 from hidet.intrinsics.words import DYNAMIC_SHARED
@@ -24,6 +25,9 @@ class CudaStatements(StatementWriter):
     """Shared arrays, unrolling, traps and intrinsics of CUDA."""
 
     expressions: CudaExpressions
+
+    def cheaper(self, e: Expr) -> Expr:
+        return narrowed(e)
 
     def declare_array(self, var: Var, of: TensorType, init: Expr | None) -> None:
         count = elements(var, of)

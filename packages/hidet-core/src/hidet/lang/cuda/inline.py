@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hidet.errors import BadScript
+from hidet.intrinsics.inline import MEANINGS
 from hidet.ir.expr import Expr, Load, Var
 from hidet.lang.cuda.invoke import invoke
 from hidet.lang.memory import store
 from hidet.lang.recorder import current
-from hidet.lang.values import converted, is_scalar, spoken
-from hidet.types import DType
+from hidet.lang.values import converted, spoken
+from hidet.types import DType, VectorType
 
 
 def asm(
@@ -22,12 +23,18 @@ def asm(
     inputs: Sequence[Any] = (),
     is_volatile: bool = False,
     memory_fence: bool = False,
+    simulate: Callable[..., Any] | None = None,
 ) -> None:
     """PTX instructions, in the form of CUDA C's `asm`: `%0` is the first operand, `%%` a percent.
 
-    Operands count outputs, then what is both, then inputs. Outputs are variables or elements.
-    `memory_fence` says that the text touches memory. The simulator cannot run it.
+    Operands count outputs, then what is both, then inputs: numbers and vectors of 16, 32 or 64
+    bits. Outputs are variables or elements. `memory_fence` says that the text touches memory.
+    `simulate` is what the simulator does with this text, wherever it stands: it takes an array for
+    each operand that is read, those that are both first, with one row for each thread, and gives an
+    array, or a tuple of them, for the results. Without it the simulator stops here.
     """
+    if simulate is not None:
+        MEANINGS[template] = simulate
     targets = [*outputs, *output_inputs]
     for each in targets:
         if not is_target(each):
@@ -44,9 +51,9 @@ def asm(
 
 
 def is_target(value: Any) -> bool:
-    """Whether it can be given a value: a scalar variable, or the element that is read."""
+    """Whether it can be given a value: a variable, or the element that is read."""
     element = isinstance(value, Load) and isinstance(value.type, DType)
-    return element or (isinstance(value, Var) and is_scalar(value))
+    return element or (isinstance(value, Var) and isinstance(value.type, DType | VectorType))
 
 
 def give(target: Any, value: Expr) -> None:

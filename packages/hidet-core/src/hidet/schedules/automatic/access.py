@@ -7,13 +7,15 @@ guides the choice of a kernel's shape, never its correctness.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import prod
 
 from hidet.errors import HidetError
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Const, Expr, Get, Var
 from hidet.ir.walk import find, variables
 from hidet.schedules.automatic.plan import shape_of
+from hidet.types import Size
 
 ASSUMED = 61
 """What a size known only at run time is taken to be."""
@@ -62,8 +64,13 @@ def mostly_contiguous(value: Expr, var: Var) -> bool:
     return any(stride(read, var) == 1 for read in reads(value) if shape_of(read.tensor))
 
 
-def constant_size(size: int | Expr) -> int | None:
+def constant_size(size: Size) -> int | None:
     """The size as a number, if it is one."""
     if isinstance(size, Const):
         return int(size.value)
     return size if isinstance(size, int) else None
+
+
+def known_product(sizes: Sequence[Size]) -> int:
+    """The product of sizes, those unknown until run time taken as 256."""
+    return prod(n if (n := constant_size(size)) is not None else 256 for size in sizes)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from hidet.compute import Reduce
+from hidet.compute.places import ravel, unravel
+from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Load, Minimum, Value, Var, combine, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
+    known_product,
     mostly_contiguous,
 )
-from hidet.schedules.automatic.cuda_rows import known_product
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
     ceil_div,
-    flat,
     free,
     joined,
-    product,
     put,
-    replaced,
     row_level,
-    unflatten,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.lines import line, line_count
@@ -75,7 +73,7 @@ def elementwise(stage: MapStage) -> Body:
     if not stage.shape:
         return put(stage, {}, {})
     row, last = Var("row", i32), Var("column", i32)
-    index = (*unflatten(row, stage.shape[:-1]), last)
+    index = (*unravel(row, stage.shape[:-1]), last)
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
     inner = For(last, wrap(stage.shape[-1]), body, LoopKind.VECTOR)
     return (loop(row, product(stage.shape[:-1]), known_product(stage.shape[-1:]), (inner,)),)
@@ -87,7 +85,7 @@ def rows(stage: MapStage, reduces: list[AnyReduce], inner: list[Var]) -> Body:
     row_vars = [var for var in stage.vars if var not in inner]
     row = Var("row", i32)
     row_sizes = [sizes[var] for var in row_vars]
-    index = dict(zip(row_vars, unflatten(row, row_sizes), strict=True))
+    index = dict(zip(row_vars, unravel(row, row_sizes), strict=True))
     known: dict[Expr, Expr] = {}
     body: list[Stmt] = []
     work = known_product([sizes[var] for var in inner])
@@ -126,7 +124,7 @@ def row_reduce(
     before, element = with_serial_reductions(
         substitute(value, dict(zip(reduce.vars, names, strict=True))), {}
     )
-    body: Body = before + accumulator.take(element, flat(names, reduce.extents))
+    body: Body = before + accumulator.take(element, ravel(names, reduce.extents))
     for var, extent in zip(reversed(names), reversed(reduce.extents), strict=True):
         body = (For(var, wrap(extent), body),)
     return accumulator.start() + body, accumulator.result
@@ -175,7 +173,7 @@ def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:
     row, tile = Var("row", i32), Var("tile", i32)
     partial = Var("partial", TensorType(reduce.value.dtype, (TILE,), Scope.REGISTER))
     width = combine(Minimum, constant(TILE, i32), count - tile * TILE)
-    outer = unflatten(row, stage.shape[:-1])
+    outer = unravel(row, stage.shape[:-1])
 
     def place(lane: Var) -> dict[Var, Expr]:
         return dict(zip(stage.vars, (*outer, tile * TILE + lane), strict=True))

@@ -8,7 +8,8 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
-from hidet.schedules.automatic.cuda_rows import choose_shape, rows_kernel
+from hidet.schedules.automatic.cuda_row_shape import choose_shape
+from hidet.schedules.automatic.cuda_rows import rows_kernel
 from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
@@ -31,10 +32,12 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
             return transpose_kernel(stage, name, params, tile)
         if not reduces:
             return elementwise_kernel(stage, name, params, target)
-        columns = choose_columns(stage, reduces)
+        columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
-        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
+        return rows_kernel(
+            stage, name, params, choose_shape(stage, reduces, target), reduces, target
+        )
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))

@@ -1,52 +1,58 @@
 """Reductions along an axis that is not the innermost one, on CUDA.
 
 Neighbouring threads take neighbouring columns, 16 bytes of them each; `deep` threads share a column
-and meet in shared memory, in a fixed order. Every reduction is computed once; then the block writes
-the elements of its columns.
+and meet in shared memory, in a fixed order. Where that makes too few blocks, those of a cluster
+share columns too. Every reduction is computed once; then the elements of the columns are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Expr, Load, Value, Var, constant, wrap
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Address, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
-from hidet.ir.walk import substitute
-from hidet.schedules.automatic.access import constant_size, mostly_contiguous, reads
-from hidet.schedules.automatic.cuda_rows import known_product
+from hidet.ir.walk import replaced, substitute
+from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous, reads
+from hidet.schedules.automatic.cuda_merge import cluster_meets
+from hidet.schedules.automatic.cuda_row_shape import MOST_BLOCKS
 from hidet.schedules.automatic.emit import (
     AnyReduce,
     ceil_div,
     free,
     joined,
-    product,
     put,
-    replaced,
-    unflatten,
     unrolled,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.types import Scope, Size, TensorType, i32
+from hidet.target import Target
+from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
 
 THREADS = 256
 ACROSS = 16
 """Threads side by side: 256 bytes of a row at once."""
+NARROW = 8
+"""Threads side by side where blocks share columns: 128 bytes, a line of the cache."""
 SHALLOW = 16
 """Elements below which one thread takes a whole column."""
 RESIDENT = 4
 """Blocks of a multiprocessor at a time: as many as a split reduction has for each."""
-IN_FLIGHT = 4
+WANTED = 2
+"""Blocks for each multiprocessor from which on a cluster is better than a second kernel."""
+IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """How a stage's work is spread: a block is `across` times `deep` threads."""
+    """How a stage's work is spread: a block is `across` times `deep` threads; `blocks` of them, a
+    cluster, share columns."""
 
     outer_vars: tuple[Var, ...]
     column_vars: tuple[Var, ...]
@@ -54,6 +60,17 @@ class Columns:
     lanes: int
     across: int
     deep: int
+    blocks: int = 1
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.across * self.deep
+
+    @property
+    def together(self) -> int:
+        """Threads that share a column."""
+        return self.deep * self.blocks
 
     @property
     def width(self) -> int:
@@ -61,7 +78,7 @@ class Columns:
         return self.across * self.lanes
 
 
-def choose_columns(stage: MapStage, reduces: list[AnyReduce]) -> Columns | None:
+def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Columns | None:
     """The shape, if neighbouring outputs read neighbouring elements and a column's are apart."""
     real = [var for var, size in zip(stage.vars, stage.shape, strict=True) if size != 1]
     if not real or 0 in stage.shape or not all(walks_down(each, real[-1]) for each in reduces):
@@ -78,7 +95,23 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce]) -> Columns | None:
     chunks = known_product([sizes[var] for var in columns]) // lanes
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
-    return Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
+    alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
+    others = known_product([sizes[var] for var in outer])
+    return alone if shallow else shared(alone, chunks, others, deepest, target)
+
+
+def shared(alone: Columns, chunks: int, others: int, deepest: int, target: Target) -> Columns:
+    """The same with blocks that share columns, if `chunks` side by side, `others` times, make too
+    few blocks, and clusters enough: a sum could also be split over two kernels."""
+    tiles = -(-chunks // NARROW) * others
+    wanted = RESIDENT * target.sm_count
+    blocks = min(MOST_BLOCKS, power(wanted // max(1, tiles)))
+    narrow = replace(alone, across=NARROW, deep=THREADS // NARROW, blocks=blocks)
+    enough = bool(alone.inner_vars) or tiles * blocks >= WANTED * target.sm_count
+    enough = enough and deepest >= narrow.together * IN_FLIGHT
+    few = -(-chunks // alone.across) * others < wanted // 2
+    fits = target.has_feature("cluster") and chunks >= NARROW and blocks > 1
+    return narrow if few and enough and fits else alone
 
 
 def walks_down(reduce: AnyReduce, last: Var) -> bool:
@@ -126,11 +159,15 @@ class Writer:
         self.chunks = product(self.chunked)
         tiles = ceil_div(self.chunks, shape.across)
         outer = [self.sizes[var] for var in shape.outer_vars]
-        self.blocks = product([tiles, *outer])
-        tile: Expr = BLOCK % tiles if outer else BLOCK
+        self.blocks = product([tiles, *outer, shape.blocks])
+        number: Expr = BLOCK
+        if shape.blocks > 1:
+            number = BLOCK // shape.blocks
+            self.down = BLOCK % shape.blocks * shape.deep + self.down
+        tile: Expr = number % tiles if outer else number
         self.chunk = tile * shape.across + self.across
         self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
-        self.index |= zip(shape.outer_vars, unflatten(BLOCK // tiles, outer), strict=True)
+        self.index |= zip(shape.outer_vars, unravel(number // tiles, outer), strict=True)
 
     def kernel(self, name: str, params: tuple[Var, ...], reduces: list[AnyReduce]) -> Kernel:
         """The whole kernel."""
@@ -139,12 +176,15 @@ class Writer:
             assert isinstance(reduce, Reduce)
             body += self.reduction(reduce, position)
         body += self.elements()
-        threads = self.shape.across * self.shape.deep
-        return kernel(name, params, tuple(body), self.blocks, threads, RESIDENT)
+        if self.shape.blocks > 1:
+            body += cluster_meets()  # a block's shared memory goes with it
+        made = kernel(name, params, tuple(body), self.blocks, self.shape.threads, RESIDENT)
+        cluster = (self.shape.blocks, 1, 1)
+        return replace(made, launch=replace(made.launch, cluster=cluster))
 
     def here(self, lane: Expr) -> dict[Var, Expr]:
         """The stage's index at a lane of this thread's columns."""
-        *outer, chunk = unflatten(self.chunk, self.chunked)
+        *outer, chunk = unravel(self.chunk, self.chunked)
         place = (*outer, chunk * self.shape.lanes + lane)
         return self.index | dict(zip(self.shape.column_vars, place, strict=True))
 
@@ -168,7 +208,7 @@ class Writer:
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
-            place = dict(zip(reduce.vars, unflatten(row, reduce.extents), strict=True))
+            place = dict(zip(reduce.vars, unravel(row, reduce.extents), strict=True))
             value = substitute(replaced(reduce.value, self.results(lane)), self.here(lane) | place)
             before, result = with_serial_reductions(value, {})
             update = joined(reduce.how, Load(partial, (lane,)), result)
@@ -181,17 +221,17 @@ class Writer:
             return body
         return body + self.meet(reduce, partial, position)
 
-    def each(self, count: Value, element: Callable[[Expr], Body]) -> Body:
+    def each(self, count: Size, element: Callable[[Expr], Body]) -> Body:
         """`element(row)` for this thread's rows, a few of them in flight."""
-        turns = ceil_div(count, self.shape.deep)
+        turns = ceil_div(count, self.shape.together)
         if isinstance(turns, int) and turns == 0:
             return ()
         few = turns if isinstance(turns, int) and turns <= IN_FLIGHT else None
         together = IN_FLIGHT if few is None else few
         outer, turn = Var("turn", i32), Var("part", i32)
         number: Expr = turn if few is not None else outer * together + turn
-        row = number * self.shape.deep + self.down
-        body = guarded(row, count, self.shape.deep * together, element(row))
+        row = number * self.shape.together + self.down
+        body = guarded(row, count, self.shape.together * together, element(row))
         body = (For(turn, constant(together, i32), body, LoopKind.UNROLL),)
         return body if few is not None else (For(outer, wrap(ceil_div(turns, together)), body),)
 
@@ -201,21 +241,48 @@ class Writer:
         met = Var(f"met{position}", TensorType(dtype, (shape.deep, shape.width), Scope.SHARED))
         done = Var(f"done{position}", TensorType(dtype, (shape.width,), Scope.SHARED))
         lane, turn, total = Var("v", i32), Var("w", i32), Var(f"total{position}", dtype)
-        mine = (self.down, self.across * shape.lanes + lane)
+        mine = (THREAD // shape.across, self.across * shape.lanes + lane)
         add = Assign(total, joined(reduce.how, total, Load(met, (turn, THREAD))))
         combine = (
             Declare(total, reduce.identity),
             *unrolled(turn, shape.deep, (add,)),
             Store(done, (THREAD,), total),
         )
-        self.known[reduce] = done
-        return (
+        body = (
             Declare(met),
             Declare(done),
             *self.vector(lane, (Store(met, mine, Load(partial, (lane,))),)),
             Invoke("syncthreads"),
-            *guarded(THREAD, shape.width, shape.across * shape.deep, combine),
+            *guarded(THREAD, shape.width, shape.threads, combine),
+        )
+        if shape.blocks == 1:
+            self.known[reduce] = done
+            return (*body, Invoke("syncthreads"))
+        whole = Var(f"whole{position}", done.of)
+        self.known[reduce] = whole
+        share = self.share(reduce, done, whole)
+        return (
+            *body,
+            Declare(whole),
+            *cluster_meets(),
+            *guarded(THREAD, shape.width, shape.threads, share),
             Invoke("syncthreads"),
+        )
+
+    def share(self, reduce: Reduce, done: Var, whole: Var) -> Body:
+        """Combine what the blocks of a cluster have of one column."""
+        dtype, other = reduce.value.dtype, Var("other", i32)
+        there, all_of_it = Var("there", PointerType(dtype)), Var("all_of_it", dtype)
+        here = Address(done, (THREAD,))
+        each: Body = (
+            Declare(there, here),
+            Invoke("mapa", (here, convert(other, u32)), (there,)),
+            Assign(all_of_it, joined(reduce.how, all_of_it, Load(there, (constant(0, i32),)))),
+        )
+        return (
+            Declare(all_of_it, reduce.identity),
+            *unrolled(other, self.shape.blocks, each),
+            Store(whole, (THREAD,), all_of_it),
         )
 
     def elements(self) -> Body:
@@ -224,7 +291,7 @@ class Writer:
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
-            place = dict(zip(self.shape.inner_vars, unflatten(row, inner), strict=True))
+            place = dict(zip(self.shape.inner_vars, unravel(row, inner), strict=True))
             written = put(self.stage, self.here(lane) | place, self.results(lane))
             return self.vector(lane, written)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from math import prod
 
-from hidet.ir.expr import Expr, Value, Var, constant
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Expr, Math, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, For, If, LoopKind
+from hidet.ir.walk import contains
 from hidet.schedules.automatic.access import constant_size, reads, stride
-from hidet.schedules.automatic.emit import ceil_div, product, put, unflatten
+from hidet.schedules.automatic.emit import ceil_div, put
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import Target
 from hidet.types import Size, i32
 
 ELEMENTS = 8
-"""Elements that one thread writes where there are many."""
+"""Elements that one thread writes at least where there are many and each takes time."""
 FULL = 16
 """Blocks for each multiprocessor from which on there are more than enough."""
 THREADS = 256
@@ -32,12 +35,12 @@ def elementwise_kernel(
     if wide > lanes:
         return flat_kernel(stage, name, params, wide)
     work = total // lanes if lanes > 1 else total
-    turns = ELEMENTS // lanes if 1 < lanes < ELEMENTS else 1
+    turns = 1 if lanes == 1 or streams(stage) else max(2, ELEMENTS // lanes)
     many = isinstance(work, int) and work >= FULL * enough * turns
     turns = turns if many else 1
     turn, lane = Var("turn", i32), Var("v", i32)
     thread = (BLOCK * turns + turn) * THREADS + THREAD if turns > 1 else BLOCK * THREADS + THREAD
-    index = unflatten(thread, stage.shape)
+    index = unravel(thread, stage.shape)
     if lanes > 1:
         index = vector_index(thread, lane, lanes, stage.shape)
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
@@ -49,13 +52,20 @@ def elementwise_kernel(
     return kernel(name, params, body, ceil_div(work, THREADS * turns), THREADS)
 
 
+def streams(stage: MapStage) -> bool:
+    """Whether all that a thread does is to move neighbours: one access at a time is enough then."""
+    values = [stage.value, *(value for _, value in stage.also)]
+    steps = [stride(read, stage.vars[-1]) for value in values for read in reads(value)]
+    return not contains(values, Math) and all(step in (0, 1) for step in steps)
+
+
 def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int) -> Kernel:
     """The same where rows are no whole accesses: elements are counted through all of them."""
     total = int(product(stage.shape))  # type: ignore[arg-type]
     thread, lane, rest = BLOCK * THREADS + THREAD, Var("v", i32), Var("v", i32)
 
     def element(number: Expr) -> Body:
-        index = unflatten(number, stage.shape)
+        index = unravel(number, stage.shape)
         return put(stage, dict(zip(stage.vars, index, strict=True)), {})
 
     whole, left = total // lanes, total % lanes
@@ -85,7 +95,7 @@ def flat_lanes(stage: MapStage, total: Value, enough: int) -> int:
     shape = [constant_size(size) for size in stage.shape]
     for read in reads(stage.value):
         straight = read.index == stage.vars and read.tensor.of.shape == stage.out.of.shape  # type: ignore[union-attr]
-        size = constant_size(product(read.tensor.of.shape))  # type: ignore[union-attr,arg-type]
+        size = constant_size(product(read.tensor.of.shape))  # type: ignore[union-attr]
         if not straight and (size is None or size * ELEMENTS > prod(n or 0 for n in shape)):
             return 1
     lanes = most_lanes(stage, total, enough)
@@ -118,5 +128,5 @@ def reads_of(stage: MapStage) -> list[Var]:
 def vector_index(thread: Expr, lane: Var, lanes: int, shape: tuple[Size, ...]) -> tuple[Expr, ...]:
     """The index of lane `lane` of chunk number `thread`; the last axis holds whole chunks."""
     chunks = shape[-1] // lanes
-    *outer, chunk = unflatten(thread, (*shape[:-1], chunks))
+    *outer, chunk = unravel(thread, (*shape[:-1], chunks))
     return (*outer, chunk * lanes + lane)

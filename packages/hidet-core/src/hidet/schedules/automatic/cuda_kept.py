@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var
+from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var, constant
 from hidet.ir.stmt import Body, Declare, Store
-from hidet.ir.walk import find, variables
-from hidet.schedules.automatic.emit import replaced
+from hidet.ir.walk import find, replaced, variables
 from hidet.schedules.automatic.plan import reductions
-from hidet.types import Scope, TensorType
+from hidet.types import Scope, TensorType, i32
+
+BEFORE = -1
+"""The walk before the first: what does not change from row to row."""
+ZERO = constant(0, i32)
 
 
 class Kept:
@@ -33,6 +36,7 @@ class Kept:
         scope: Scope = Scope.REGISTER,
     ) -> None:
         self.walks, self.place, self.scope = walks, set(place), scope
+        self.slots, self.room = slots, nbytes
         self.arrays: dict[Expr, Var] = {}
         self.since: dict[Expr, int] = {}
         if any(True for walk in walks for _ in reductions(walk)):
@@ -41,12 +45,24 @@ class Kept:
         for number, walk in enumerate(walks):
             later = {e for other in walks[number + 1 :] for e in find(other, Expr)}
             for e in self.worth_it(walk, later):
-                size = slots * e.dtype.nbytes
-                if e not in self.arrays and size <= nbytes and not e.dtype.is_bool:
-                    nbytes -= size
-                    of = TensorType(e.dtype, (slots,), scope)
-                    self.arrays[e] = Var(f"{name}{len(self.arrays)}", of)
-                    self.since[e] = number
+                self.add(e, number, f"{name}{len(self.arrays)}")
+
+    def add(self, e: Expr, since: int, name: str) -> None:
+        """Keep `e`, known since walk number `since`, if there is room."""
+        size = self.slots * e.dtype.nbytes
+        if e not in self.arrays and size <= self.room and not e.dtype.is_bool:
+            self.room -= size
+            self.arrays[e] = Var(name, TensorType(e.dtype, (self.slots,), self.scope))
+            self.since[e] = since
+
+    def add_fixed(self, row: set[Var]) -> None:
+        """Keep what later walks read along the row that is the same for all rows, as weights are:
+        `row` are the variables that rows differ in."""
+        for number in range(1, len(self.walks)):
+            for read in find(self.value(number, ZERO), Get):
+                found = set(variables(read))
+                if self.place & found and not row & found:
+                    self.add(read, BEFORE, f"fixed{len(self.arrays)}")
 
     def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
         """The largest parts of `walk` that are needed later: whole if they cost or read much, else

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Get, Load, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, Declare, For, Invoke, LoopKind, Store
 from hidet.ir.walk import substitute
 from hidet.schedules.automatic.access import constant_size, reads, stride
-from hidet.schedules.automatic.emit import ceil_div, product, put, unflatten, unrolled
+from hidet.schedules.automatic.emit import ceil_div, put, unrolled
 from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, kernel
 from hidet.schedules.automatic.plan import MapStage
 from hidet.types import Scope, Size, TensorType, i32
@@ -113,7 +115,7 @@ def transpose_kernel(stage: MapStage, name: str, params: tuple[Var, ...], tile: 
     outer = [var for var in stage.vars if var not in (tile.row, tile.column)]
     counts = ceil_div(sizes[tile.row], tile.rows), ceil_div(sizes[tile.column], tile.columns)
     grid = (*(sizes[var] for var in outer), *counts)
-    *fixed, row_tile, column_tile = unflatten(BLOCK, grid)
+    *fixed, row_tile, column_tile = unravel(BLOCK, grid)
     index: dict[Var, Expr] = dict(zip(outer, fixed, strict=True))
     corner = row_tile * tile.rows, column_tile * tile.columns
     kept = {each: shared_tile(tile, each, number) for number, each in enumerate(tile.turned)}

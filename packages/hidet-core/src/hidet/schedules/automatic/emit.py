@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hidet.compute import ArgReduce, Reduce
+from hidet.compute.places import ravel
 from hidet.compute.reduction import identity
 from hidet.ir.expr import (
     And,
-    Const,
     Expr,
     Maximum,
     Minimum,
     NotEqual,
     Or,
-    Value,
     Var,
     combine,
     constant,
@@ -22,7 +21,7 @@ from hidet.ir.expr import (
     wrap,
 )
 from hidet.ir.stmt import Assign, Body, Declare, For, If, LoopKind, Put, Stmt
-from hidet.ir.walk import find, substitute, variables
+from hidet.ir.walk import find, replaced, substitute, variables
 from hidet.schedules.automatic.plan import MapStage, reductions
 from hidet.types import Size, i32, i64
 
@@ -30,33 +29,9 @@ AnyReduce = Reduce | ArgReduce
 COMBINE = {"min": Minimum, "max": Maximum, "any": Or, "all": And}
 
 
-def product(sizes: Sequence[Value]) -> Value:
-    """The product of sizes: a number if all are."""
-    total: Value = 1
-    for size in sizes:
-        total = size * total if isinstance(size, Expr) else total * size
-    return total
-
-
-def ceil_div(a: Value, b: int) -> Value:
+def ceil_div(a: Size, b: int) -> Size:
     """a / b rounded up."""
     return (a + (b - 1)) // b
-
-
-def unflatten(flat: Value, shape: Sequence[Value]) -> tuple[Expr, ...]:
-    """The row-major index of element number `flat`; axes of size 1 get 0."""
-    index: list[Expr] = []
-    rest = flat
-    real = [axis for axis, size in enumerate(shape) if size != 1]
-    for axis in reversed(range(len(shape))):
-        if axis not in real:
-            index.append(Const(0, i32))
-        elif axis == real[0]:
-            index.append(wrap(rest))
-        else:
-            index.append(wrap(rest % shape[axis]))
-            rest = rest // shape[axis]
-    return tuple(reversed(index))
 
 
 class Accumulator:
@@ -118,18 +93,6 @@ def better(how: str, a: Expr, b: Expr) -> Expr:
     return beats | (NotEqual(a, a) & b.eq(b)) if a.dtype.is_float else beats
 
 
-def replaced(value: Expr, known: Mapping[Expr, Expr]) -> Expr:
-    """`value` with whole subexpressions replaced."""
-    done: dict[Expr, Expr] = dict(known)
-
-    def visit(e: Expr) -> Expr:
-        if e not in done:
-            done[e] = e.map_children(visit)
-        return done[e]
-
-    return visit(value)
-
-
 def with_serial_reductions(value: Expr, known: Mapping[Expr, Expr]) -> tuple[Body, Expr]:
     """`value` as statements and an expression: each reduction left in it becomes a serial loop."""
     value = replaced(value, known)
@@ -141,7 +104,7 @@ def with_serial_reductions(value: Expr, known: Mapping[Expr, Expr]) -> tuple[Bod
         names = tuple(Var(var.name, i32) for var in reduce.vars)
         inner = substitute(reduce.value, dict(zip(reduce.vars, names, strict=True)))
         steps, element = with_serial_reductions(inner, {})
-        body: Body = steps + accumulator.take(element, flat(names, reduce.extents))
+        body: Body = steps + accumulator.take(element, ravel(names, reduce.extents))
         for var, extent in zip(reversed(names), reversed(reduce.extents), strict=True):
             body = (For(var, wrap(extent), body),)
         before += [*accumulator.start(), *body]
@@ -155,14 +118,6 @@ def nested(reduce: AnyReduce, value: Expr) -> bool:
         reduce is not other and reduce in find(other.value, type(reduce))
         for other in reductions(value)
     )
-
-
-def flat(index: Sequence[Expr], shape: Sequence[Size]) -> Expr:
-    """The row-major place of `index` in `shape`."""
-    total: Value = 0
-    for e, size in zip(index, shape, strict=True):
-        total = total * size + e if isinstance(total, Expr) else e
-    return wrap(total)
 
 
 def put(stage: MapStage, index: Mapping[Var, Expr], known: Mapping[Expr, Expr]) -> Body:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Add, Const, Expr, Get, Mul, Sub, Value, Var, convert, wrap
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Add, Const, Expr, Get, Mul, Sub, Var, convert, wrap
 from hidet.ir.stmt import Body, For, Put
 from hidet.ir.walk import substitute, variables
 from hidet.schedules.automatic.emit import (
     Accumulator,
     joined,
-    product,
-    unflatten,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.plan import ScanStage, ScatterStage, shape_of
-from hidet.types import i32
+from hidet.types import Size, i32
 
 JOIN = {"add": "sum", "mul": "prod", "min": "min", "max": "max"}
 
 
-def line_count(stage: ScanStage | ScatterStage) -> Value:
+def line_count(stage: ScanStage | ScatterStage) -> Size:
     """How many lines a stage has; lines are independent of each other."""
     if isinstance(stage, ScanStage):
         sizes = shape_of(stage.out)
@@ -36,7 +36,7 @@ def scan_line(stage: ScanStage, number: Expr) -> Body:
     """Combine along the scanned axis."""
     shape, axis = shape_of(stage.out), stage.scan.axis
     others = [size for place, size in enumerate(shape) if place != axis]
-    outer = list(unflatten(number, others))
+    outer = list(unravel(number, others))
     step = Var("step", i32)
     where = (*outer[:axis], step, *outer[axis:])
     read = Get(stage.source, where)
@@ -50,7 +50,7 @@ def scatter_line(stage: ScatterStage, number: Expr) -> Body:
     """The updates that may meet, in order: all those that agree on the axes updates keep apart."""
     separate = [(var, extent) for var, extent in ranges(stage) if var in apart(stage)]
     together = [(var, extent) for var, extent in ranges(stage) if var not in apart(stage)]
-    fixed = unflatten(number, [extent for _, extent in separate])
+    fixed = unravel(number, [extent for _, extent in separate])
     known = dict(zip((var for var, _ in separate), fixed, strict=True))
     before, value = with_serial_reductions(stage.value, {})
     rule = stage.scatter.rule

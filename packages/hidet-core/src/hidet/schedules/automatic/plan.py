@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
+from hidet.compute.classify import within
 from hidet.compute.sizes import same_shape
 from hidet.ir.expr import Expr, Get, Math, Var
-from hidet.ir.node import Node
 from hidet.ir.walk import contains, find, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import Size, TensorType, i32
@@ -191,23 +191,31 @@ class Planner:
             return False
         if any(use.reduced and use.repeats for use in places):
             return True
+        if any(self.rows(grid, use).intersection(use.reduced) for use in places):
+            return True  # each turn of a reduction would need reductions of its own
         again = len(places) > 1 or any(use.repeats for use in places)
         return bool(reduces) and again and not all(self.hoistable(grid, use) for use in places)
 
     def hoistable(self, grid: Computed, use: Use) -> bool:
         """Whether a use's reductions depend on whole rows of the user only, so that each row of
         the user computes them once."""
-        heavy = {var for each in reductions(self.read.of(grid)) for var in variables(each)}
-        index = [e for var, e in zip(grid.vars, use.index, strict=True) if var in heavy]
-        depends = set(variables(index))
-        if depends & set(use.reduced):
-            return False
-        inner = set(use.loops) - depends - set(use.reduced)
+        inner = set(use.loops) - self.rows(grid, use) - set(use.reduced)
         if not inner:
             return True
+        heavy = self.heavy(grid)
         sizes = [size for axis, size in enumerate(grid.shape) if grid.vars[axis] in heavy]
         rows = prod(size for size in sizes if isinstance(size, int))
         return rows >= 64 or elements(self.read.of(grid)) <= LONE_ROW
+
+    def heavy(self, grid: Computed) -> set[Var]:
+        """The variables of a grid's index that its reductions depend on."""
+        return {var for each in reductions(self.read.of(grid)) for var in variables(each)}
+
+    def rows(self, grid: Computed, use: Use) -> set[Var]:
+        """The variables around a use that a grid's reductions depend on there."""
+        heavy = self.heavy(grid)
+        index = [e for var, e in zip(grid.vars, use.index, strict=True) if var in heavy]
+        return set(variables(index))
 
 
 def elements(value: Expr) -> int:
@@ -238,23 +246,7 @@ def producers(grid: Grid) -> list[Grid]:
 
 def elements_read(e: Expr) -> list[At]:
     """The elements of grids read in `e`, not looking into the grids."""
-    found: dict[At, None] = {}
-    seen: set[Node] = set()
-
-    def visit(node: Expr) -> Expr:
-        if node in seen:
-            return node
-        seen.add(node)
-        if isinstance(node, At):
-            found[node] = None
-            for each in node.index:
-                visit(each)
-        else:
-            node.map_children(visit)
-        return node
-
-    visit(e)
-    return list(found)
+    return [each for each in within(e) if isinstance(each, At)]
 
 
 def topological(outputs: list[Grid]) -> list[Grid]:

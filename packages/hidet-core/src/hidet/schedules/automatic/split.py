@@ -10,10 +10,10 @@ from math import prod
 
 from hidet.compute import Reduce
 from hidet.ir.expr import Expr, Get, Select, Var, constant
-from hidet.ir.walk import substitute
+from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
 from hidet.schedules.automatic.cuda_columns import choose_columns
-from hidet.schedules.automatic.emit import ceil_div, free, replaced, row_level
+from hidet.schedules.automatic.emit import free, row_level
 from hidet.schedules.automatic.plan import MapStage, Plan, Stage, reductions
 from hidet.target import Target
 from hidet.types import TensorType, i32
@@ -44,7 +44,9 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
     if reduce is None:
         return None
     extents = [constant_size(size) or 0 for size in reduce.extents]
-    columns = choose_columns(stage, [reduce])
+    columns = choose_columns(stage, [reduce], target)
+    if columns is not None and columns.blocks > 1:
+        return None
     outputs = prod(constant_size(size) or 0 for size in stage.shape)
     width = 1 if columns is None else columns.width
     blocks = -(-outputs // width)
@@ -76,7 +78,7 @@ def only_reduction(stage: MapStage) -> Reduce | None:
 def in_parts(stage: MapStage, reduce: Reduce, axis: int, chunk: int) -> tuple[MapStage, MapStage]:
     """The two stages, the reduction's `axis` in runs of `chunk`."""
     total = constant_size(reduce.extents[axis]) or 0
-    count = int(ceil_div(total, chunk))  # type: ignore[arg-type]
+    count = -(-total // chunk)
     kept = Var(f"parts_of_{stage.out.name}", TensorType(reduce.dtype, (count, *stage.shape)))
     part, inside, again = Var("part", i32), Var("inside", i32), Var("part", i32)
     place = part * chunk + inside

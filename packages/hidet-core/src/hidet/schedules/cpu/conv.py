@@ -25,7 +25,7 @@ class ConvRegisters(Registers):
 def has_channels(op: Conv) -> bool:
     """Whether channels meet: a convolution that keeps them apart is no product."""
     p = convolution_of(op)
-    return not p.empty and not (op.groups > 1 and op.weight.shape[1] == 1)
+    return not p.empty and not (op.groups > 1 and op.each == 1)
 
 
 @schedule_for(Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op))

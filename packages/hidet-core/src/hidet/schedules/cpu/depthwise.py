@@ -56,7 +56,7 @@ class RowVectors:
 
 @schedule_for(
     Conv, target="cpu", space=RowVectors,
-    when=lambda op, target: is_depthwise(op) and op.x.dtype.is_float,
+    when=lambda op, target: not op.channels_last and is_depthwise(op) and op.x.dtype.is_float,
 )  # fmt: skip
 def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
     """Channels over the threads, rows over vectors."""

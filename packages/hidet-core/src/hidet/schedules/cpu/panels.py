@@ -2,7 +2,8 @@
 
 One operand gives the rows of a tile (its elements are spread over lanes), the other one the
 columns (its elements are loaded as vectors). Panels hold what one tile reads in the order of
-reading, zero beyond the edge, in the type of the sums; each is made once.
+reading, zero beyond the edge, in the type of the sums; each is made once. Those of the operand
+that is usually a weight are made by a kernel of their own: it runs before the first call if it is.
 """
 
 from __future__ import annotations
@@ -64,9 +65,11 @@ class Registers:
         sums = self.rows * self.vectors
         # Eight multiply-adds are under way at once; two loads come with one at most.
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
-        making = rows * (1.0 if t.rows_as_stored else PACKED_SCALAR)
-        making += columns * (1.0 if t.lanes_as_stored else PACKED_SCALAR)
-        flops = 2.0 * known(p.batch) * k * (rows * columns / busy + making)
+        making = [rows * (1.0 if t.rows_as_stored else PACKED_SCALAR)]
+        making += [columns * (1.0 if t.lanes_as_stored else PACKED_SCALAR)]
+        if p.has_weight:
+            making.pop(0 if t.weight_in_rows else 1)
+        flops = 2.0 * known(p.batch) * k * (rows * columns / busy + sum(making))
         blocks = known(p.batch) * (rows // t.height) * (columns // t.width)
         # Operands are read while panels are made: that is counted there, not beside the products.
         return Work(0, 0, flops, p.wide.name, blocks, 1)
@@ -82,6 +85,7 @@ class Panels:
         self.width = self.lanes * registers.vectors
         self.rows, self.columns = (p.n, p.m) if self.flip else (p.m, p.n)
         along_k = (p.b_along_k, p.a_along_k) if self.flip else (p.a_along_k, p.b_along_k)
+        self.weight_in_rows = (p.weight == "b") == self.flip
         self.lanes_as_stored = not along_k[1]
         self.rows_along_k = along_k[0] and isinstance(p.k, int)
         self.rows_as_stored = self.rows_along_k or not along_k[0]
@@ -89,7 +93,7 @@ class Panels:
         self.lane_tiles = cdiv(self.columns, self.width)
         columns_bytes = known(self.columns) * known(p.k) * p.wide.nbytes
         enough = known(p.batch) * known(self.rows) >= 4 * target.cores * self.height
-        self.at_once = enough and columns_bytes <= 2 * target.l2_bytes
+        self.at_once = not self.weight_in_rows and enough and columns_bytes <= 2 * target.l2_bytes
         """Whether a panel of rows is made just before it meets all columns, still in the cache."""
 
     @property
@@ -125,7 +129,7 @@ class Panels:
 
 
 def panels(name: str, p: Contraction, target: Target, registers: Registers) -> Module:
-    """A contraction by panels: panels of both operands, then tiles, over the threads."""
+    """A contraction by panels: those of the weight, those of the other operand, then tiles."""
     t = Panels(p, registers, target)
     batch, row_tiles, lane_tiles = p.batch, t.row_tiles, t.lane_tiles
     row_panels, lane_panels, bias_type = t.row_panels, t.lane_panels, operand_type(p.bias, p.c)
@@ -133,6 +137,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
     with script_module():
         make_rows, make_columns = making_rows(t), making_columns(t)
         multiply, write = multiplying(t), writing(t)
+        pack = packing(t, name)
 
         @script
         def product(
@@ -140,8 +145,9 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
         ) -> None:
             attr.func_kind = "cpu_kernel"
             attr.func_name = name
-            for panel in parallel(batch * lane_tiles):
-                make_columns(a, b, columns, panel)
+            if t.weight_in_rows:
+                for panel in parallel(batch * lane_tiles):
+                    make_columns(a, b, columns, panel)
             if t.at_once:
                 for panel in parallel(batch * row_tiles):
                     make_rows(a, b, rows, panel)
@@ -150,8 +156,9 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                         multiply(rows, columns, done, panel, panel // row_tiles * lane_tiles + tile)
                         write(bias, done, c, panel, panel // row_tiles * lane_tiles + tile)
             else:
-                for panel in parallel(batch * row_tiles):
-                    make_rows(a, b, rows, panel)
+                if not t.weight_in_rows:
+                    for panel in parallel(batch * row_tiles):
+                        make_rows(a, b, rows, panel)
                 for number in parallel(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
@@ -159,7 +166,25 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                     multiply(rows, columns, done, row_panel, column_panel)
                     write(bias, done, c, row_panel, column_panel)
 
-    return assemble(name, [product], names_of(p), ["c"], ["rows", "columns"])
+    return assemble(name, [pack, product], names_of(p), ["c"], ["rows", "columns"])
+
+
+def packing(t: Panels, name: str) -> ScriptFunction:
+    """The kernel that makes the panels of the weight."""
+    p, make_rows, make_columns = t.p, making_rows(t), making_columns(t)
+
+    @script
+    def pack(a: p.a, b: p.b, rows: t.row_panels, columns: t.lane_panels) -> None:
+        attr.func_kind = "cpu_kernel"
+        attr.func_name = f"{name}_pack"
+        if t.weight_in_rows:
+            for panel in parallel(p.batch * t.row_tiles):
+                make_rows(a, b, rows, panel)
+        else:
+            for panel in parallel(p.batch * t.lane_tiles):
+                make_columns(a, b, columns, panel)
+
+    return pack
 
 
 def making_rows(t: Panels) -> ScriptFunction:
@@ -240,7 +265,7 @@ def writing(t: Panels) -> ScriptFunction:
                 value = done[i, j]
                 if p.bias is not None:
                     value += cast(get(bias, *p.bias_at(*at)), wide)
-                if at[1] < p.m if p.spills else True:
+                if p.is_there(at[1], at[2]):
                     c.put(*p.c_at(*at), cast(value, p.c.dtype))
 
     return write

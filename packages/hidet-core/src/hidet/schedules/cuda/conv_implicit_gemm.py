@@ -6,8 +6,9 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of
-from hidet.schedules.cuda.mma import Warps, by_tensor_cores
+from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
+from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
 from hidet.target import Target
@@ -15,6 +16,18 @@ from hidet.target import Target
 
 class ConvWarps(Warps):
     """Tiles of a convolution: output channels by places."""
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(convolution_of(op), target)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(convolution_of(op), target)
+
+
+class ConvStages(Stages):
+    """Tiles of a convolution with channels last: places by output channels."""
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether the point can be built for `op`."""
@@ -52,7 +65,13 @@ class ConvThreads(Threads):
 def has_channels(op: Conv) -> bool:
     """Whether channels meet: a convolution that keeps them apart is no product."""
     p = convolution_of(op)
-    return not p.empty and not (op.groups > 1 and op.weight.shape[1] == 1)
+    return not p.empty and not (op.groups > 1 and op.each == 1)
+
+
+def gains_by_channels_last(op: Conv, target: Target) -> bool:
+    """Whether a convolution had better have its channels last: tensor cores are fed by copies of
+    neighbours along the sum. Ordinary units and CPUs find neighbouring places as easily."""
+    return target.kind == "cuda" and by_tensor_cores(convolution_of(op), target)
 
 
 @schedule_for(
@@ -61,6 +80,15 @@ def has_channels(op: Conv) -> bool:
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores."""
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
+
+
+@schedule_for(
+    Conv, target="cuda", space=ConvStages, closed=(0, 1), run=VECTOR,
+    when=lambda op, target: has_channels(op) and in_stages(convolution_of(op), target),
+)  # fmt: skip
+def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:
+    """Tiles of places by channels on tensor cores, copied several turns ahead."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 

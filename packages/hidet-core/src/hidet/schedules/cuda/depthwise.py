@@ -60,7 +60,7 @@ class Neighbours:
 
 @schedule_for(
     Conv, target="cuda", space=Neighbours,
-    when=lambda op, target: is_depthwise(op) and op.x.dtype.is_float,
+    when=lambda op, target: not op.channels_last and is_depthwise(op) and op.x.dtype.is_float,
 )  # fmt: skip
 def depthwise_neighbours(op: Conv, target: Target, point: Neighbours) -> Scheduled:
     """A block works on one channel of one image."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cuda.mma import Warps, by_tensor_cores
+from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
+from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import product_of
 from hidet.target import Target
@@ -23,10 +24,31 @@ class MatmulWarps(Warps):
         return self.work_on(product_of(op), target)
 
 
+class MatmulStages(Stages):
+    """Tiles of a product."""
+
+    def fits(self, op: Matmul | Linear, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(product_of(op), target)
+
+    def work(self, op: Matmul | Linear, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(product_of(op), target)
+
+
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarps,
     when=lambda op, target: by_tensor_cores(product_of(op), target),
 )  # fmt: skip
 def matmul_mma(op: Matmul | Linear, target: Target, point: MatmulWarps) -> Scheduled:
     """Tiles of the product by warps with `mma.sync`."""
+    return Scheduled(tiled(op.name, product_of(op), point, target), point)
+
+
+@schedule_for(
+    Matmul, Linear, target="cuda", space=MatmulStages, closed=(0, 1), run=VECTOR,
+    when=lambda op, target: in_stages(product_of(op), target),
+)  # fmt: skip
+def matmul_stages(op: Matmul | Linear, target: Target, point: MatmulStages) -> Scheduled:
+    """Tiles of the product by warps with `mma.sync`, copied several turns ahead."""
     return Scheduled(tiled(op.name, product_of(op), point, target), point)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from hidet import options
+from hidet.cost import Work
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -25,6 +26,7 @@ from hidet.lang import (
 from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.pace import Pace
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
@@ -34,6 +36,8 @@ from hidet.types import DType, bf16, f16
 WARP = 32
 VECTOR = 8
 """Elements of a 16-byte access."""
+SECOND_ROUNDS = 2
+"""Waits for memory that a second kernel takes to begin and to add up."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Warps(Tile):
     slices: int = choice(1, 2, 3, 4, 6, 8, 12, 16)
 
     tensor_core = True
+    ahead = 0
+    """Turns that copies begin before they are needed; 0: tiles come through registers."""
 
     @property
     def threads(self) -> int:
@@ -97,10 +103,17 @@ class Warps(Tile):
             flight += self.block[1] * self.depth // self.threads
         return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + flight + 40
 
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """What is moved and computed, and how long a block is under way; see `Pace`."""
+        work = super().work_on(p, target)
+        read, written = p.nbytes
+        partial = work.bytes_written - written
+        rounds = Pace(p, self, target).rounds(work.blocks) + SECOND_ROUNDS * (work.launches - 1)
+        return replace(work, bytes_read=read + partial, rounds=rounds)
+
     def busy(self) -> float:
-        """Small parts of warps load more fragments than they multiply."""
-        rows, columns = self.part
-        return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
+        """Waits for shared memory are a block's time."""
+        return 1.0
 
     def multiplication(self, p: Contraction) -> ScriptFunction:
         """Each warp adds the product of its parts of two tiles to its sums."""
@@ -176,7 +189,7 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
                 if whole:
                     if p.bias is not None:
                         total += cast(get(bias, *p.bias_at(*at)), f32)
-                    if at[1] < p.m if p.spills else True:
+                    if p.is_there(at[1], at[2]):
                         c.put(*p.c_at(*at), cast(total, p.c.dtype))
                 else:
                     partial[share, *at] = total

@@ -54,7 +54,7 @@ def add_pile(
                     value = total[lane]
                     if p.bias is not None:
                         value += cast(get(bias, *p.bias_at(z, i, j + lane)), wide)
-                    if i < p.m if p.spills else True:
+                    if p.is_there(i, j + lane):
                         c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
 
     return add

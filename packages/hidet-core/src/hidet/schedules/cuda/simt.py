@@ -132,7 +132,7 @@ def writing(p: Contraction, point: Threads, wide: DType) -> ScriptFunction:
                 if whole:
                     if p.bias is not None:
                         total += cast(get(bias, *p.bias_at(*at)), wide)
-                    if at[1] < p.m if p.spills else True:
+                    if p.is_there(at[1], at[2]):
                         c.put(*p.c_at(*at), cast(total, p.c.dtype))
                 else:
                     partial[share, *at] = total

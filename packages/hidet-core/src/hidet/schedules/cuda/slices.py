@@ -45,6 +45,7 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
                 value = total[lane]
                 if p.bias is not None:
                     value += cast(get(bias, *p.bias_at(z, i, j + lane)), wide)
-                c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
+                if p.is_there(i, j + lane):
+                    c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
 
     return add

@@ -1,19 +1,22 @@
-"""How the threads of a block bring tiles of both operands to shared memory, through registers.
+"""How the threads of a block bring tiles of both operands to shared memory.
 
 A tile keeps the order in which its operand lies: neighbours in memory are neighbours in a row of
-the tile. Reads go through hooks, so that fusion can put a producer in their place.
+the tile. Through registers, reads go through hooks, so that fusion can put a producer in their
+place. Asynchronous copies are faster, and leave no place for one.
 """
 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from hidet.ir.expr import Expr
-from hidet.lang import ScriptFunction, cast, script, static, vectorize
-from hidet.lang.cuda import threadIdx
+from hidet.ir.expr import And, Expr, Var, wrap
+from hidet.lang import ScriptFunction, address, cast, script, static, vectorize
+from hidet.lang.cuda import cp_async, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping import auto_map
 from hidet.schedules.contraction import Contraction
@@ -91,6 +94,23 @@ class Side:
 
         return fetch
 
+    def copy(self) -> ScriptFunction:
+        """A part of a kernel: this thread's vectors of a tile, on their way to one of the tiles.
+
+        What lies outside becomes zero. The operand's elements must be `vector` together.
+        """
+        tasks, nbytes = self.tasks(), self.vector * self.dtype.nbytes
+
+        @script
+        def copy(operand, tiles, number, z, start, first):  # type: ignore[no-untyped-def]
+            for row, column in static(tasks):
+                at = self.at(z, start, first, row, column)
+                taken = nbytes if inside(operand, at) else 0
+                target, source = address(tiles, number, row, column), address(operand, *at)
+                cp_async(target, source, nbytes, taken)
+
+        return copy
+
     def place(self) -> ScriptFunction:
         """A part of a kernel: this thread's vectors, from registers to one of the tiles."""
         tasks, vector = self.tasks(), self.vector
@@ -104,3 +124,13 @@ class Side:
                     tiles[number, *at] = registers[step, v]
 
         return place
+
+
+def inside(tensor: Var, index: Sequence[Any]) -> Expr:
+    """The condition for an index to lie in a tensor's shape; what is certain, `simplify` drops."""
+    asked = [
+        condition
+        for at, size in zip(map(wrap, index), tensor.of.shape, strict=True)
+        for condition in (at >= 0, at < size)
+    ]
+    return reduce(And, asked)

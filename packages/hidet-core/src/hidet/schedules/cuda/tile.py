@@ -1,7 +1,7 @@
-"""Contractions by tiles in shared memory: the loop that tensor cores and ordinary units share.
+"""Contractions by tiles in shared memory: what tensor cores and ordinary units share.
 
 A block owns a tile of the result, in registers. While its threads multiply one pair of tiles in
-shared memory, they hold the next one in flight. Where the grid is too small for the device, several
+shared memory, the next one is on its way. Where the grid is too small for the device, several
 blocks share the sum over k. Those of a cluster add what they found in each other's shared memory;
 without clusters, or with more blocks than one holds, a second kernel does.
 """
@@ -94,6 +94,15 @@ class Tile(ABC):
         """A part of a kernel: (sums, bias, partial, c, z, share, top, left)."""
 
     tensor_core = False
+    buffers = 2
+    """Tiles of each operand in shared memory at once."""
+
+    def gathering(self, p: Contraction) -> ScriptFunction:
+        """A part of a kernel: (a, b, sums, z, top, left, first, turns).
+
+        It adds the products of `turns` pairs of tiles, from element `first` of k on, to the sums.
+        """
+        return through_registers(p, self)
 
     def partial_type(self, p: Contraction) -> DType:
         """The type in which blocks that share a sum hand over their parts of it."""
@@ -108,8 +117,8 @@ class Tile(ABC):
         return 1 < self.slices <= MOST_TOGETHER and target.has_feature("cluster")
 
     def shared_bytes(self, p: Contraction, target: Target) -> int:
-        """Two tiles of each operand, and the sums that other blocks of a cluster read."""
-        tiles = sum(2 * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
+        """Tiles of both operands, and the sums that other blocks of a cluster read."""
+        tiles = sum(self.buffers * prod(side.padded) * side.dtype.nbytes for side in self.sides(p))
         if not self.together(target):
             return tiles
         of = self.partial_type(p)
@@ -153,7 +162,7 @@ class Tile(ABC):
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
-            rounds=round(rounds),
+            rounds=rounds,
         )
 
 
@@ -163,14 +172,11 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
     slices, (rows, columns), depth = tile.slices, tile.block, tile.depth
     wide = tile.sum_type(p)
     turns = cdiv(cdiv(p.k, depth), slices)
-    side_a, side_b = tile.sides(p)
     partial_type = slices_type(p, tile.partial_type(p), tile.block, slices)
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
-        fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
-        place_a, place_b = side_a.place(), side_b.place()
-        multiply, finish = tile.multiplication(p), tile.writing(p)
+        gather, finish = tile.gathering(p), tile.writing(p)
         add = add_pile(p, tile.block, tile.threads, slices, partial_type.dtype)
 
         @script
@@ -181,25 +187,8 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             attr.cuda_cluster_dim = (1, 1, slices if together else 1)
             z, share = blockIdx.z // slices, blockIdx.z % slices
             top, left = blockIdx.y * rows, blockIdx.x * columns
-            tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
-            tiles_b = shared_tensor(side_b.dtype, (2, *side_b.padded))
-            flight_a = register_tensor(side_a.dtype, (side_a.steps, side_a.vector))
-            flight_b = register_tensor(side_b.dtype, (side_b.steps, side_b.vector))
             sums = register_tensor(wide, tile.sums, init=0)
-            fetch_a(a, flight_a, z, top, share * turns * depth)
-            fetch_b(b, flight_b, z, left, share * turns * depth)
-            place_a(flight_a, tiles_a, 0)
-            place_b(flight_b, tiles_b, 0)
-            syncthreads()
-            for turn in range(turns):
-                if turn + 1 < turns:
-                    fetch_a(a, flight_a, z, top, (share * turns + turn + 1) * depth)
-                    fetch_b(b, flight_b, z, left, (share * turns + turn + 1) * depth)
-                multiply(tiles_a, tiles_b, sums, turn % 2)
-                if turn + 1 < turns:
-                    place_a(flight_a, tiles_a, (turn + 1) % 2)
-                    place_b(flight_b, tiles_b, (turn + 1) % 2)
-                syncthreads()
+            gather(a, b, sums, z, top, left, share * turns * depth, turns)
             if together:
                 pile = shared_tensor(partial_type.dtype, pile_shape(tile.block, partial_type.dtype))
                 finish(sums, bias, pile, c, 0, 0, 0, 0)
@@ -213,3 +202,34 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
         apart = slices > 1 and not together
         kernels = [product, add_slices(name, p, partial_type)] if apart else [product]
     return assemble(name, kernels, names_of(p), ["c"], ["partial"])
+
+
+def through_registers(p: Contraction, tile: Tile) -> ScriptFunction:
+    """The main loop where threads hold the next pair of tiles in registers while they multiply."""
+    side_a, side_b = tile.sides(p)
+    fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
+    place_a, place_b = side_a.place(), side_b.place()
+    multiply, depth = tile.multiplication(p), tile.depth
+
+    @script
+    def gather(a, b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
+        tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
+        tiles_b = shared_tensor(side_b.dtype, (2, *side_b.padded))
+        flight_a = register_tensor(side_a.dtype, (side_a.steps, side_a.vector))
+        flight_b = register_tensor(side_b.dtype, (side_b.steps, side_b.vector))
+        fetch_a(a, flight_a, z, top, first)
+        fetch_b(b, flight_b, z, left, first)
+        place_a(flight_a, tiles_a, 0)
+        place_b(flight_b, tiles_b, 0)
+        syncthreads()
+        for turn in range(turns):
+            if turn + 1 < turns:
+                fetch_a(a, flight_a, z, top, first + (turn + 1) * depth)
+                fetch_b(b, flight_b, z, left, first + (turn + 1) * depth)
+            multiply(tiles_a, tiles_b, sums, turn % 2)
+            if turn + 1 < turns:
+                place_a(flight_a, tiles_a, (turn + 1) % 2)
+                place_b(flight_b, tiles_b, (turn + 1) % 2)
+            syncthreads()
+
+    return gather

@@ -1,0 +1,144 @@
+"""A bound plan on one CUDA stream: graphs, cut where the framework runs a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hidet.runtime.bound import BoundPlan
+from hidet.runtime.host_program import HostStep
+from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.launchable import CudaModule
+from hidet.runtime.plan import Host
+from hidet.runtime.scratch import Scratch
+from hidet.runtime.segment import Segment
+from hidet.runtime.view import View
+
+
+class StreamProgram:
+    """A plan's segments and host steps, and where every buffer lay at the last run.
+
+    What a call does is written for the host's time: it is all that a small model costs.
+    """
+
+    def __init__(
+        self,
+        bound: BoundPlan,
+        modules: Mapping[str, CudaModule],
+        host_steps: Mapping[str, HostStep],
+        fixed: Mapping[int, int],
+        use_graph: bool,
+        scratch: Scratch,
+    ) -> None:
+        self.bound, self.scratch, self.host_steps = bound, scratch, host_steps
+        self.use_graph = use_graph
+        self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
+        self.moving = (*bound.plan.inputs, *bound.plan.outputs)
+        self.arena: View | None = None
+        self.has_workspaces = bound.arena.nbytes > 0
+        self.parts = split(bound, modules)
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Put all steps on the stream, after the run before has done with the arena."""
+        scratch = self.scratch
+        with scratch.lock:
+            changed = self.moved(addresses)
+            if self.has_workspaces:
+                scratch.begin(stream)
+            try:
+                for part in self.parts:
+                    if isinstance(part, Host):
+                        self.host(part, self.pointers)
+                    elif self.use_graph:
+                        part.run(self.pointers, changed, stream)
+                    else:
+                        part.launch_each(self.pointers, stream)
+            except BaseException:
+                self.forget()
+                raise
+            finally:
+                if self.has_workspaces:
+                    scratch.end(stream)
+
+    def moved(self, addresses: Sequence[int]) -> list[int]:
+        """Note where the buffers are now; returns those that were elsewhere."""
+        places, changed = self.pointers, []
+        for buffer, address in zip(self.moving, addresses, strict=True):
+            if places[buffer] != address:
+                places[buffer] = address
+                changed.append(buffer)
+        if self.arena is None or self.scratch.memory is not self.arena:
+            changed += self.moved_arena()
+        return changed
+
+    def moved_arena(self) -> list[int]:
+        """Note where the workspaces are now."""
+        arena = self.scratch.reserve(self.bound.arena.nbytes)
+        self.arena = self.scratch.memory
+        for buffer, offset in self.bound.arena.offsets.items():
+            self.pointers[buffer] = arena + offset
+        return list(self.bound.arena.offsets)
+
+    def launch_captured(self, addresses: Sequence[int], stream: int) -> None:
+        """Launch into somebody else's capture, with an arena from the capture's memory.
+
+        The arena is let go at once: the allocator knows that its memory belongs to the capture,
+        and may give it only to later work of the same one.
+        """
+        scratch = self.scratch
+        with scratch.lock:
+            arena = scratch.allocator.empty(self.bound.arena.nbytes, scratch.device)
+            places = list(self.pointers)
+            for buffer, offset in self.bound.arena.offsets.items():
+                places[buffer] = arena.pointer + offset
+            for buffer, address in zip(self.moving, addresses, strict=True):
+                places[buffer] = address
+            for part in self.parts:
+                if isinstance(part, Host):
+                    self.host(part, places)
+                else:
+                    part.launch_each(places, stream)
+
+    def host(self, step: Host, pointers: Sequence[int]) -> None:
+        """Let the framework run a region."""
+        buffers, shapes = self.bound.plan.buffers, self.bound.shapes
+        reads, writes = (
+            [View(pointers[n], shapes[n], buffers[n].dtype, self.scratch.device) for n in numbers]
+            for numbers in (step.reads, step.writes)
+        )
+        self.host_steps[step.key](reads, writes)
+
+    def forget(self) -> None:
+        """After a failure nobody knows which nodes point where: build the graphs again."""
+        for part in self.parts:
+            if isinstance(part, Segment):
+                part.forget()
+
+
+def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment | Host]:
+    """The plan's steps as segments of kernels and the framework's steps between them."""
+    parts: list[Segment | Host] = []
+    places: dict[int, int] = {}  # of the segment being gathered: step to position
+
+    def close() -> None:
+        if places:
+            waits = [
+                frozenset(places[each] for each in bound.waits[number] if each in places)
+                for number in places
+            ]
+            early = {place for number, place in places.items() if bound.overlaps(number)}
+            parts.append(Segment([node(number) for number in places], waits, early))
+            places.clear()
+
+    def node(number: int) -> KernelNode:
+        step = bound.steps[number]
+        assert not isinstance(step, Host)
+        return KernelNode(step, modules[step.binary])
+
+    for number, step in enumerate(bound.steps):
+        if isinstance(step, Host):
+            close()
+            parts.append(step)
+        else:
+            places[number] = len(places)
+    close()
+    return parts

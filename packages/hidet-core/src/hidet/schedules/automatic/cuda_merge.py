@@ -1,0 +1,96 @@
+"""Accumulators of many threads become one that all of them know, always in the same order."""
+
+from __future__ import annotations
+
+from hidet.ir.expr import Address, Const, Expr, Load, Var, constant, convert
+from hidet.ir.stmt import Assign, Body, Declare, If, Invoke, Stmt, Store
+from hidet.schedules.automatic.emit import Accumulator, unrolled
+from hidet.schedules.automatic.grid import THREAD, WARP
+from hidet.types import PointerType, Scope, TensorType, i32, u32
+
+EVERY_LANE = Const(0xFFFFFFFF, u32)
+
+
+ARRIVE, WAIT = Invoke("cluster_arrive", options=("release",)), Invoke("cluster_wait")
+"""The two halves of a barrier of the cluster; the first passes on what the block wrote."""
+
+
+def across_warp(accumulator: Accumulator) -> Body:
+    """Merge the accumulators of a warp's lanes."""
+    body: list[Stmt] = []
+    for distance in (16, 8, 4, 2, 1):
+        others = []
+        for var in accumulator.variables:
+            wide = i32 if var.dtype.bits < 16 else var.dtype  # shuffles move 16 bits or more
+            other = Var(f"{var.name}_far", wide)
+            body.append(Declare(other, constant(0, wide)))
+            operands = EVERY_LANE, convert(var, wide), constant(distance, i32)
+            body.append(Invoke("shfl_xor_sync", operands, (other,)))
+            others.append(convert(other, var.dtype))
+        body += accumulator.merge(others)
+    return tuple(body)
+
+
+def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:
+    """Merge the accumulators of a block's warps through shared memory; all threads read them."""
+    kept = [
+        Var(f"shared{position}_{var.name}", TensorType(var.dtype, (warps,), Scope.SHARED))
+        for var in accumulator.variables
+    ]
+    warp = THREAD // WARP
+    write = tuple(
+        Store(shared, (warp,), var) for shared, var in zip(kept, accumulator.variables, strict=True)
+    )
+    turn = Var("w", i32)
+    merge = accumulator.merge([Load(shared, (turn,)) for shared in kept])
+    return (
+        *(Declare(shared) for shared in kept),
+        If((THREAD % WARP).eq(0), write),
+        Invoke("syncthreads"),
+        *restarted(accumulator),
+        *unrolled(turn, warps, merge),
+    )
+
+
+def across_cluster(accumulator: Accumulator, blocks: int, position: int) -> Body:
+    """Merge what the blocks of a cluster found, each of whose threads know it; all then know all.
+
+    Blocks read each other's shared memory: before one ends, the cluster has to meet again.
+    """
+    zero = (constant(0, i32),)
+    body: list[Stmt] = []
+    write: list[Stmt] = []
+    others: list[Expr] = []
+    reach: list[Stmt] = []
+    turn = Var("w", i32)
+    for var in accumulator.variables:
+        own = Var(f"block{position}_{var.name}", TensorType(var.dtype, (1,), Scope.SHARED))
+        there = Var(f"there_{var.name}", PointerType(var.dtype))
+        body.append(Declare(own))
+        write.append(Store(own, zero, var))
+        reach += (
+            Declare(there, Address(own, zero)),
+            Invoke("mapa", (Address(own, zero), convert(turn, u32)), (there,)),
+        )
+        others.append(Load(there, zero))
+    return (
+        *body,
+        If(THREAD.eq(0), tuple(write)),
+        *cluster_meets(),
+        *restarted(accumulator),
+        *unrolled(turn, blocks, (*reach, *accumulator.merge(others))),
+    )
+
+
+def cluster_meets() -> Body:
+    """All threads of a cluster wait for each other, and see what the others wrote."""
+    return ARRIVE, WAIT
+
+
+def restarted(accumulator: Accumulator) -> Body:
+    """The accumulator as it was before the first value."""
+    return tuple(
+        Assign(declared.var, declared.init)
+        for declared in accumulator.start()
+        if isinstance(declared, Declare) and declared.init is not None
+    )

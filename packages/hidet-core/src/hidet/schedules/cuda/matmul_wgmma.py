@@ -1,0 +1,50 @@
+"""Products of half-precision matrices by warpgroups (sm_90a)."""
+
+from __future__ import annotations
+
+from hidet import options
+from hidet.cost import Work
+from hidet.ops.matmul import Linear, Matmul
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.wgmma_operand import Operand
+from hidet.schedules.cuda.wgmma_tile import by_warpgroups
+from hidet.schedules.product import Product, product_of
+from hidet.target import Target
+
+
+class MatmulWarpgroups(Warpgroups):
+    """Tiles of a product."""
+
+    def fits(self, op: Matmul | Linear, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(product_of(op), target)
+
+    def work(self, op: Matmul | Linear, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(product_of(op), target)
+
+
+def by_wgmma(p: Product, target: Target) -> bool:
+    """Whether warpgroups may multiply these: by types, target and options, and as they lie.
+
+    Sums are float32: where float16 was asked for, `matmul_mma` has them.
+    """
+    return (
+        by_tensor_cores(p, target)
+        and target.has_feature("wgmma")
+        and not options.fp16_reduction.get()
+        and p.c.dtype is p.a.dtype
+        and bool(p.rows)
+        and all(Operand(p, left, 64).mappable for left in (True, False))
+    )
+
+
+@schedule_for(
+    Matmul, Linear, target="cuda", space=MatmulWarpgroups,
+    when=lambda op, target: by_wgmma(product_of(op), target), closed=(0, 1),
+)  # fmt: skip
+def matmul_wgmma(op: Matmul | Linear, target: Target, point: MatmulWarpgroups) -> Scheduled:
+    """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
+    return Scheduled(by_warpgroups(op.name, product_of(op), point, target), point)

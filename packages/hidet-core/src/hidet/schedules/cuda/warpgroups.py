@@ -1,0 +1,153 @@
+"""How a product is divided among warpgroups: the space that `matmul_wgmma` is tuned in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2, prod
+
+from hidet.cost import REACHED_RATE, Work
+from hidet.lang import cdiv
+from hidet.schedules.contraction import known
+from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
+from hidet.schedules.product import Product
+from hidet.schedules.space import choice
+from hidet.target import Target
+from hidet.types import Size, f32
+
+WARPGROUP = 128
+PRODUCER = 32
+"""Threads beside those that multiply: a warp, of which one lane starts copies."""
+FEW, MANY = 40, 232
+"""Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
+two, 65,536 in all. PTX ISA: setmaxnreg."""
+ALIGNMENT = 1024
+"""What arrays in shared memory begin at multiples of."""
+
+RATE = 4096
+"""Operations on 16-bit elements in a cycle of a multiprocessor, as published."""
+SHARED_RATE = 128
+"""Bytes that shared memory takes or gives in a cycle."""
+CROWDED = 1.17
+"""How much longer products take than that, where all multiprocessors multiply; measured (H200)."""
+LEAST = 280
+"""Cycles in which a warpgroup issues the four products of a turn, each after the last; measured."""
+MEETING = 1600
+"""Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
+HANDING = 1 / 54
+"""Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
+
+
+@dataclass(frozen=True)
+class Warpgroups:
+    """A block's tile, its stages, and how many blocks share sums."""
+
+    block: tuple[int, int] = choice(
+        (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
+    )
+    stages: int = choice(4, 3, 6)
+    slices: int = choice(1, 2, 4, 8)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile; a warpgroup has all of them, and 64 rows."""
+        return self.block[1]
+
+    @property
+    def consumers(self) -> int:
+        """Threads that multiply."""
+        return self.block[0] // 64 * WARPGROUP
+
+    @property
+    def borrows(self) -> bool:
+        """Whether a third warpgroup brings tiles, and lends its registers to those with many sums.
+
+        Each quarter of a multiprocessor has its own registers: a single warp takes as many away.
+        """
+        return self.slices == 1 and self.consumers == 2 * WARPGROUP and self.columns > 128
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.consumers + (WARPGROUP if self.borrows else PRODUCER)
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread at the start, estimated: sums, addresses and what writing needs."""
+        return 168 if self.borrows else self.columns // 2 + 40
+
+    def sides(self, p: Product) -> tuple[Operand, Operand]:
+        """The operands' tiles."""
+        return Operand(p, True, self.block[0]), Operand(p, False, self.block[1])
+
+    def shared_bytes(self, p: Product) -> int:
+        """The ring, what is about to be written or added, and the barriers."""
+        ring = sum(side.nbytes for side in self.sides(p)) * self.stages
+        if self.slices > 1:
+            extra = prod(pile_shape(self.block, f32)) * f32.nbytes
+        else:
+            extra = self.consumers // 32 * 16 * (64 + 8) * p.c.dtype.nbytes
+        return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
+
+    def resident(self, p: Product, target: Target) -> int:
+        """Blocks that a multiprocessor holds at once; their registers are limited to that.
+
+        One warpgroup leaves room for another block's; where two multiply, a longer ring is better.
+        """
+        if self.slices > 1 or self.consumers > WARPGROUP:
+            return 1
+        return min(2, target.resident_blocks(self.threads, self.shared_bytes(p), self.registers))
+
+    def grid(self, p: Product) -> tuple[Size, Size]:
+        """How many tiles there are down and across."""
+        return cdiv(p.m, self.block[0]), cdiv(p.n, self.block[1])
+
+    def tiles(self, p: Product) -> Size:
+        """How many tiles there are in all."""
+        down, across = self.grid(p)
+        return down * across * p.batch
+
+    def turns(self, p: Product) -> int:
+        """In how many steps of the ring a block multiplies a tile; an estimate if k is unknown."""
+        return -(-known(p.k) // (DEPTH * self.slices))
+
+    def fits_on(self, p: Product, target: Target) -> bool:
+        """Whether slices have enough to do, and there is room."""
+        return self.shared_bytes(p) <= target.max_shared_bytes_per_block and (
+            self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
+        )
+
+    def cycles(self, p: Product) -> float:
+        """How long a block takes for a tile: products, or the shared memory that they read."""
+        rows, columns = self.block
+        products = 2 * rows * columns * DEPTH / RATE * CROWDED
+        brought = sum(side.nbytes for side in self.sides(p))
+        read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
+        turn = max(products, (brought + read) / SHARED_RATE, LEAST)
+        total = self.turns(p) * turn
+        if self.slices > 1:
+            total += MEETING + log2(self.slices) * rows * columns * f32.nbytes * HANDING
+        return total
+
+    def work_on(self, p: Product, target: Target) -> Work:
+        """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
+
+        What the operations count is the time that the model gives to so many of them.
+        """
+        rows, columns = self.block
+        tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
+        blocks, each = tiles * self.slices, 1
+        if self.slices == 1:
+            blocks, each = min(tiles, target.cores), -(-tiles // target.cores)
+        read, written = p.nbytes
+        return Work(
+            read,
+            written,
+            blocks * each * self.cycles(p) * RATE * REACHED_RATE,
+            p.a.dtype.name,
+            blocks,
+            self.threads,
+            tensor_core=True,
+            shared_bytes=self.shared_bytes(p),
+            registers=self.registers,
+        )

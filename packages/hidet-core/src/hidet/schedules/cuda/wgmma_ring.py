@@ -1,0 +1,112 @@
+"""A ring of stages in shared memory (sm_90a): one thread has tiles brought, warpgroups multiply.
+
+Each stage has a barrier at which its copies arrive, and one at which those that multiply give it
+back. A turn is a tile of each operand, 64 of k; turns are counted on from one tile of the result to
+the next, so that copies for that one run while the last one is being written.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="comparison-overlap"
+from hidet.lang import ScriptFunction, script, static
+from hidet.lang.cuda import (
+    fence_mbarrier_init,
+    mbarrier_arrive,
+    mbarrier_arrive_expect_tx,
+    mbarrier_init,
+    mbarrier_wait,
+    syncthreads,
+    threadIdx,
+    tma_prefetch_map,
+    wgmma,
+    wgmma_commit_group,
+    wgmma_fence,
+    wgmma_wait_group,
+)
+from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
+
+FULL, EMPTY = 0, 1
+"""The two barriers of a stage."""
+
+
+def beginning(point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel: (barriers, map of a, map of b). Barriers are made."""
+
+    @script
+    def begin(bars, boxes_a, boxes_b):  # type: ignore[no-untyped-def]
+        if threadIdx.x == 0:
+            tma_prefetch_map(boxes_a)
+            tma_prefetch_map(boxes_b)
+            for stage in range(point.stages):
+                mbarrier_init(~bars[FULL, stage], 1)
+                mbarrier_init(~bars[EMPTY, stage], point.consumers // 32)
+            fence_mbarrier_init()
+        syncthreads()
+
+    return begin
+
+
+def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for one thread: it has the tiles of all turns brought.
+
+    (map of a, map of b, tiles of a, of b, barriers, z, top, left, first of k, turns so far, turns)
+    """
+    stages = point.stages
+    load_a, load_b = a_side.load(), b_side.load()
+
+    @script
+    def produce(  # type: ignore[no-untyped-def]
+        boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, count, turns
+    ):
+        for turn in range(turns):
+            stage = (count + turn) % stages
+            mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
+            full = ~bars[FULL, stage]
+            mbarrier_arrive_expect_tx(full, a_side.nbytes + b_side.nbytes)
+            load_a(boxes_a, tiles_a, stage, full, z, top, first + turn * DEPTH)
+            load_b(boxes_b, tiles_b, stage, full, z, left, first + turn * DEPTH)
+
+    return produce
+
+
+def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (tiles of a, of b, barriers, sums, turns so far, turns).
+
+    Each multiplies its 64 rows; the products of one turn are under way while the next is awaited.
+    """
+    stages, columns = point.stages, point.columns
+    shape = f"m64n{columns}k{STEP}"
+
+    @script
+    def give_back(bars, stage):  # type: ignore[no-untyped-def]
+        if threadIdx.x % 32 == 0:
+            mbarrier_arrive(~bars[EMPTY, stage])
+
+    @script
+    def consume(tiles_a, tiles_b, bars, sums, count, turns):  # type: ignore[no-untyped-def]
+        part = threadIdx.x // WARPGROUP
+        for v in static(range(columns // 2)):
+            sums[v] = 0.0
+        wgmma_fence(sums)
+        for turn in range(turns):
+            stage = (count + turn) % stages
+            mbarrier_wait(~bars[FULL, stage], (count + turn) // stages % 2)
+            one = a_side.descriptor(tiles_a, stage, part * 64)
+            two = b_side.descriptor(tiles_b, stage, 0)
+            wgmma_fence()
+            for deep in static(range(DEPTH // STEP)):
+                here = one.advance(a_side.step_bytes * deep)
+                there = two.advance(b_side.step_bytes * deep)
+                wgmma(here, there, sums, shape)
+            wgmma_commit_group()
+            # The products of the turn before are done: its tiles may be filled again.
+            wgmma_wait_group(1)
+            if turn > 0:
+                give_back(bars, (count + turn + stages - 1) % stages)
+        wgmma_wait_group(0, sums)
+        give_back(bars, (count + turns + stages - 1) % stages)
+
+    return consume

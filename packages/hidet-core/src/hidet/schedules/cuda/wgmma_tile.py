@@ -1,0 +1,169 @@
+"""Products by warpgroups (sm_90a): kernels around the ring of `wgmma_ring.py`.
+
+Blocks stay and take tiles of the result in turns, in an order in which those under way at once
+share rows and columns in the second cache. Where there are too few tiles, the blocks of a cluster
+share the sum over k of one, as in `tile.py`.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="comparison-overlap, call-overload"
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    attr,
+    cdiv,
+    minimum,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+)
+from hidet.lang.cuda import (
+    blockIdx,
+    cluster_sync,
+    gridDim,
+    setmaxnreg_dec,
+    setmaxnreg_inc,
+    syncwarp,
+    threadIdx,
+)
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.contraction import names_of
+from hidet.schedules.cuda.pile import add_pile, pile_shape
+from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
+from hidet.schedules.cuda.wgmma_operand import DEPTH
+from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
+from hidet.schedules.product import Product
+from hidet.target import Target
+from hidet.types import f32, u64
+
+GROUP = 8
+"""Rows of tiles that blocks go down before they go on to the next column."""
+
+
+def by_warpgroups(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel."""
+    if point.slices > 1:
+        return shared(name, p, point)
+    return persistent(name, p, point, target)
+
+
+def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel, whose blocks take whole tiles in turns."""
+    a_side, b_side = point.sides(p)
+    stages = point.stages
+    warps = point.consumers // 32
+    turns = cdiv(p.k, DEPTH)
+    tiles = point.tiles(p)
+    seats = point.resident(p, target) * target.cores
+    bias_type = operand_type(p.bias, p.c)
+
+    with script_module():
+        begin, produce = beginning(point), producing(point, a_side, b_side)
+        consume, finish = consuming(point, a_side, b_side), writing(p, point)
+        position = order(p, point)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = minimum(tiles, seats)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = point.resident(p, target)
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            staged = shared_tensor(p.c.dtype, staging_shape(warps))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b)
+            if threadIdx.x < point.consumers:
+                if point.borrows:
+                    setmaxnreg_inc(MANY)
+                sums = register_tensor(f32, point.columns // 2)
+                count = 0
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    z, top, left = position(tile)
+                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    finish(sums, staged, bias, c, z, top, left)
+                    count += turns
+            else:
+                if point.borrows:
+                    setmaxnreg_dec(FEW)
+                if threadIdx.x == point.consumers:
+                    count = 0
+                    for tile in range(blockIdx.x, tiles, gridDim.x):
+                        z, top, left = position(tile)
+                        produce(
+                            boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns
+                        )
+                        count += turns
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def shared(name: str, p: Product, point: Warpgroups) -> Module:
+    """A product as one kernel, of which a cluster shares the sum of each tile."""
+    a_side, b_side = point.sides(p)
+    stages, slices = point.stages, point.slices
+    turns = cdiv(cdiv(p.k, DEPTH), slices)
+    bias_type = operand_type(p.bias, p.c)
+
+    with script_module():
+        begin, produce = beginning(point), producing(point, a_side, b_side)
+        consume, keep = consuming(point, a_side, b_side), keeping(point)
+        position = order(p, point)
+        add = add_pile(p, point.block, point.consumers, slices, f32)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = point.tiles(p) * slices
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (slices, 1, 1)
+            attr.cuda_min_blocks = 1
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            pile = shared_tensor(f32, pile_shape(point.block, f32))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b)
+            z, top, left = position(blockIdx.x // slices)
+            share = blockIdx.x % slices
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, point.columns // 2)
+                consume(tiles_a, tiles_b, bars, sums, 0, turns)
+                keep(sums, pile)
+            elif threadIdx.x == point.consumers:
+                first = share * turns * DEPTH
+                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, 0, turns)
+            syncwarp()
+            cluster_sync()
+            if threadIdx.x < point.consumers:
+                add(pile, bias, c, z, share, top, left)
+            # A block's shared memory goes with it: it stays until all others have read there.
+            cluster_sync()
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def order(p: Product, point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel: the number of a tile to (z, first row, first column).
+
+    Tiles go down a few rows before they go on to the next column.
+    """
+    rows, columns = point.block
+    down, across = point.grid(p)
+
+    @script
+    def position(tile):  # type: ignore[no-untyped-def]
+        number = tile % (down * across)
+        first = number // (GROUP * across) * GROUP
+        height = minimum(GROUP, down - first)
+        within = number - first * across
+        row = first + within % height
+        return tile // (down * across), row * rows, within // height * columns
+
+    return position

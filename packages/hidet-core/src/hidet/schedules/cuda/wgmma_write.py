@@ -1,0 +1,84 @@
+"""What becomes of the sums of warpgroups: written through hooks, or kept for other blocks to add.
+
+Each warp owns sixteen rows. It brings their elements, in the result's type, into its own part of
+shared memory, sixty-four columns at a time, and writes rows of it: sixteen bytes for each lane, so
+that an epilogue reads and writes whole lines, whatever layout the products have.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    cast,
+    f32,
+    register_tensor,
+    script,
+    static,
+    unroll,
+    vectorize,
+)
+from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
+from hidet.lang.memory import get
+from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.product import Product
+
+ROWS, COLUMNS = 16, 64
+"""What a warp writes at once."""
+LANES = 8
+"""Elements of a 16-byte access; so many between rows keep them in different banks."""
+
+
+def staging_shape(warps: int) -> tuple[int, int, int]:
+    """The shape in shared memory of what warps are about to write."""
+    return warps, ROWS, COLUMNS + LANES
+
+
+def writing(p: Product, point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left)."""
+    across = COLUMNS // LANES
+
+    @script
+    def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
+        lane, warp = threadIdx.x % 32, threadIdx.x // 32
+        row = top + warp * ROWS
+        for part in static(range(point.columns // COLUMNS)):
+            for number in static(range(COLUMNS // 16)):
+                held = register_tensor(p.c.dtype, (2, 2, 2))
+                for beside in static(range(2)):
+                    block = part * 8 + number * 2 + beside
+                    for pair in vectorize(2):
+                        at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
+                        for half in static(range(2)):
+                            total = sums[block * 4 + half * 2 + pair]
+                            if p.bias is not None:
+                                total += cast(get(bias, *p.bias_at(*at)), f32)
+                            held[beside, half, pair] = cast(total, p.c.dtype)
+                column = number * 16 + lane // 16 * 8
+                stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            syncwarp()
+            for step in unroll(ROWS * across // 32):
+                i, j = step * (32 // across) + lane // across, lane % across * LANES
+                for v in vectorize(LANES):
+                    there = (z, row + i, left + part * COLUMNS + j + v)
+                    c.put(*p.c_at(*there), staged[warp, i, j + v])
+            syncwarp()
+
+    return finish
+
+
+def keeping(point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (sums, pile). The sums where others will add them up."""
+
+    @script
+    def keep(sums, pile):  # type: ignore[no-untyped-def]
+        thread, part = threadIdx.x % WARPGROUP, threadIdx.x // WARPGROUP
+        row = part * 64 + thread // 32 * ROWS + thread % 32 // 4
+        for block, half in static([(b, h) for b in range(point.columns // 8) for h in range(2)]):
+            for v in vectorize(2):
+                column = block * 8 + thread % 4 * 2 + v
+                pile[0, 0, row + half * 8, column] = sums[block * 4 + half * 2 + v]
+
+    return keep

@@ -1,0 +1,115 @@
+"""Whole graphs made at random, with values for their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import HidetError, InternalError
+from hidet.graph import FlowGraph, Tensor, trace_from
+from hidet.graph.apply import tracing
+from hidet.graph.dims import size_symbol
+from hidet.graph.flow import sorted_nodes
+from hidet.ir.expr import Var
+from hidet.testing.fuzz import blocks, contractions, elementwise, moves
+from hidet.testing.fuzz.pool import SIZES, Pool, Unfit
+from hidet.types import DType, Size, bf16, f16, f32
+
+Array = np.ndarray[Any, Any]
+Maker = Callable[[Pool], Sequence[Tensor]]
+MAKERS: tuple[tuple[int, Maker], ...] = (
+    (6, elementwise.smooth), (7, elementwise.paired), (2, elementwise.chosen),
+    (1, elementwise.converted), (1, elementwise.decided), (1, elementwise.compared),
+    (1, elementwise.whole), (1, elementwise.logical),
+    (3, moves.reshaped), (3, moves.permuted), (1, moves.turned), (2, moves.sliced),
+    (2, moves.divided), (2, moves.joined), (2, moves.enlarged), (1, moves.triangle),
+    (2, moves.gathered), (1, moves.replaced),
+    (3, contractions.product), (1, contractions.meeting), (3, contractions.layer),
+    (3, contractions.convolution), (1, contractions.transposed_convolution),
+    (2, contractions.pooled),
+    (4, blocks.reduced), (2, blocks.deviation), (1, blocks.decided), (2, blocks.soft),
+    (1, blocks.running), (3, blocks.normed), (1, blocks.spelled_attention),
+    (1, blocks.whole_attention), (1, blocks.gated), (1, blocks.siblings), (1, blocks.rotary),
+    (1, blocks.convolved),
+)  # fmt: skip
+TYPES: tuple[DType, ...] = (f32, f32, f16, bf16)
+DYNAMIC = 0.2
+"""How many graphs have sizes that a call brings."""
+TRIES = 12
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph with the inputs of its calls, which may differ in sizes."""
+
+    seed: int
+    graph: FlowGraph
+    calls: tuple[tuple[Array, ...], ...]
+
+    def arrays(self, call: int) -> tuple[Array, ...]:
+        """The inputs of a call; cases with fewer calls begin again."""
+        return self.calls[call % len(self.calls)]
+
+
+def random_case(
+    seed: int, device: str = "cpu", largest: int = 4096, types: Sequence[DType] = TYPES
+) -> Case:
+    """The graph of a number: always the same one; no tensor has more than `largest` elements."""
+    random = Random(seed)
+    dynamic = random.random() < DYNAMIC
+    n = size_symbol("n")
+    sizes = [{n: random.choice(SIZES)} for _ in range(2)] if dynamic else [{}]
+    pool = Pool(random, random.choice(types), device, largest, sizes[0])
+    with tracing():  # what has only constants is folded by the compiler, not here
+        begin(pool, n if dynamic else None)
+        for _ in range(random.randint(2, 9)):
+            grow(pool)
+    graph = trace_from(outputs(pool), [each.tensor for each in pool.sources])
+    calls = [
+        tuple(each.array(call, sizes[call]) for each in pool.sources) for call in range(len(sizes))
+    ]
+    return Case(seed, graph, tuple(calls))
+
+
+def outputs(pool: Pool) -> list[Tensor]:
+    """The last tensor, some that nothing reads, and sometimes any other."""
+    nodes = sorted_nodes(pool.tensors, [each.tensor for each in pool.sources])
+    read = {each for node in nodes for each in node.inputs}
+    ends = [each for each in pool.tensors if each not in read and each.trace is not None]
+    found = [pool.tensors[-1], *(each for each in ends[:-1] if pool.maybe(0.7))]
+    return [*found, pool.random.choice(pool.tensors)] if pool.maybe(0.25) else found
+
+
+def begin(pool: Pool, first: Var | None) -> None:
+    """The first inputs: floats, and sometimes whole numbers."""
+    rank = pool.random.choice((0, 1, 1, 2, 2, 3))
+    most = (33, 33, 17, 8)[rank]
+    shape: list[Size] = [pool.size(most) for _ in range(rank + 1)]
+    if first is not None:
+        shape[0] = first
+    pool.accept([pool.new(shape)])
+    pool.accept([elementwise.partner(pool, pool.tensors[0])] if pool.tensors else [])
+    if pool.maybe(0.2):
+        pool.accept([pool.positions(shape, 7)])
+    if not pool.tensors:  # the first was too large
+        pool.accept([pool.new([2, 3] if first is None else [first, 3])])
+
+
+def grow(pool: Pool) -> None:
+    """One step more, if one of several tries fits."""
+    weights = [weight for weight, _ in MAKERS]
+    for _ in range(TRIES):
+        [(_, maker)] = pool.random.choices(MAKERS, weights)
+        before = len(pool.sources)
+        try:
+            if pool.accept(maker(pool)):
+                return
+        except InternalError:
+            raise
+        except (Unfit, HidetError):  # it does not fit these shapes
+            pass
+        del pool.sources[before:]

@@ -1,0 +1,264 @@
+"""Products by warpgroups: odd sizes, all ways that operands lie, rings that go round, clusters, and
+what fusion puts behind them, in the simulator; what NVRTC makes of them; the same on a GPU."""
+
+import numpy as np
+import pytest
+
+from hidet import ops, sim
+from hidet.build.compile import compile_graph
+from hidet.build.schedule import choices, has_schedule, implement
+from hidet.codegen import cuda
+from hidet.fusion import partition
+from hidet.graph import evaluate, symbol, trace_from
+from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import Var
+from hidet.ops.matmul import Linear, Matmul
+from hidet.options import options
+from hidet.passes.pipeline import lower
+from hidet.runtime.executor import Executor
+from hidet.runtime.memory import array_of, to_device
+from hidet.schedules.base import Choice
+from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, by_wgmma, matmul_wgmma
+from hidet.schedules.product import product_of
+from hidet.target import Target
+from hidet.testing.compare import assert_close
+from hidet.testing.graphs import arrays_for
+from hidet.toolchain.nvrtc import compile_cuda
+from hidet.types import bf16, f16, f32, i32
+
+TARGET = Target.parse("sm_90a")
+M = Var("m", i32)
+P = MatmulWarpgroups
+SMALL = P((64, 64), 3, 1)
+
+CASES = [
+    (Linear(f16[1, 8], f16[1, 8], f16[1]), SMALL),
+    (Linear(f16[7, 136], f16[33, 136], f16[33]), SMALL),
+    (Linear(bf16[3, 43, 520], bf16[129, 520], bf16[129]), P((128, 64), 4, 1)),
+    (Linear(f16[129, 72], f16[130, 72], None), P((64, 128), 3, 1)),
+    (Matmul(f16[129, 40], f16[40, 136]), P((64, 128), 3, 1)),
+    (Matmul(f16[136, 72], f16[33, 136], True, True), P((64, 64), 3, 1)),
+    (Matmul(bf16[3, 33, 104], bf16[3, 104, 72]), SMALL),
+    (Matmul(f16[2, 3, 7, 64], f16[2, 3, 33, 64], False, True), SMALL),
+    (Matmul(f16[5, 7, 64], f16[64, 40]), SMALL),
+    (Matmul(f16[1, 7, 64], f16[3, 64, 40]), SMALL),
+    (Linear(f16[33, 328], f16[17, 328], f16[17]), P((64, 64), 3, 2)),
+    (Linear(bf16[130, 1032], bf16[7, 1032], None), P((128, 64), 4, 4)),
+]
+"""The last index of a and b has to be a multiple of 8; other sizes may be any."""
+
+
+def simulated(op, module, check):
+    arrays, result = op.examples(seed=0), op.results()[0]
+    out = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(module, *arrays, out)
+    check(op, arrays, out)
+
+
+@pytest.mark.parametrize(("op", "point"), CASES, ids=str)
+def test_odd_sizes(op, point, check):
+    assert point.fits(op, TARGET)
+    simulated(op, matmul_wgmma(op, TARGET, point).module, check)
+
+
+@pytest.mark.parametrize("m", [1, 33, 129])
+def test_a_size_known_at_run_time(m, check):
+    op = Linear(f16[M, 72], f16[40, 72], f16[40])
+    module = matmul_wgmma(op, TARGET, SMALL).module
+    simulated(op.with_sizes(lambda size: m), module, check)
+
+
+def test_blocks_take_tiles_in_turns(check, monkeypatch):
+    """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
+    few = Target.parse("sm_90a")
+    object.__setattr__(few, "cores", 2)
+    op = Matmul(f16[2, 264, 136], f16[2, 136, 264])
+    for point in (SMALL, P((64, 128), 3, 1), P((128, 192), 3, 1)):
+        module = matmul_wgmma(op, few, point).module
+        assert int(module.kernels[0].launch.grid[0].value) < point.tiles(product_of(op))
+        simulated(op, module, check)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        Linear(f16[8, 129], f16[8, 129], None),  # rows that begin anywhere
+        Matmul(f16[8, 16], f16[16, 33]),
+        Matmul(f16[8, 16], f16[16, 32], dtype=f32),
+        Linear(f16[16], f16[8, 16], None),
+        Matmul(f16[8, M], f16[M, 8]),
+        Matmul(f32[8, 16], f32[16, 8]),
+        Matmul(f16[2, 1, 8, 16], f16[2, 3, 16, 8]),
+    ],
+    ids=str,
+)
+def test_what_the_copy_engine_cannot_bring(op):
+    assert not by_wgmma(product_of(op), TARGET)
+
+
+def test_where_there_are_no_warpgroups():
+    product = product_of(Linear(f16[64, 64], f16[64, 64], None))
+    assert by_wgmma(product, TARGET)
+    assert not by_wgmma(product, Target.parse("sm_80"))
+    with options(fp16_reduction=True):
+        assert not by_wgmma(product, TARGET)
+    with options(mma="simt"):
+        assert not by_wgmma(product, TARGET)
+
+
+def behind(m=65, k=328, n=72):
+    """A product with a bias, a function and a residual behind it."""
+    x, w = symbol((m, k), "float16"), symbol((k, n), "float16")
+    bias, residual = symbol((n,), "float16"), symbol((m, n), "float16")
+    return trace_from([ops.relu(ops.matmul(x, w) + bias) + residual], [x, w, bias, residual])
+
+
+def gate(m=7, k=328, n=72):
+    """Two products with their columns in turns, one times the other."""
+    x, w = symbol((m, k), "float16"), symbol((k, n), "float16")
+    y = ops.matmul(x, w)
+    return trace_from([ops.slice(y, -1, 0, None, 2) * ops.slice(y, -1, 1, None, 2)], [x, w])
+
+
+def moved(m=6, k=328, n=40):
+    """A product of which the rows become columns."""
+    x, w = symbol((m, k), "float16"), symbol((k, n), "float16")
+    return trace_from([ops.transpose(ops.matmul(x, w), 0, 1) * 2.0], [x, w])
+
+
+@pytest.mark.parametrize("point", [SMALL, P((64, 64), 3, 2)], ids=str)
+@pytest.mark.parametrize("make", [behind, gate, moved])
+def test_what_is_fused_is_in_the_one_kernel(make, point):
+    graph = make()
+    with options(parallel_k=point.slices):
+        (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
+        group.choice = Choice("matmul_wgmma", point)
+        (made,) = implement(group, TARGET)
+    assert made.schedule == "matmul_wgmma"
+    (kernel,) = made.module.kernels
+    halves = [each.astype(np.float16) for each in arrays_for(graph)]
+    arrays = dict(zip(graph.inputs, halves, strict=True))
+    out = np.full(graph.outputs[0].shape, np.nan, np.float16)
+    values = dict(zip(made.group.inputs, made.module.params, strict=False))
+    given = {values[each]: arrays[each] for each in made.group.inputs}
+    given[made.module.params[-1]] = out
+    sim.launch(lower(kernel), *(given[each] for each in kernel.params))
+    wanted = evaluate(graph, *arrays.values())[0]
+    assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+
+
+def ahead(m, k, n):
+    """A product of what is computed first."""
+    x, w = symbol((m, k), "float16", device="cuda"), symbol((k, n), "float16", device="cuda")
+    bias = symbol((n,), "float16", device="cuda")
+    return trace_from([ops.relu(ops.matmul(x * 0.5, w) + bias)], [x, w, bias])
+
+
+def test_small_products_take_in_what_comes_before_them():
+    (group,) = partition(ahead(128, 64, 128), lambda op: has_schedule(op, TARGET))
+    (made,) = implement(group, TARGET)
+    assert made.schedule == "matmul_mma"
+
+
+def test_large_products_have_it_computed_by_another_kernel():
+    """What the copy engine reads has to be in memory; what comes after stays in the kernel."""
+    (group,) = partition(ahead(4096, 4096, 4096), lambda op: has_schedule(op, TARGET))
+    first, second = implement(group, TARGET)
+    assert (first.schedule, second.schedule) == ("automatic", "matmul_wgmma")
+    assert [node.op.name for node in second.group.nodes] == ["matmul", "add", "relu"]
+    assert "whole tiles" in first.group.reason
+
+
+def test_a_split_product_computes_the_same():
+    graph = ahead(33, 72, 40)
+    (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
+    group.choice = Choice("matmul_wgmma", SMALL)
+    halves = [each.astype(np.float16) for each in arrays_for(graph)]
+    values = dict(zip(graph.inputs, halves, strict=True))
+    with options(parallel_k=1):
+        parts = implement(group, TARGET)
+    assert len(parts) == 2
+    for made in parts:
+        values[made.group.results[0]] = np.full(made.group.results[0].shape, np.nan, np.float16)
+        given = [*made.group.inputs, *made.group.results]
+        sim.launch(made.module, *(values[each] for each in given))
+    (wanted,) = evaluate(graph, *halves)
+    assert_close(values[graph.outputs[0]], wanted, graph.outputs[0].dtype, 64.0)
+
+
+def test_a_matrix_times_itself():
+    """One tensor is both operands: one parameter, of which there are two tensor maps."""
+    x = symbol((33, 72), "float16")
+    graph = trace_from([ops.matmul(x, x, transpose_b=True)], [x])
+    (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
+    group.choice = Choice("matmul_wgmma", SMALL)
+    with options(parallel_k=1):
+        (made,) = implement(group, TARGET)
+    array = np.random.default_rng(0).standard_normal((33, 72)).astype(np.float16)
+    out = np.full((33, 33), np.nan, np.float16)
+    sim.launch(made.module, array, out)
+    assert_close(out, evaluate(graph, array)[0], f16, 64.0)
+
+
+LARGE = Linear(f16[4000, 1024], f16[4000, 1024], f16[4000])
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        P((128, 256), 4, 1),
+        P((128, 192), 4, 1),
+        P((64, 192), 3, 1),
+        P((128, 128), 3, 1),
+        P((128, 128), 4, 4),
+        P((64, 256), 4, 1),
+        P((64, 64), 6, 8),
+    ],
+    ids=str,
+)
+def test_the_compiler_leaves_it_as_it_is(point):
+    """No product was serialised, no wait put in between, no register spilled."""
+    assert point.fits(LARGE, TARGET)
+    module = matmul_wgmma(LARGE, TARGET, point).module
+    text = cuda.emit([lower(kernel) for kernel in module.kernels])
+    assert "load<f16, 8>(&staged" in text or point.slices > 1
+    found = compile_cuda(text, arch="sm_90a")
+    assert found.doubts == []
+    assert all(usage.spill_bytes == 0 for usage in found.usage.values())
+
+
+@pytest.mark.parametrize("n", [2048, 4096, 8192])
+def test_large_products_are_by_warpgroups(n):
+    best = choices(Linear(f16[n, n], f16[n, n], None), TARGET)[0]
+    assert best.schedule.name == "matmul_wgmma"
+    assert best.point.slices == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("op", "point"),
+    [
+        *CASES,
+        (LARGE, P((128, 256), 4, 1)),
+        (LARGE, P((128, 128), 3, 1)),
+        (Matmul(bf16[1000, 2048], bf16[2048, 1000]), P((128, 128), 4, 4)),
+    ],
+    ids=str,
+)
+def test_on_the_gpu(op, point, check, monkeypatch):
+    device = "cuda:0"
+    inputs = [Tensor(each, device) for each in op.types()]
+    node = Node(op, tuple(inputs), device=device)
+    graph = FlowGraph(inputs, list(node.outputs), op.name)
+    monkeypatch.setattr("hidet.build.schedule.chosen", lambda *_: candidate(op, point))
+    executor = Executor(compile_graph(graph).archive, device)
+    arrays = op.examples(seed=0)
+    given = [to_device(np.asarray(each), device) for each in arrays]
+    found = [array_of(executor(given)[0]) for _ in range(3)]
+    check(op, arrays, found[0])
+    assert all(each.tobytes() == found[0].tobytes() for each in found)
+
+
+def candidate(op, point):
+    return next(each for each in choices(op, TARGET) if each.point == point)
