@@ -135,6 +135,13 @@ def demo(session: nox.Session) -> None:
     benchmark(session, "demo")
 
 
+@nox.session(default=False)
+@timed
+def fuzz(session: nox.Session) -> None:
+    """Graphs made at random against float64; arguments after `--` go to ci/fuzz.py."""
+    torch(session).run("-m", "ci.fuzz", *session.posargs)
+
+
 def benchmark(session: nox.Session, name: str) -> None:
     """Run a file of benchmarks/ with torch and the models' package."""
     torch(session).run("-m", f"benchmarks.{name}", *session.posargs)

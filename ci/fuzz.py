@@ -5,7 +5,7 @@
 prints totals, and for each graph that is computed wrongly its number, what is wrong, and the
 smallest graph found that fails in the same way. Graph number N is always the same:
 `--seed N --count 1` tries it again. Graphs are compiled several at a time, in processes of their
-own, so that one that ends its process takes few others with it.
+own (`python -m hidet.testing.fuzz`), so that one that ends its process takes few others with it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from hidet.graph import FlowGraph
-from hidet.testing.fuzz import Case, Verdict, judged, random_case, shrunk
-
-TARGETS = {"cpu": ("", "cpu"), "sim": ("sim", "cpu"), "cuda": ("", "cuda")}
-"""The compiler's target and the device of the tensors."""
-LARGEST = {"cpu": 4096, "sim": 1024, "cuda": 1 << 16}
+TARGETS = ("cpu", "sim", "cuda")
 
 
 @dataclass(frozen=True)
@@ -48,41 +43,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--chunk", type=int, default=64, help="graphs in one process")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
-    parser.add_argument("--here", action="store_true", help="in this process; prints JSON")
     given = parser.parse_args(arguments)
     seeds = range(given.seed, given.seed + given.count)
-    if given.here:
-        print(json.dumps([asdict(each) for each in tried(seeds, given.target, given.batch)]))
-        return 0
     start = time.monotonic()
-    with ThreadPoolExecutor(given.processes) as pool:
-        chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
-        late = lambda: time.monotonic() - start > given.seconds  # noqa: E731
-        run = lambda chunk: None if late() else apart(chunk, given.target, given.batch)  # noqa: E731
-        results = list(zip(chunks, pool.map(shown(run), chunks), strict=True))
-    done = sum(len(chunk) for chunk, found in results if found is not None)
-    failures = [failure for _, found in results if found for failure in found]
-    wrong, seconds = len(failures), time.monotonic() - start
-    print(f"{done} graphs on {given.target}, fused and unfused: {wrong} wrong, {seconds:.0f} s")
-    return 1 if failures or not done else 0
 
-
-def shown(run):  # type: ignore[no-untyped-def]
-    """`run`, printing failures as soon as they are there."""
-
-    def running(chunk: range) -> list[Failure] | None:
-        found = run(chunk)
-        for each in found or ():
+    def run(chunk: range) -> list[Failure] | None:
+        """The failures of some graphs, printed as they are found; None where the time is over."""
+        if time.monotonic() - start > given.seconds:
+            return None
+        found = apart(chunk, given.target, given.batch)
+        for each in found:
             print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
-        return found  # type: ignore[no-any-return]
+        return found
 
-    return running
+    chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
+    with ThreadPoolExecutor(given.processes) as pool:
+        results = list(pool.map(run, chunks))
+    done = sum(len(c) for c, found in zip(chunks, results, strict=True) if found is not None)
+    wrong, seconds = sum(len(found or ()) for found in results), time.monotonic() - start
+    print(f"{done} graphs on {given.target}, fused and unfused: {wrong} wrong, {seconds:.0f} s")
+    return 1 if wrong or not done else 0
 
 
 def apart(chunk: range, target: str, batch: int) -> list[Failure]:
     """The failures of some graphs, tried in a process of their own."""
     command = [
-        sys.executable, "-m", "ci.fuzz", "--here", "--seed", str(chunk.start),
+        sys.executable, "-m", "hidet.testing.fuzz", "--seed", str(chunk.start),
         "--count", str(len(chunk)), "--target", target, "--batch", str(batch),
     ]  # fmt: skip
     single = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "2"}
@@ -93,25 +79,6 @@ def apart(chunk: range, target: str, batch: int) -> list[Failure]:
         halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
         return [each for half in halves for each in apart(half, target, batch)]
     return [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")]
-
-
-def tried(seeds: Sequence[int], target: str, batch: int) -> Iterator[Failure]:
-    """The failures of these graphs, each made small."""
-    compiler, device = TARGETS[target]
-    for at in range(0, len(seeds), batch):
-        cases = [random_case(seed, device, LARGEST[target]) for seed in seeds[at : at + batch]]
-        for verdict in judged(cases, compiler):
-            if verdict.kind:
-                found = shrunk(verdict, lambda case: judged([case], compiler)[0])
-                yield Failure(verdict.case.seed, found.kind, found.problem, described(found))
-
-
-def described(verdict: Verdict) -> str:
-    """A graph as text, with the shapes of its inputs in each call."""
-    case: Case = verdict.case
-    graph: FlowGraph = case.graph
-    shapes = [", ".join(str(array.shape) for array in call) for call in case.calls]
-    return "\n".join([str(graph), *(f"called with {each}" for each in shapes)])
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def simulated(folder: Path) -> list[Row]:
     """Every case by the simulator; compiles all kernels on the way, so that the cache has them."""
     command = [sys.executable, "-m", "ci.simulated"]
     done = subprocess.run(
-        command, cwd=folder, env=environment(folder), check=True, capture_output=True, text=True
+        command, cwd=folder, env=environment(folder), check=True, stdout=subprocess.PIPE, text=True
     )
     return [
         Row(name, kind, fault, seen == "yes", hangs == "hangs")

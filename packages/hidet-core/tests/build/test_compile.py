@@ -1,6 +1,4 @@
-"""Graphs compiled for this machine and run: corners of plans, and many small graphs at once."""
-
-from random import Random
+"""Graphs compiled for this machine and run: corners of plans."""
 
 import numpy as np
 import pytest
@@ -10,12 +8,11 @@ from hidet.build.compile import compile_graph
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
-from hidet.graph.flow import FlowGraph
 from hidet.options import options
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
 from hidet.testing.compare import assert_close
-from hidet.testing.graphs import arrays_for, random_graph
+from hidet.testing.graphs import arrays_for
 from hidet.types import i64
 
 FACTOR = 64.0
@@ -41,22 +38,6 @@ def check(graph, arrays, executor=None):
     for value, wanted, tensor in zip(found, evaluate(graph, *arrays), graph.outputs, strict=True):
         assert value.shape == wanted.shape
         assert_close(value, wanted, tensor.dtype, FACTOR)
-
-
-def several(graphs):
-    """Graphs side by side as one: starting the compiler is what costs."""
-    return FlowGraph(
-        [each for graph in graphs for each in graph.inputs],
-        [each for graph in graphs for each in graph.outputs],
-    )
-
-
-@pytest.mark.parametrize("constants", [False, True])
-def test_random_graphs(constants):
-    generator = Random(7)
-    with tracing():
-        graph = several([random_graph(generator, constants=constants) for _ in range(12)])
-    check(graph, arrays_for(graph))
 
 
 def corners():

@@ -9,11 +9,12 @@ from hidet.build.module import build_module
 from hidet.errors import BadKernel
 from hidet.graph.flow import trace_from
 from hidet.graph.tensor import symbol
+from hidet.ir.kernel import KernelKind
 from hidet.lang import attr, f32
 from hidet.optimize.pipeline import PASSES
 from hidet.options import options
 from hidet.passes import observers
-from hidet.passes.pipeline import CPU, CUDA
+from hidet.passes.pipeline import CUDA, passes_for
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,12 @@ def names(folder):
 
 
 @pytest.mark.parametrize(
-    ("target", "passes", "suffix"), [("cpu", CPU, "cpp"), ("sm_90a", CUDA, "cu")]
+    ("target", "passes", "suffix"),
+    [
+        ("cpu", passes_for(KernelKind.CPU), "cpp"),
+        ("sm_80", CUDA, "cu"),
+        ("sm_90a", passes_for(KernelKind.CUDA, overlap=True), "cu"),
+    ],
 )
 def test_each_stage_of_graph_and_kernels_is_a_file(tmp_path, target, passes, suffix):
     out = tmp_path / "out"

@@ -7,7 +7,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
-from hidet.errors import BadScript, DtypeMismatch
+from hidet.errors import BadScript, DtypeMismatch, ShapeMismatch
 from hidet.lang import attr, exp, f16, f32, i32, max, register_tensor, script, spatial, static
 from hidet.lang.cuda import threadIdx
 from hidet.sim import launch
@@ -79,9 +79,16 @@ def test_arguments_have_the_types_of_parameters():
         first(a)
 
     with pytest.raises(
-        DtypeMismatch, match=r"`t` is f32\[4, 4\], the argument is `a` \(f32\[8\]\)"
+        ShapeMismatch, match=r"`t` is f32\[4, 4\], the argument is `a` \(f32\[8\]\)"
     ):
         script(kernel)
+
+    def other(a: i32[4, 4]):
+        attr.cuda_block_dim = 32
+        first(a)
+
+    with pytest.raises(DtypeMismatch, match=r"`t` is f32\[4, 4\], the argument is `a`"):
+        script(other)
 
 
 @dataclass(frozen=True)

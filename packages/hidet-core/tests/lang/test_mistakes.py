@@ -16,6 +16,7 @@ from hidet.lang import attr, f32, i32, script, shared_tensor, spatial
 from hidet.lang.cuda import threadIdx
 
 n = 8
+size = hidet.symbol_var("size")
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,46 @@ def shape_mismatch_of_an_argument():
         attr.cuda_block_dim = 32
 
     built(kernel, "sim")(np.zeros((n, 4), np.float32))
+
+
+def a_list_for_a_tensor():
+    @script
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+
+    built(kernel, "sim")([1.0] * n)
+
+
+def a_number_that_does_not_fit():
+    @script
+    def kernel(a: f32[n], count: i32):
+        attr.cuda_block_dim = 32
+
+    built(kernel, "sim")(np.zeros(n, np.float32), 1.5)
+
+
+def a_tensor_with_gaps():
+    @script
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+
+    built(kernel, "sim")(np.zeros(2 * n, np.float32)[::2])
+
+
+def too_few_arguments():
+    @script
+    def kernel(a: f32[n], b: f32[n]):
+        attr.cuda_block_dim = 32
+
+    built(kernel, "sim")(np.zeros(n, np.float32))
+
+
+def sizes_that_contradict_each_other():
+    @script
+    def kernel(a: f32[size], b: f32[size]):
+        attr.cuda_block_dim = 32
+
+    built(kernel, "sim")(np.zeros(4, np.float32), np.zeros(5, np.float32))
 
 
 def too_many_threads():
@@ -244,6 +285,33 @@ EXPECTED = {
           --> {here}:3:16 in kernel
                 def kernel(a: f32[n, n]):
                            ^^^^^^^^^^^^""",
+    a_list_for_a_tensor: """\
+        error[bad-argument]: a is f32[8]; list is no tensor
+          --> {here}:3:16 in kernel
+                def kernel(a: f32[n]):
+                           ^^^^^^^^^""",
+    a_number_that_does_not_fit: """\
+        error[dtype-mismatch]: count is i32; 1.5 is no whole number
+          --> {here}:3:27 in kernel
+                def kernel(a: f32[n], count: i32):
+                                      ^^^^^^^^^^""",
+    a_tensor_with_gaps: """\
+        error[bad-argument]: a has gaps
+          --> {here}:3:16 in kernel
+                def kernel(a: f32[n]):
+                           ^^^^^^^^^
+          help: pass its contiguous() copy""",
+    too_few_arguments: """\
+        error[bad-argument]: kernel takes (a, b), 1 arguments were given
+          --> {here}:3:5 in kernel
+                def kernel(a: f32[n], b: f32[n]):
+                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^""",
+    sizes_that_contradict_each_other: """\
+        error[shape-mismatch]: b is f32[size]; the array has shape (5,)
+          --> {here}:3:30 in kernel
+                def kernel(a: f32[size], b: f32[size]):
+                                         ^^^^^^^^^^^^
+          help: size is 4 for what was passed before it""",
     too_many_threads: """\
         error[bad-script]: a block has at most 1024 threads, not 2048
           --> {here}:4:31 in kernel

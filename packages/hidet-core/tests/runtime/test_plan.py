@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
 from hidet.runtime import Plan
-from hidet.runtime.order import dependencies
-from hidet.runtime.plan import Host
 
 from .conftest import diamond, hosted, weighted
 
@@ -18,28 +16,6 @@ PLANS = [diamond(), hosted(), *weighted().values()]
 @pytest.mark.parametrize("plan", PLANS)
 def test_a_plan_survives_json(plan):
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
-
-
-def test_steps_wait_for_what_they_read():
-    assert dependencies(diamond().steps) == [set(), {0}, {0}, {1, 2}]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "waits"),
-    [
-        (((), (0,)), ((0,), (1,)), {0}),  # read after write
-        (((0,), (1,)), ((), (0,)), {0}),  # write after read
-        (((), (0,)), ((), (0,)), {0}),  # write after write
-        (((0,), (1,)), ((0,), (2,)), set()),  # two readers
-    ],
-)
-def test_hazards_order_two_steps(first, second, waits):
-    assert dependencies((Host("a", *first), Host("b", *second))) == [set(), waits]
-
-
-def test_a_writer_waits_for_all_readers_since_the_last_writer():
-    steps = (Host("w", (), (0,)), Host("r", (0,), ()), Host("r", (0,), ()), Host("w", (), (0,)))
-    assert dependencies(steps)[3] == {0, 1, 2}
 
 
 def places(data, at=()):

@@ -17,6 +17,10 @@ class DynamoConfig:
         """How many schedules to try for each operator: 0 none, 1 the best few, 2 all."""
         return self._set("search_space", level)
 
+    def tune_seconds(self, seconds: int = 60) -> Self:
+        """How long trying schedules may take in one compilation; 0: no limit."""
+        return self._set("tune_seconds", seconds)
+
     def use_tensor_core(self, flag: bool = True) -> Self:
         """Let tensor cores multiply float32 rounded to tf32; False: nothing on tensor cores."""
         return self._set("use_tensor_core", flag)

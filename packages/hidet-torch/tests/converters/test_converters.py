@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from more_cases import CASES, Case
+from cases import CASES, Case
 from tracing import by_reference, imported, in_double, results
 
 from hidet_torch.dtypes import TO_HIDET

@@ -162,7 +162,10 @@ class CompiledFunction:
     def refuse_count(self, count: int) -> None:
         """Raise for a wrong number of arguments."""
         names = ", ".join(var.name for var in self.params)
-        raise BadArgument(f"{self.module.name} takes ({names}), {count} arguments were given")
+        raise BadArgument(
+            f"{self.module.name} takes ({names}), {count} arguments were given",
+            place=self.module.place,
+        )
 
     def prepare(self, key: tuple[Any, ...]) -> HostLaunches | CudaLaunches:
         """The launches for arguments with these facts, kept for the next call with the same."""

@@ -49,12 +49,19 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
-        lowered = record.lowered(kernel, made.group.name, observers, overlap)
+        lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         launches.append(launch(lowered, [numbers[each] for each in tensors]))
         functions.append(written(lowered, target))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+
+
+def label(made: Implemented, kernel: Kernel) -> str:
+    """What a kernel's name begins with: the group's, and what the schedule adds to its own."""
+    own = made.module.name
+    added = kernel.name.removeprefix(own) if kernel.name.startswith(f"{own}_") else ""
+    return made.group.name + added
 
 
 def described(workspace: Var) -> tuple[str, tuple[Any, ...]]:

@@ -1,7 +1,7 @@
 """Writing every stage of compilation to a folder, as text: what `HIDET_DUMP=folder` gives.
 
 folder/graph/00-input.txt 01-<graph pass>.txt ... 04-groups_of_main.txt
-folder/<kernel>/00-scheduled.txt 01-<pass>.txt ... 11-kernel.cu (or .cpp)
+folder/<kernel>/00-scheduled.txt 01-<pass>.txt ... 12-kernel.cu (or .cpp)
 """
 
 from __future__ import annotations

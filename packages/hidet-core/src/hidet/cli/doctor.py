@@ -12,7 +12,7 @@ from hidet.cli.cache import spelled
 from hidet.errors import HidetError, NoDevice
 from hidet.frontend import installed
 from hidet.options import OPTIONS
-from hidet.runtime.device import cuda_capability, device_count
+from hidet.runtime.device import cuda_capability, cuda_name, device_count
 from hidet.runtime.driver import call
 from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, probe_isa
 
@@ -68,10 +68,9 @@ def gpus() -> Iterator[str]:
     version = int(call("cuDriverGetVersion"))
     yield f"driver for CUDA {version // 1000}.{version % 1000 // 10}"
     for index in range(device_count()):
-        name = call("cuDeviceGetName", 256, call("cuDeviceGet", index))
-        text = name.rstrip(bytes(1)).decode()
-        major, minor = cuda_capability(f"cuda:{index}")
-        yield f"cuda:{index} {text}, sm_{major}{minor}"
+        device = f"cuda:{index}"
+        major, minor = cuda_capability(device)
+        yield f"{device} {cuda_name(device)}, sm_{major}{minor}"
 
 
 def frontends() -> Iterator[str]:

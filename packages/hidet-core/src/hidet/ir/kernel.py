@@ -100,6 +100,7 @@ class Module(Node):
     workspaces: tuple[Var, ...] = ()
     places: tuple[Place, ...] = ()
     """Where each parameter is written."""
+    place: Place | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -116,4 +117,4 @@ class Module(Node):
 def single(kernel: Kernel) -> Module:
     """A module that launches one kernel on its own parameters."""
     call = Call(kernel.name, kernel.params, kernel.place)
-    return Module(kernel.name, kernel.params, (kernel,), (call,), places=kernel.places)
+    return Module(kernel.name, kernel.params, (kernel,), (call,), (), kernel.places, kernel.place)

@@ -14,8 +14,7 @@ from hidet.ir.stmt import Stmt
 from hidet.ir.walk import find
 from hidet.lang.attributes import HOST
 from hidet.lang.recorder import Recorder
-from hidet.lang.values import converted, is_tensor, spoken
-from hidet.types import TensorType
+from hidet.lang.values import converted, differ, is_tensor, spoken
 
 
 def launched(
@@ -51,25 +50,19 @@ def argument(param: Var, value: Any) -> Expr:
         return converted(value, param.type, f"`{param.name}`")
     if not is_tensor(value) or value.dtype is not param.dtype:
         raise BadScript(f"`{param.name}` is {param.type}, the argument is {spoken(value)}")
-    check_sizes(param, value)
+    if differ(param.type, value.type):
+        raise ShapeMismatch(f"`{param.name}` is {param.type}, the argument is {spoken(value)}")
     return value  # type: ignore[no-any-return]
 
 
-def check_sizes(param: Var, value: Var) -> None:
-    """Raise where the sizes of a tensor certainly are not those of a parameter."""
-    wanted, found = param.of, value.of
-    assert isinstance(wanted, TensorType)
-    assert isinstance(found, TensorType)
-    pairs = list(zip(wanted.shape, found.shape, strict=False))
-    differ = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
-    if differ or len(wanted.shape) != len(found.shape):
-        raise ShapeMismatch(f"`{param.name}` is {wanted}, the argument is {spoken(value)}")
-
-
 def host_module(
-    recorder: Recorder, name: str, params: tuple[Var, ...], places: tuple[Place, ...]
+    recorder: Recorder,
+    name: str,
+    params: tuple[Var, ...],
+    places: tuple[Place, ...],
+    place: Place,
 ) -> Module:
-    """What the host function launches, on what, when, and in which order."""
+    """What the host function at `place` launches, on what, when, and in which order."""
     body = tuple(recorder.blocks[0])
     for node in find(body, Node):
         if isinstance(node, Stmt) and not is_host(node):
@@ -81,4 +74,4 @@ def host_module(
         if isinstance(node, Load | Get | Builtin):
             raise BadScript(f"what kernels are launched cannot depend on `{node}`")
     kernels = tuple(recorder.launched.values())
-    return Module(name, params, kernels, body, tuple(recorder.workspaces), places)
+    return Module(name, params, kernels, body, tuple(recorder.workspaces), places, place)

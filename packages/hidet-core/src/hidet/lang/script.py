@@ -135,10 +135,7 @@ class ScriptModule:
                 help="call module.launch(kernel, *arguments) for each, in order",
             )
         alone = single(kernels[0])
-        return Module(
-            self.name or alone.name, alone.params, alone.kernels, alone.calls,
-            tuple(self.workspaces),
-        )  # fmt: skip
+        return replace(alone, name=self.name or alone.name, workspaces=tuple(self.workspaces))
 
     def launched(self, kernels: list[Kernel]) -> Module:
         """The module of recorded launches."""
@@ -150,8 +147,11 @@ class ScriptModule:
                 "the module does not say what it is called with",
                 help="declare it: x, y = module.params(x=f32[m], y=f32[m])",
             )
-        name = self.name or kernels[0].name
-        return Module(name, params, tuple(kernels), tuple(self.calls), tuple(self.workspaces))
+        first = kernels[0]
+        return Module(
+            self.name or first.name, params, tuple(kernels), tuple(self.calls),
+            tuple(self.workspaces), first.places if params is first.params else (), first.place,
+        )  # fmt: skip
 
     def build(self) -> Any:
         """The module compiled for this machine, to be called on tensors."""

@@ -19,7 +19,7 @@ from hidet.lang.names import assigned
 from hidet.lang.parameters import Parameters
 from hidet.lang.recorder import Recorder, TaskLoop, recording
 from hidet.lang.statements import Statements
-from hidet.lang.values import converted, index, is_number, is_tensor, kind_of, spoken, truth
+from hidet.lang.values import converted, differ, index, is_number, is_tensor, kind_of, spoken, truth
 from hidet.mapping import Tasks
 from hidet.types import PointerType, TensorType, i32
 
@@ -39,7 +39,7 @@ def transcribe(source: Source) -> Kernel | Module:
         name = recorder.attributes.get("func_name", source.name)
         places = tuple(source.place(each) for each in source.tree.args.args)
         if recorder.launched or recorder.workspaces:
-            return host_module(recorder, name, tuple(params), places)
+            return host_module(recorder, name, tuple(params), places, source.place(source.tree))
         return Kernel(
             name=name,
             params=tuple(params),
@@ -294,10 +294,9 @@ class Transcriber(Parameters):
             same = not changes and self.recorder.stays(value)
             return value if same else self.settled(arg.arg, value)
         if isinstance(of, TensorType):
-            if not is_tensor(value) or value.dtype is not of.dtype or value.type.ndim != of.ndim:
+            if not is_tensor(value) or value.dtype is not of.dtype:
                 raise DtypeMismatch(f"{what} is {of}, the argument is {described(value)}")
-            sizes = zip(of.shape, value.type.shape, strict=True)
-            if any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in sizes):
+            if differ(of, value.type):
                 raise ShapeMismatch(f"{what} is {of}, the argument is {described(value)}")
             return value
         if isinstance(of, PointerType) and is_tensor(value):

@@ -46,6 +46,15 @@ def is_scalar(value: Any) -> bool:
     return isinstance(value, Expr) and isinstance(value.type, DType)
 
 
+def differ(left: Type, right: Type) -> bool:
+    """Whether tensors of these types certainly have different shapes."""
+    assert isinstance(left, TensorType)
+    assert isinstance(right, TensorType)
+    pairs = zip(left.shape, right.shape, strict=False)
+    known = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+    return known or left.ndim != right.ndim
+
+
 def spoken(value: Any) -> str:
     """What a value is, for messages."""
     if isinstance(value, Expr):

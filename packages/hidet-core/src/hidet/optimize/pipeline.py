@@ -22,9 +22,11 @@ from hidet.optimize.read_masks import read_masks
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
+from hidet.optimize.unflatten_batch import unflatten_batch
 
 PASSES: tuple[GraphPass, ...] = (
     normalize,  # first: what undoes itself hides what the others look for
+    unflatten_batch,  # before attention is found, which has heads in an axis of their own
     share_results,  # operands that are the same become one tensor, which siblings are found by
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others

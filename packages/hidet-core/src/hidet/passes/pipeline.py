@@ -8,6 +8,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.base import Observer, Pass, run
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.guard_bounds import guard_bounds
+from hidet.passes.join_team import join_team
 from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
@@ -37,6 +38,7 @@ CPU: tuple[Pass, ...] = (
     flatten_indices,  # after guards, which speak in tensor coordinates
     unroll,  # small task loops; vector loops stay for the C++ compiler
     simplify,  # constant turns make constant indices
+    join_team,  # once it is known how often loops turn
     launch_configuration,  # at the end: only symbols that are still used become parameters
 )
 

@@ -52,9 +52,16 @@ class Schedule:
         return any(True for _ in self.fitting(op, target))
 
     def candidates(self, op: Op, target: Target) -> list[Any]:
-        """The points that fit operator and target, the cheapest by the cost model first."""
-        fitting = self.fitting(op, target)
-        return sorted(fitting, key=lambda point: seconds(point.work(op, target), target))
+        """The points that fit operator and target, the cheapest by the cost model first.
+
+        Of those that wait for memory as long, the one that computes least is the first.
+        """
+
+        def cost(point: Any) -> tuple[float, float]:
+            work = point.work(op, target)
+            return seconds(work, target), work.flops
+
+        return sorted(self.fitting(op, target), key=cost)
 
     def apply(self, op: Op, target: Target, point: Any) -> Scheduled:
         """The operator as kernels at `point`."""

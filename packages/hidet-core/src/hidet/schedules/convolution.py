@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
-from hidet.compute import select
 from hidet.compute.sizes import Shape, product
 from hidet.ir.expr import Value, wrap
 from hidet.ops.conv import Conv
@@ -165,7 +164,7 @@ class ChannelsLast(Convolution):
         place = self.op.positions(where, window)  # type: ignore[arg-type]
         if self.op.groups > 1 or any(size != 1 for size in self.op.window):
             # What lies behind the window's end may be in the image, or in the next group.
-            image = select(wrap(r) < self.k, image, self.places[0])
+            image = image + r // self.k * self.places[0]
         return (image, *place, z * self.op.each + channel)
 
     def b_at(self, z: Value, r: Value, j: Value) -> Index:

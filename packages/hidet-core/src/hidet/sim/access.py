@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.sim.clocks import Agent
+from hidet.sim.actors import Agent
 from hidet.sim.clusters import reached
 from hidet.sim.conflicts import report_race
 from hidet.sim.dependents import check as check_pending

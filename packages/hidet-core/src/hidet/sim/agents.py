@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import check_read, check_written, granules, note_write
-from hidet.sim.clocks import (
+from hidet.sim.actors import (
     AGENTS,
     ASYNC_GLOBAL,
     ASYNC_SHARED,

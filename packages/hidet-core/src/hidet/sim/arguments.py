@@ -133,8 +133,13 @@ def match_shape(var: Var, of: TensorType, shape: tuple[int, ...], bound: Bound) 
     for size, extent in zip(of.shape, shape, strict=True):
         if isinstance(size, Var) and size not in bound.scalars:
             bound.scalars[size] = scalar(size, bound.names.get(size.name, extent))
-        if int(bound.number(size)) != extent:
-            raise ShapeMismatch(f"{var.name} is {of}; the array has shape {shape}")
+        wanted = int(bound.number(size))
+        if wanted != extent:
+            before = f"{size} is {wanted} for what was passed before it"
+            raise ShapeMismatch(
+                f"{var.name} is {of}; the array has shape {shape}",
+                help=None if isinstance(size, int) else before,
+            )
 
 
 def workspace(var: Var, bound: Bound) -> Buffer:

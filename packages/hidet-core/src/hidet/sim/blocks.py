@@ -13,7 +13,8 @@ import numpy as np
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
 from hidet.sim import agents, clusters
-from hidet.sim.clocks import Clocks, Team
+from hidet.sim.actors import Team
+from hidet.sim.clocks import Clocks
 from hidet.sim.deliveries import deliver
 from hidet.sim.faults import Deadlock
 from hidet.sim.gang import Gang, Residents, Run, block_index, coordinates

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hidet.sim.clocks import GENERIC
+from hidet.sim.actors import GENERIC
 from hidet.sim.faults import ClusterMisuse
 from hidet.sim.gang import Gang, Residents, thread_name
 from hidet.sim.values import Array, Mask

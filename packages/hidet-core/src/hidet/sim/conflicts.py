@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import SimulationError
-from hidet.sim.clocks import AGENTS, AT_MBARRIER, Who, pick
+from hidet.sim.actors import AGENTS, AT_MBARRIER, Who, pick
 from hidet.sim.faults import MissingFence, MissingWait, Race
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidet.sim.access import addresses, granules, load, note_write
-from hidet.sim.clocks import AT_MBARRIER, Agent, Clocks
+from hidet.sim.actors import AT_MBARRIER, Agent
+from hidet.sim.clocks import Clocks
 from hidet.sim.deliveries import promise_copies
 from hidet.sim.gang import Gang
 from hidet.sim.mbarriers import grouped
@@ -67,7 +68,7 @@ def start(
     note_write(gang, buffer, at, nbytes, lanes)
     buffer.view(np.dtype(np.uint8))[at[:, None] + np.arange(nbytes)] = data[lanes]
     rows, flow = np.arange(gang.count)[lanes], pipe(gang)
-    agent = begun(gang, int(rows[0]))
+    agent = begun(gang, int(rows[0]), KIND)
     touched = granules(buffer, at, nbytes)[0].reshape(len(rows), -1)
     if buffer.shadow is not None:
         buffer.shadow.belong(touched, agent.number)
@@ -92,11 +93,11 @@ def wait(gang: Gang, mask: Mask, pending: int | None) -> None:
     flow.copies = [copies for copies in flow.copies if not copies.done.all()]
 
 
-def begun(gang: Gang, row: int) -> Agent:
+def begun(gang: Gang, row: int, completes_in: str) -> Agent:
     """An operation of several threads, called by the name of the first."""
     clocks, slot = gang.clocks, int(gang.slot[row])
     thread, cluster = int(gang.number[row]), slot // gang.team.cluster
-    return clocks.begin(KIND, thread, cluster, gang.site, ALL_SEEN, (AT_MBARRIER, thread))
+    return clocks.begin(KIND, thread, cluster, gang.site, ALL_SEEN, (completes_in, thread))
 
 
 def finish(clocks: Clocks, copies: Copies, ready: Array, owner: Array | int) -> None:
@@ -116,7 +117,7 @@ def finish_at_barrier(gang: Gang, barrier: Pointer, counts: bool, mask: Mask) ->
     """
     flow = pipe(gang)
     for target, rows in grouped(gang, barrier, mask):
-        agent = begun(gang, int(rows[0]))
+        agent = begun(gang, int(rows[0]), AT_MBARRIER)
         some = np.isin(np.arange(gang.count), rows)
         for copies in flow.copies:
             ready = some[copies.rows] & ~copies.done

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hidet.sim.access import addresses
-from hidet.sim.clocks import ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
+from hidet.sim.actors import ASYNC_GLOBAL, ASYNC_SHARED, GENERIC, Agent
 from hidet.sim.faults import MissingFence
 from hidet.sim.gang import Gang, Residents
 from hidet.sim.mbarriers import MOST, NBYTES, Mbarrier, misuse, note_use, usable

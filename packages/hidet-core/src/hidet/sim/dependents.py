@@ -16,7 +16,7 @@ import numpy as np
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
-from hidet.sim.clocks import NOBODY, Who
+from hidet.sim.actors import NOBODY, Who
 from hidet.sim.faults import MissingGridWait
 from hidet.sim.gang import Gang, Run
 from hidet.sim.memory import Buffer

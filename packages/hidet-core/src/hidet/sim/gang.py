@@ -14,7 +14,8 @@ from hidet.errors import Place, SimulationError
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Stmt
-from hidet.sim.clocks import AGENTS, SEVERAL, Agent, Clocks, Team, Who
+from hidet.sim.actors import AGENTS, SEVERAL, Agent, Team, Who
+from hidet.sim.clocks import Clocks
 from hidet.sim.dependency import Dependency
 from hidet.sim.faults import StepLimit
 from hidet.sim.handover import Handover

@@ -13,7 +13,7 @@ from typing import NoReturn
 import numpy as np
 
 from hidet.sim.access import addresses, granules, note_write
-from hidet.sim.clocks import Agent, Who
+from hidet.sim.actors import Agent, Who
 from hidet.sim.faults import MbarrierMisuse, Race
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer, Pointer

@@ -11,7 +11,7 @@ from hidet.sim.access import (
     refuse_sealed,
     row_of,
 )
-from hidet.sim.clocks import NOBODY
+from hidet.sim.actors import NOBODY
 from hidet.sim.conflicts import report_race
 from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import Race, Uninitialised

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.sim.clocks import GENERIC, NOBODY, SEVERAL, Clocks, Team, Who, pick
+from hidet.sim.actors import GENERIC, NOBODY, SEVERAL, Team, Who, pick
+from hidet.sim.clocks import Clocks
 from hidet.sim.values import Array
 
 

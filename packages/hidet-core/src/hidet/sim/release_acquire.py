@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.sim.clocks import GENERIC, Clocks
+from hidet.sim.actors import GENERIC
+from hidet.sim.clocks import Clocks
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer
 from hidet.sim.releases import joined

@@ -35,3 +35,13 @@ def test_many_elements_are_moved_sixteen_bytes_at_a_time(made, function, types):
 def test_elements_that_are_no_neighbours_across_rows(made):
     made(lambda x: ops.cast(x[:, 1:], f32) * 2.0, f16[515, 514]).check()
     made(lambda x: ops.maximum(x, x), i8[700, 301]).check(-100, 100)
+
+
+@pytest.mark.parametrize(
+    ("function", "turns"), [(ops.relu, 1), (ops.gelu, 2), (lambda x: ops.relu(x) * 2.0, 1)]
+)
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+def test_threads_take_more_where_functions_take_time(made, of, function, turns):
+    (kernel,) = made(function, of[16384, 4096]).module.kernels
+    lanes = 16 // of.nbytes
+    assert int(kernel.launch.grid[0].value) == 16384 * 4096 // (256 * lanes * turns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
-from hidet.codegen.common.expressions import PRIMARY, UNARY, ExpressionWriter, Text
+from hidet.codegen.common.expressions import BIT_AND, PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
@@ -13,7 +13,8 @@ from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.walk import contains
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
 
 HALVES = (f16, bf16)
@@ -54,6 +55,12 @@ class CudaExpressions(ExpressionWriter):
         of = cast(DType | PointerType, e.of)
         to = of.to if isinstance(of, PointerType) else of
         return f"reinterpret_cast<{self.type(to)} *>({DYNAMIC_SHARED})", PRIMARY
+
+    def text(self, e: Expr) -> Text:
+        if isinstance(e, And) and not contains(e.b, Load) and not contains(e.b, Math):
+            # No branch ahead of what costs nothing: a load behind several conditions is predicated.
+            return f"{self.spell(e.a, BIT_AND)} & {self.spell(e.b, BIT_AND + 1)}", BIT_AND
+        return super().text(e)
 
     def cast(self, e: Cast) -> Text:
         return cast_text(self, e)

@@ -81,6 +81,18 @@ class Side:
             return self.product.a_at(z, start + i, first + r)
         return self.product.b_at(z, first + r, start + i)
 
+    def neighbour(self, z: Any, start: Any, first: Any, row: Any, column: Any, v: Any) -> Any:
+        """The operand's index of element `v` of a vector; plain to see where all are of one row."""
+        if self.together % self.vector:
+            return self.at(z, start, first, row, column + v)
+        *outer, last = self.at(z, start, first, row, column)
+        return (*outer, last + v)
+
+    @property
+    def together(self) -> int:
+        """How many neighbours in memory are of one row of the operand, all there or none."""
+        return self.product.a_together if self.left else self.product.b_together
+
     def fetch(self) -> ScriptFunction:
         """A part of a kernel: this thread's vectors of a tile, from memory to registers."""
         tasks, vector, dtype = self.tasks(), self.vector, self.dtype
@@ -89,7 +101,7 @@ class Side:
         def fetch(operand, registers, z, start, first):  # type: ignore[no-untyped-def]
             for step, (row, column) in static(enumerate(tasks)):
                 for v in vectorize(vector):
-                    value = get(operand, *self.at(z, start, first, row, column + v))
+                    value = get(operand, *self.neighbour(z, start, first, row, column, v))
                     registers[step, v] = cast(value, dtype)
 
         return fetch

@@ -34,6 +34,9 @@ LEAST = 280
 """Cycles in which a warpgroup issues the four products of a turn, each after the last; measured."""
 MEETING = 1600
 """Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
+CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15}
+"""Clusters of so many blocks that 132 multiprocessors hold, one block each: those of a cluster are
+of one group of 16 or 18 multiprocessors; measured."""
 HANDING = 1 / 54
 """Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
 
@@ -45,7 +48,7 @@ class Warpgroups:
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
     )
-    stages: int = choice(4, 3, 6)
+    stages: int = choice(4, 3, 6, 8)
     slices: int = choice(1, 2, 4, 8)
 
     @property
@@ -121,7 +124,7 @@ class Warpgroups:
         """How long a block takes for a tile: products, or the shared memory that they read."""
         rows, columns = self.block
         products = 2 * rows * columns * DEPTH / RATE * CROWDED
-        brought = sum(side.nbytes for side in self.sides(p))
+        brought = sum(side.brought_bytes for side in self.sides(p))
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
         turn = max(products, (brought + read) / SHARED_RATE, LEAST)
         total = self.turns(p) * turn
@@ -136,9 +139,8 @@ class Warpgroups:
         """
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
-        blocks, each = tiles * self.slices, 1
-        if self.slices == 1:
-            blocks, each = min(tiles, target.cores), -(-tiles // target.cores)
+        places = max(1, CLUSTERS[self.slices] * target.cores // CLUSTERS[1])
+        blocks, each = min(tiles, places) * self.slices, -(-tiles // places)
         read, written = p.nbytes
         return Work(
             read,

@@ -7,17 +7,24 @@ elements along k, or panels of 64 rows (or columns) of the product, each with al
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.compute.sizes import Shape, product, same, same_shape
-from hidet.lang import ScriptFunction, address, script, static
-from hidet.lang.cuda import tensor_map, tma_load, wgmma_descriptor, wgmma_layout
+from hidet.lang import ScriptFunction, address, reinterpret, script, static
+from hidet.lang.cuda import (
+    fence_proxy_async,
+    tensor_map,
+    threadIdx,
+    tma_load,
+    wgmma_descriptor,
+    wgmma_layout,
+)
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.schedules.product import Product
-from hidet.types import Size, TensorType
+from hidet.types import PointerType, Size, TensorType, u64
 
 DEPTH = 64
 """How much of k a stage holds: 128 bytes, the widest swizzle."""
@@ -84,9 +91,25 @@ class Operand:
         return self.extent * DEPTH * self.of.dtype.nbytes
 
     @property
+    def brought(self) -> int:
+        """How many rows (or columns) of a tile copies bring: no more than there are, rounded up.
+
+        The copy engine takes as long for rows outside of a tensor as for others.
+        """
+        across = self.product.m if self.left else self.product.n
+        if not (self.along_k and isinstance(across, int)):
+            return self.extent
+        return min(self.extent, -(-across // 8) * 8)
+
+    @property
+    def brought_bytes(self) -> int:
+        """The bytes that copies bring for a tile."""
+        return self.brought * DEPTH * self.of.dtype.nbytes
+
+    @property
     def piece(self) -> int:
         """How many rows (or columns) of the product one copy brings."""
-        return self.extent if self.along_k else DEPTH
+        return self.brought if self.along_k else DEPTH
 
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
@@ -106,7 +129,7 @@ class Operand:
         @script
         def load(boxes, tiles, stage, barrier, z, start, first):  # type: ignore[no-untyped-def]
             which = z if self.stacked else 0
-            for part in static(range(0, self.extent, self.piece)):
+            for part in static(range(0, self.brought, self.piece)):
                 if self.along_k:
                     into, at = address(tiles, stage, part, 0), (which, start + part, first)
                 else:
@@ -114,6 +137,22 @@ class Operand:
                 tma_load(into, boxes, at, barrier)
 
         return load
+
+    def clear(self, stages: int, threads: int) -> ScriptFunction:
+        """A part of a kernel: (tiles). All threads set what no copy will bring to zero."""
+        words = (self.nbytes - self.brought_bytes) // u64.nbytes
+
+        @script
+        def clear(tiles):  # type: ignore[no-untyped-def]
+            for stage in range(stages):
+                # The pattern permutes rows in themselves: those from `brought` on lie together.
+                rest = reinterpret(address(tiles, stage, self.brought, 0), PointerType(u64))
+                for step in range(-(-words // threads)):
+                    if step * threads + threadIdx.x < words:
+                        rest[step * threads + threadIdx.x] = 0
+            fence_proxy_async("shared::cta")
+
+        return clear
 
     def descriptor(self, tiles: Any, stage: Any, start: Any) -> Descriptor:
         """Where a product finds the part of a stage's tile that begins at row (column) `start`."""

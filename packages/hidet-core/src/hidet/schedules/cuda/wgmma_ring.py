@@ -32,11 +32,17 @@ FULL, EMPTY = 0, 1
 """The two barriers of a stage."""
 
 
-def beginning(point: Warpgroups) -> ScriptFunction:
-    """A part of a kernel: (barriers, map of a, map of b). Barriers are made."""
+def beginning(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel: (barriers, map of a, of b, tiles of a, of b). Barriers are made."""
+    clear_a = a_side.clear(point.stages, point.threads)
+    clear_b = b_side.clear(point.stages, point.threads)
 
     @script
-    def begin(bars, boxes_a, boxes_b):  # type: ignore[no-untyped-def]
+    def begin(bars, boxes_a, boxes_b, tiles_a, tiles_b):  # type: ignore[no-untyped-def]
+        if a_side.brought < a_side.extent:
+            clear_a(tiles_a)
+        if b_side.brought < b_side.extent:
+            clear_b(tiles_b)
         if threadIdx.x == 0:
             tma_prefetch_map(boxes_a)
             tma_prefetch_map(boxes_b)
@@ -65,7 +71,7 @@ def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             stage = (count + turn) % stages
             mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
             full = ~bars[FULL, stage]
-            mbarrier_arrive_expect_tx(full, a_side.nbytes + b_side.nbytes)
+            mbarrier_arrive_expect_tx(full, a_side.brought_bytes + b_side.brought_bytes)
             load_a(boxes_a, tiles_a, stage, full, z, top, first + turn * DEPTH)
             load_b(boxes_b, tiles_b, stage, full, z, left, first + turn * DEPTH)
 

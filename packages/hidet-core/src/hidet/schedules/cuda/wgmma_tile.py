@@ -63,7 +63,7 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
-        begin, produce = beginning(point), producing(point, a_side, b_side)
+        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, finish = consuming(point, a_side, b_side), writing(p, point)
         position = order(p, point)
 
@@ -78,7 +78,7 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             staged = shared_tensor(p.c.dtype, staging_shape(warps))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             if threadIdx.x < point.consumers:
                 if point.borrows:
                     setmaxnreg_inc(MANY)
@@ -112,7 +112,7 @@ def shared(name: str, p: Product, point: Warpgroups) -> Module:
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
-        begin, produce = beginning(point), producing(point, a_side, b_side)
+        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
         add = add_pile(p, point.block, point.consumers, slices, f32)
@@ -129,7 +129,7 @@ def shared(name: str, p: Product, point: Warpgroups) -> Module:
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             pile = shared_tensor(f32, pile_shape(point.block, f32))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             z, top, left = position(blockIdx.x // slices)
             share = blockIdx.x % slices
             if threadIdx.x < point.consumers:

@@ -56,16 +56,24 @@ class Case:
 
 
 def random_case(
-    seed: int, device: str = "cpu", largest: int = 4096, types: Sequence[DType] = TYPES
+    seed: int,
+    device: str = "cpu",
+    largest: int = 4096,
+    types: Sequence[DType] = TYPES,
+    dynamic: float = DYNAMIC,
 ) -> Case:
-    """The graph of a number: always the same one; no tensor has more than `largest` elements."""
+    """The graph of a number: always the same one; no tensor has more than `largest` elements.
+
+    New tensors are of one of `types`. So many of all graphs as `dynamic` says are called twice,
+    with different sizes.
+    """
     random = Random(seed)
-    dynamic = random.random() < DYNAMIC
+    grows = random.random() < dynamic
     n = size_symbol("n")
-    sizes = [{n: random.choice(SIZES)} for _ in range(2)] if dynamic else [{}]
+    sizes = [{n: random.choice(SIZES)} for _ in range(2)] if grows else [{}]
     pool = Pool(random, random.choice(types), device, largest, sizes[0])
     with tracing():  # what has only constants is folded by the compiler, not here
-        begin(pool, n if dynamic else None)
+        begin(pool, n if grows else None)
         for _ in range(random.randint(2, 9)):
             grow(pool)
     graph = trace_from(outputs(pool), [each.tensor for each in pool.sources])

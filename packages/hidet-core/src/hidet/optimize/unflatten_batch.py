@@ -1,0 +1,61 @@
+"""Products whose batch was made one axis for them have it back."""
+
+from __future__ import annotations
+
+from hidet import ops
+from hidet.compute.sizes import Shape, same_shape
+from hidet.graph.apply import placed, tracing
+from hidet.graph.flow import FlowGraph
+from hidet.graph.rewrite import rewrite
+from hidet.graph.tensor import Node, Tensor
+from hidet.ops.in_place import updated_tensor
+from hidet.ops.matmul import Matmul
+from hidet.ops.shape import Reshape
+from hidet.optimize.constants import Readers
+from hidet.optimize.normalize import maker
+
+
+def unflatten_batch(graph: FlowGraph) -> FlowGraph:
+    """Undo what PyTorch makes of a product in a batch of several axes.
+
+    before   y = reshape(matmul(reshape(q, (24, 9, 8)), reshape(k, (24, 8, 9))), (2, 12, 9, 9))
+    after    y = matmul(q, k)
+
+    Attention is looked for in this form.
+    """
+    readers = Readers(graph)
+    originals = iter(graph.nodes)
+
+    def change(node: Node) -> tuple[Tensor, ...] | None:
+        original = next(originals)
+        if not isinstance(node.op, Reshape) or readers.only(original.inputs[0]) is None:
+            return None
+        with tracing(), placed(node.place):
+            found = product_behind(node)
+        return None if found is None else (found,)
+
+    return rewrite(graph, change)
+
+
+def product_behind(node: Node) -> Tensor | None:
+    """The product that a reshape gives more axes, with these axes from the start."""
+    product, shape = maker(node.inputs[0]), node.outputs[0].shape
+    if product is None or not isinstance(product.op, Matmul):
+        return None
+    if not same_shape(shape[-2:], product.outputs[0].shape[-2:]):
+        return None
+    a, b = (with_batch(each, shape[:-2]) for each in product.inputs)
+    if a is None or b is None:
+        return None
+    op = product.op
+    return ops.matmul(a, b, transpose_a=op.transpose_a, transpose_b=op.transpose_b, dtype=op.dtype)
+
+
+def with_batch(x: Tensor, batch: Shape) -> Tensor | None:
+    """What an operand was before its batch became one axis, if its batch was this one."""
+    made = maker(x)
+    if x.ndim != 3 or made is None or not isinstance(made.op, Reshape):
+        return None
+    (source,) = made.inputs
+    whole = same_shape(source.shape, (*batch, *x.shape[-2:]))
+    return source if whole and updated_tensor(source) is None else None

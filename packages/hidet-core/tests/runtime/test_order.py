@@ -1,0 +1,70 @@
+"""Which steps wait for which, and which of them may begin early."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hidet.runtime.bound import bind
+from hidet.runtime.order import ancestors, dependencies, reduced
+from hidet.runtime.plan import Host
+from hidet.runtime.view import View
+
+from .conftest import diamond, hosted
+
+
+def test_steps_wait_for_what_they_read():
+    assert dependencies(diamond().steps) == [set(), {0}, {0}, {1, 2}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "waits"),
+    [
+        (((), (0,)), ((0,), (1,)), {0}),  # read after write
+        (((0,), (1,)), ((), (0,)), {0}),  # write after read
+        (((), (0,)), ((), (0,)), {0}),  # write after write
+        (((0,), (1,)), ((0,), (2,)), set()),  # two readers
+    ],
+)
+def test_hazards_order_two_steps(first, second, waits):
+    assert dependencies((Host("a", *first), Host("b", *second))) == [set(), waits]
+
+
+def test_a_writer_waits_for_all_readers_since_the_last_writer():
+    steps = (Host("w", (), (0,)), Host("r", (0,), ()), Host("r", (0,), ()), Host("w", (), (0,)))
+    assert dependencies(steps)[3] == {0, 1, 2}
+
+
+def test_a_step_waits_only_for_those_that_no_other_waits_for():
+    assert reduced([set(), {0}, {0, 1}, {0, 2}]) == [set(), {0}, {1}, {2}]
+    assert reduced([set(), {0}, {0}, {0, 1, 2}]) == [set(), {0}, {0}, {1, 2}]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.lists(st.sets(st.integers(0, 30)), max_size=12))
+def test_the_order_stays_the_same(drawn):
+    waits = [{each for each in needs if each < number} for number, needs in enumerate(drawn)]
+    fewer = reduced(waits)
+    assert ancestors(fewer) == ancestors(waits)
+    assert all(few <= needs for few, needs in zip(fewer, waits, strict=True))
+
+
+def overlapping(plan, waiting):
+    """The steps that may begin early, if the kernels of the steps `waiting` wait themselves."""
+    steps = [
+        replace(step, waits=True) if number in waiting else step
+        for number, step in enumerate(plan.steps)
+    ]
+    bound = bind(replace(plan, steps=tuple(steps)), [View(0, (8,), "float32", "cpu")])
+    return [number for number in range(len(steps)) if bound.overlaps(number)]
+
+
+def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_ended():
+    assert overlapping(diamond(), ()) == []
+    assert overlapping(diamond(), (1, 2)) == [1, 2]
+    assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
+
+
+def test_nothing_begins_before_a_region_of_the_framework_has_ended():
+    assert overlapping(hosted(), (0, 2)) == []

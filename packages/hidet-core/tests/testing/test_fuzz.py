@@ -1,0 +1,105 @@
+"""Graphs made at random are computed as float64 has them; what is wrong is found and made small."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.testing.fuzz import Case, judged, random_case, shrunk
+from hidet.testing.fuzz.__main__ import main
+from hidet.testing.fuzz.judge import differences
+from hidet.testing.fuzz.values import Values
+from hidet.types import bf16, f16, f32
+
+SEED = 20_000
+"""Where the numbers of the graphs tried here begin; `python -m ci.fuzz` tries as many as asked."""
+
+
+@pytest.mark.parametrize(("target", "largest", "count"), [("", 1024, 16), ("sim", 128, 6)])
+def test_a_slice_of_the_graphs(target, largest, count):
+    """Over five seconds: each graph is several kernels, compiled twice."""
+    cases = [random_case(seed, "cpu", largest) for seed in range(SEED, SEED + count)]
+    for start in range(0, count, 8):
+        wrong = [each for each in judged(cases[start : start + 8], target) if each.kind]
+        assert not wrong, [(each.case.seed, each.kind, each.problem) for each in wrong]
+
+
+def test_the_command_prints_json(capsys):
+    assert main(["--count", "1", "--seed", "3", "--target", "sim"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_number_is_a_graph():
+    for seed in range(5):
+        first, second = random_case(seed), random_case(seed)
+        assert str(first.graph) == str(second.graph)
+        for a, b in zip(first.calls, second.calls, strict=True):
+            assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def test_graphs_have_what_models_have():
+    cases = [random_case(seed) for seed in range(150)]
+    names = {node.op.name for case in cases for node in case.graph.nodes}
+    assert names >= {"matmul", "linear", "conv", "softmax", "layer_norm", "concat", "take", "cast"}
+    types = {each.dtype for case in cases for each in case.graph.inputs}
+    assert types >= {f16, bf16, f32}
+    assert any(len(case.calls) > 1 for case in cases)
+    assert any(len(case.graph.outputs) > 2 for case in cases)
+    assert any(case.graph.constants for case in cases)
+
+
+def exact(case):
+    """The outputs of each call, in the types that a device gives."""
+    found = []
+    for call in case.calls:
+        values = Values(dict(zip(case.graph.inputs, call, strict=True)))
+        values.work_out(case.graph.outputs)
+        outputs = case.graph.outputs
+        found.append([values.exact[each].astype(each.dtype.numpy) for each in outputs])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_right_is_found_right_and_what_is_off_is_found_off(seed):
+    case = random_case(seed)
+    calls = exact(case)
+    assert differences(case, calls) == ""
+    output = calls[-1][-1]
+    if output.dtype.kind == "b":
+        output[...] = ~output
+    else:
+        output.reshape(-1)[-1] += output.dtype.type(3)
+    assert "output" in differences(case, calls)
+
+
+def test_noise_is_allowed_where_it_is_magnified():
+    """The variance of equal values is what rounding makes of them."""
+    x = symbol((4, 1))
+    graph = trace_from([ops.layer_norm(ops.expand(x, (4, 8)), eps=1e-12)], [x])
+    case = Case(0, graph, ((np.full((4, 1), 3.1, np.float32),),))
+    assert differences(case, [[np.full((4, 8), 0.05, np.float32)]]) == ""
+    assert differences(case, [[np.full((4, 8), 50.0, np.float32)]]) != ""
+
+
+def test_a_failure_is_made_small():
+    """Whatever has a softmax fails, and as a softmax alone."""
+    x, w = symbol((4, 6)), symbol((6, 3))
+    y = ops.softmax(ops.relu(ops.matmul(x, w)) + 1.0)
+    graph = trace_from([ops.tanh(y) * 2.0, ops.exp(x)], [x, w])
+    arrays = tuple(np.ones(each.shape, np.float32) for each in graph.inputs)
+
+    def judge(case):
+        (found,) = judged_by_name(case)
+        return found
+
+    def judged_by_name(case):
+        names = [node.op.name for node in case.graph.nodes]
+        yield replace(right, case=case, kind="wrong" if "softmax" in names else "")
+
+    right = judged([random_case(SEED)])[0]
+    found = shrunk(judge(Case(0, graph, (arrays,))), judge)
+    assert [node.op.name for node in found.case.graph.nodes] == ["softmax"]
+    assert len(found.case.calls[0]) == 1
