@@ -13,6 +13,7 @@ from hidet.lang import (
     shared_tensor,
     u32,
     u64,
+    vectorize,
 )
 from hidet.lang.cuda import (
     activemask,
@@ -29,6 +30,7 @@ from hidet.lang.cuda import (
     clock,
     clock32,
     clock64,
+    cp_async_wait_all,
     fence,
     fence_mbarrier_init,
     globaltimer,
@@ -47,6 +49,7 @@ from hidet.lang.cuda import (
     reduce_sync,
     shfl_up_sync,
     stmatrix,
+    store_async,
     store_global,
     store_relaxed,
     store_release,
@@ -187,6 +190,21 @@ def written_out(x: u32[32], y: u32[32]):
     )
 
 
+@script
+def stored_later(x: i32[30, 4], y: i32[2, 32, 4]):
+    attr.cuda_block_dim = 32
+    tiles = shared_tensor(i32, (2, 32, 4))
+    for v in vectorize(4):
+        store_async(address(tiles, 0, threadIdx.x, v), x.get(threadIdx.x, v))  # copied
+    for v in vectorize(4):
+        store_async(address(tiles, 1, threadIdx.x, v), x.get(threadIdx.x, v) * 3)  # stored at once
+    cp_async_wait_all()
+    syncthreads()
+    for half in range(2):
+        for v in vectorize(4):
+            y[half, 31 - threadIdx.x, v] = tiles[half, threadIdx.x, v]
+
+
 def numbers(*shape, of=np.int32):
     return (np.arange(np.prod(shape)) * 37 % 61).reshape(shape).astype(of)
 
@@ -200,5 +218,6 @@ EXAMPLES = [
     (timed, (numbers(32), numbers(4, 32))),
     (stored_tiles, (numbers(32, 8, of=np.float16), numbers(32, 8, of=np.float16))),
     (prefetched, (numbers(16, 32), numbers(8, 32))),
+    (stored_later, (numbers(30, 4), numbers(2, 32, 4))),
     (written_out, (numbers(32, of=np.uint32), numbers(32, of=np.uint32))),
 ]

@@ -14,7 +14,7 @@ from hidet.ir.expr import wrap
 from hidet.ops.attention import Attention
 from hidet.ops.attention_weights import attention_weights
 from hidet.ops.matmul import matmul
-from hidet.ops.shape import reshape, unsqueeze
+from hidet.ops.shape import reshape
 from hidet.types import f32
 
 
@@ -41,8 +41,7 @@ def spelled(node: Node) -> tuple[Tensor, ...] | None:
         shared = not same(q.shape[-3], k.shape[-3])
         if shared:
             times = wrap(q.shape[-3]) // k.shape[-3]
-            q = reshape(q, (*q.shape[:-3], k.shape[-3], times, *q.shape[-2:]))
-            k, v = unsqueeze(k, -3), unsqueeze(v, -3)
+            q = reshape(q, (*q.shape[:-3], k.shape[-3], times * q.shape[-2], q.shape[-1]))
         scores = matmul(q, k, transpose_b=True, dtype=f32)
         scores = reshape(scores, op.scores())
         weights = attention_weights(

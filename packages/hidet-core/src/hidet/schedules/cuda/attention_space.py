@@ -21,9 +21,10 @@ CACHE_GAIN = 2.0
 REACHED = 0.36
 """The part of a large product's rate that both products reach, with a softmax between them:
 250 of 692 TFLOP/s, measured on an H200."""
-MEETING, JOINING, HANDING = 2.0, 1.0, 0.5
-"""Waits that a cluster's barriers and remote reads, another kernel's reads, or those of the block's
-own shared memory take; estimates."""
+MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
+"""Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
+FAR, NEAR = 1 / 4, 1 / 16
+"""Waits that reading one part takes, in other blocks of a cluster and in the own one."""
 ENOUGH_WARPS = 8
 """Warps of a multiprocessor with which they reach it; an estimate."""
 
@@ -65,7 +66,7 @@ class Blocks:
         size, width = self.padded(rows)
         height, keys = self.part
         kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
-        return height * (width + keys) // WARP + kept + 48
+        return height * (width + keys + keys // 8) // WARP + kept + 48
 
     def shared_bytes(self, rows: Rows) -> int:
         """Tiles of q, k and v, and the parts that warps and blocks hand over."""
@@ -98,23 +99,31 @@ class Blocks:
             and self.shared_bytes(rows) <= target.max_shared_bytes_per_block
         )
 
-    def rounds(self, rows: Rows, seen: float, target: Target) -> float:
+    def rounds(self, rows: Rows, blocks: int, seen: float, target: Target) -> float:
         """Waits for tiles, as far as products and softmax of others do not hide them."""
         size, _ = self.padded(rows)
         step = 0.5 + size / 256 + self.part[1] / 128  # a warp's way through a tile
-        waits = 1 + self.turns(rows) * seen * max(step, 1 / max(self.stages - 1, 1))
+        # Where no block waits for its turn, the one that sees all keys is the last.
+        share = 1.0 if blocks <= target.cores * self.resident(rows, target) else seen
+        waits = 1 + self.turns(rows) * share * max(step, 1 / max(self.stages - 1, 1))
+        if self.clustered(target):
+            return waits + MEETING + FAR * self.slices * self.warps[1]
         if self.slices > 1:
-            return waits + (MEETING if self.clustered(target) else JOINING)
-        return waits + (HANDING if self.warps[1] > 1 else 0)
+            return waits + JOINING
+        return waits + (HANDING + NEAR * self.warps[1] if self.warps[1] > 1 else 0)
+
+    def resident(self, rows: Rows, target: Target) -> int:
+        """How many blocks a multiprocessor holds at once."""
+        shared, registers = self.shared_bytes(rows), self.registers(rows)
+        return max(1, target.resident_blocks(self.threads, shared, registers))
 
     def busy(self, rows: Rows, blocks: int, target: Target) -> float:
         """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
-        shared, registers = self.shared_bytes(rows), self.registers(rows)
-        resident = max(1, target.resident_blocks(self.threads, shared, registers))
-        there = min(resident, -(-blocks // target.cores)) * self.threads // WARP
+        there = min(self.resident(rows, target), -(-blocks // target.cores))
         height, keys = self.part
-        anew = (1 + 5 / keys) * (1 + 1 / height)
-        return REACHED * min(1.0, there / ENOUGH_WARPS) / anew
+        # A block alone has nothing to do while its warps meet.
+        anew = (1 + 5 / keys) * (1 + 1 / height) * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
+        return REACHED * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
 
     def work(self, op: Attention, target: Target) -> Work:
         """Whole tiles, about half of them where rows see only the keys before them."""
@@ -139,5 +148,5 @@ class Blocks:
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(rows),
             registers=self.registers(rows),
-            rounds=self.rounds(rows, seen, target),
+            rounds=self.rounds(rows, blocks, seen, target),
         )
