@@ -29,6 +29,7 @@ from hidet.lang.cuda import (
     clock,
     clock32,
     clock64,
+    cp_async_wait_all,
     fence,
     fence_mbarrier_init,
     globaltimer,
@@ -47,6 +48,7 @@ from hidet.lang.cuda import (
     reduce_sync,
     shfl_up_sync,
     stmatrix,
+    store_async,
     store_global,
     store_relaxed,
     store_release,
@@ -187,6 +189,16 @@ def written_out(x: u32[32], y: u32[32]):
     )
 
 
+@script
+def stored_beside(x: i32[32], y: i32[32]):
+    attr.cuda_block_dim = 32
+    tile, t = shared_tensor(i32, 32), threadIdx.x
+    store_async(~tile[t], x[t] * 3)
+    cp_async_wait_all()
+    syncwarp()
+    y[t] = tile[31 - t]
+
+
 def numbers(*shape, of=np.int32):
     return (np.arange(np.prod(shape)) * 37 % 61).reshape(shape).astype(of)
 
@@ -200,5 +212,6 @@ EXAMPLES = [
     (timed, (numbers(32), numbers(4, 32))),
     (stored_tiles, (numbers(32, 8, of=np.float16), numbers(32, 8, of=np.float16))),
     (prefetched, (numbers(16, 32), numbers(8, 32))),
+    (stored_beside, (numbers(32), numbers(32))),
     (written_out, (numbers(32, of=np.uint32), numbers(32, of=np.uint32))),
 ]
