@@ -6,6 +6,7 @@ Kernels are compiled for a GPU's simulator, on the CPU, and looked at, not run.
 from __future__ import annotations
 
 import json
+import re
 from math import prod
 from pathlib import Path
 from typing import Any
