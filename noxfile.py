@@ -69,7 +69,9 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     # Kernels are compiled and run on one Python: what differs between Pythons is not in them.
     kernels = (
         "not test_every_operator and not codegen and not schedules and not fusion "
-        "and not catalogue and not matrix_instructions and not intrinsics and not tuned"
+        "and not catalogue and not matrix_instructions and not intrinsics and not tuned "
+        "and not host_functions and not ahead and not fuzz and not layout and not testbed "
+        "and not roles and not test_plan"
     )
     other = [] if version == PYTHONS[0] else ["-k", kernels]
     folders = [f"packages/{package}/tests"]
