@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 import hidet_torch
-from hidet.build.schedule import has_schedule
+from hidet.build.explain import takes_kernel
+from hidet.build.schedule import has_schedule, implement, optimized
+from hidet.fusion import partition
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.optimize import optimize, split
@@ -80,6 +82,21 @@ def test_every_operator_is_compiled(name: str) -> None:
         if isinstance(node.op, Matmul | Linear | Conv) and not has_schedule(node.op, target)
     }
     assert unscheduled == set()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("make", "layer", "ends"), [(bert, 7, 2), (gpt2, 7, 2), (llama, 8, 2)])
+def test_kernels_of_a_layer(make: Callable[[], nn.Module], layer: int, ends: int) -> None:
+    """Norms and attention have one each; products take in what surrounds them."""
+    torch.manual_seed(0)
+    target = Target.parse("sm_90a")
+    net = make().half().eval()
+    net.config.use_cache = False  # keys and values would be results too
+    (graph,) = hidet_torch.explain(net, torch.randint(0, 900, (1, 128))).flow
+    main = split(optimized(graph, target)).main
+    groups = partition(main, lambda op: has_schedule(op, target))
+    made = [each for group in groups if takes_kernel(group) for each in implement(group, target)]
+    assert sum(len(each.module.calls) for each in made) == 2 * layer + ends
 
 
 def tiny_llama() -> nn.Module:
