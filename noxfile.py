@@ -71,7 +71,8 @@ def tests(session: nox.Session, package: str, version: str) -> None:
         "not test_every_operator and not codegen and not schedules and not fusion "
         "and not catalogue and not matrix_instructions and not intrinsics and not tuned "
         "and not host_functions and not ahead and not fuzz and not layout and not testbed "
-        "and not roles and not test_plan"
+        "and not roles and not test_plan and not (lang and cuda) and not test_pipeline "
+        "and not test_ranges and not test_bounds"
     )
     other = [] if version == PYTHONS[0] else ["-k", kernels]
     folders = [f"packages/{package}/tests"]
