@@ -78,6 +78,16 @@ def test_rows_beyond_an_axis_that_the_epilogue_drops_are_not_written(shape):
     assert_close(found, evaluate(graph, *arrays)[0], graph.outputs[0].dtype, FACTOR)
 
 
+def test_the_border_of_the_first_part_of_a_tensor_is_zero():
+    x, w = symbol((2, 4, 3, 5), device="cuda"), symbol((3, 4, 2, 2), device="cuda")
+    graph = trace_from([ops.conv(x[:, :, :1, :], w, padding=1)], [x, w])
+    (group,) = partition(graph, lambda op: has_schedule(op, CUDA))
+    assert len(group.nodes) == 2
+    arrays = arrays_for(graph)
+    (found,) = simulated(graph, arrays, lowered)
+    assert_close(found, evaluate(graph, *arrays)[0], graph.outputs[0].dtype, FACTOR)
+
+
 def test_a_schedule_without_a_hook_leaves_the_others_apart():
     x, w = symbol((4, 16), device="cuda"), symbol((16, 24), device="cuda")
     graph = trace_from([ops.relu(ops.matmul(x * 2.0, w))], [x, w])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import reduce
 
 from hidet.compute import Computed, Grid
+from hidet.compute.sizes import same_shape
 from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
@@ -143,8 +144,11 @@ class Prologue:
     def at(self, index: tuple[Expr, ...]) -> Expr:
         """What `get(index)` becomes."""
         value = self.expansion.element(self.grid, index)
-        if isinstance(value, Get):
-            return value if value.index == index else self.guarded(value, index)
+        if isinstance(value, Get) and value.index == index:
+            of = value.tensor.of
+            # The first part of a larger tensor has other ends than that.
+            if isinstance(of, TensorType) and same_shape(of.shape, self.grid.shape):
+                return value
         return self.guarded(value, index)
 
     def address(self, index: tuple[Expr, ...]) -> Address:
