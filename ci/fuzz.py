@@ -16,9 +16,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+from ci.gpus import Lanes
 
 TARGETS = ("cpu", "sim", "cuda")
 
@@ -41,23 +43,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", choices=TARGETS, default="cpu")
     parser.add_argument("--batch", type=int, default=8, help="graphs in one compilation")
     parser.add_argument("--chunk", type=int, default=64, help="graphs in one process")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, help="at a time, on each GPU")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     given = parser.parse_args(arguments)
     seeds = range(given.seed, given.seed + given.count)
+    lanes = Lanes(given.processes, None if given.target == "cuda" else [])
     start = time.monotonic()
 
     def run(chunk: range) -> list[Failure] | None:
         """The failures of some graphs, printed as they are found; None where the time is over."""
         if time.monotonic() - start > given.seconds:
             return None
-        found = apart(chunk, given.target, given.batch)
+        with lanes.one() as place:
+            found = apart(chunk, given.target, given.batch, place)
         for each in found:
             print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
         return found
 
     chunks = [seeds[at : at + given.chunk] for at in range(0, len(seeds), given.chunk)]
-    with ThreadPoolExecutor(given.processes) as pool:
+    with ThreadPoolExecutor(lanes.count) as pool:
         results = list(pool.map(run, chunks))
     done = sum(len(c) for c, found in zip(chunks, results, strict=True) if found is not None)
     wrong, seconds = sum(len(found or ()) for found in results), time.monotonic() - start
@@ -65,19 +69,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong or not done else 0
 
 
-def apart(chunk: range, target: str, batch: int) -> list[Failure]:
+def apart(chunk: range, target: str, batch: int, place: Mapping[str, str]) -> list[Failure]:
     """The failures of some graphs, tried in a process of their own."""
     command = [
         sys.executable, "-m", "hidet.testing.fuzz", "--seed", str(chunk.start),
         "--count", str(len(chunk)), "--target", target, "--batch", str(batch),
     ]  # fmt: skip
     single = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "2"}
-    ended = subprocess.run(command, capture_output=True, text=True, env=os.environ | single)
+    variables = {**os.environ, **single, **place}
+    ended = subprocess.run(command, capture_output=True, text=True, env=variables)
     if ended.returncode == 0:
         return [Failure(**each) for each in json.loads(ended.stdout.splitlines()[-1])]
     if len(chunk) > 1:
         halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
-        return [each for half in halves for each in apart(half, target, batch)]
+        return [each for half in halves for each in apart(half, target, batch, place)]
     return [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")]
 
 

@@ -1,9 +1,9 @@
 """What `ci/gpu` does: wheels into a temporary folder, copies of the tests beside it, one table.
 
-Each file of tests has a process of its own, a few at a time: a kernel that stops the device takes
-only its file along, and compiling keeps several cores busy. The working tree's sources stay out of
-sight, so what passes is what the wheels hold. Needs no network: wheels of dependencies that the
-machine lacks may lie in `dist/dependencies/`.
+Each file of tests has a process of its own, a few at a time on each GPU: a kernel that stops the
+device takes only its file along, and compiling keeps several cores busy. The working tree's sources
+stay out of sight, so what passes is what the wheels hold. Needs no network: wheels of dependencies
+that the machine lacks may lie in `dist/dependencies/`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from ci.gpus import Lanes
 from ci.sessions import count
 
 ROOT = Path(__file__).parents[1]
 NO_TESTS = 5
 """pytest's exit status when a package has no test that is marked gpu."""
 AT_ONCE = 4
-"""Files whose tests run side by side."""
+"""Files whose tests run side by side on one GPU, unless --at-once says otherwise."""
 
 
 class Outcome(NamedTuple):
@@ -43,6 +44,7 @@ def main(arguments: list[str]) -> int:
     """Run the suite; 0 only if tests ran and all of them passed."""
     parser = argparse.ArgumentParser(prog="ci/gpu")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="files at a time on a GPU")
     parser.add_argument("--bench", action="store_true", help="run the benchmarks afterwards")
     options, pytest_arguments = parser.parse_known_args(arguments)
     wheels = wheels_to_install(options.dist)
@@ -54,7 +56,7 @@ def main(arguments: list[str]) -> int:
         install(wheels, folder / "site")
         copy_tests(ROOT, folder)
         packages = sorted(p.name for p in (folder / "packages").iterdir())
-        outcomes = [run_tests(folder, package, pytest_arguments) for package in packages]
+        outcomes = run_tests(folder, packages, pytest_arguments, Lanes(options.at_once))
         if options.bench:
             outcomes.append(run_benchmarks(folder))
         print(table(outcomes, facts(folder)))
@@ -97,13 +99,23 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder / "site")}
 
 
-def run_tests(folder: Path, package: str, arguments: Sequence[str]) -> Outcome:
-    """`pytest -m gpu` of one package, file by file."""
-    files, status = marked_files(folder, package)
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        outcomes = list(pool.map(lambda file: run_file(folder, file, arguments), files))
-    passed, failed = (sum(getattr(o, key) for o in outcomes) for key in ("passed", "failed"))
-    return outcome(package, passed, failed, max([status, *(o.status for o in outcomes)]))
+def run_tests(
+    folder: Path, packages: Sequence[str], arguments: Sequence[str], lanes: Lanes
+) -> list[Outcome]:
+    """`pytest -m gpu` of all packages, file by file."""
+    outcomes = []
+    with ThreadPoolExecutor(lanes.count) as pool:
+        found = list(pool.map(lambda package: marked_files(folder, package), packages))
+        running = [
+            [pool.submit(run_file, folder, file, arguments, lanes) for file in files]
+            for files, _ in found
+        ]
+        for package, (_, status), jobs in zip(packages, found, running, strict=True):
+            rows = [job.result() for job in jobs]
+            passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows)
+            worst = max([status, *(row.status for row in rows)])
+            outcomes.append(outcome(package, passed, failed, worst))
+    return outcomes
 
 
 def marked_files(folder: Path, package: str) -> tuple[list[str], int]:
@@ -119,14 +131,15 @@ def marked_files(folder: Path, package: str) -> tuple[list[str], int]:
     return [file for file, _ in sorted(tests, key=lambda t: -int(t[1]))], result.returncode
 
 
-def run_file(folder: Path, file: str, arguments: Sequence[str]) -> Outcome:
+def run_file(folder: Path, file: str, arguments: Sequence[str], lanes: Lanes) -> Outcome:
     """The tests for a GPU in one file; what it printed is shown if some failed."""
     report = folder / f"{file.replace('/', '.')}.xml"
     command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={report}", *arguments]
-    result = subprocess.run(
-        [*command, file], cwd=folder, env=environment(folder), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    with lanes.one() as place:
+        result = subprocess.run(
+            [*command, file], cwd=folder, env={**environment(folder), **place}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
     passed, failed = count(report.read_text()) if report.exists() else (0, 0)
     found = outcome(file, passed, failed, result.returncode)
     if found.failed:

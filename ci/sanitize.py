@@ -3,7 +3,8 @@
     python -m ci.sanitize [--dist dist] [--jobs 12] [NAME...]
 
 Needs what `ci/gpu` needs, and compute-sanitizer. Wrong kernels run alone, in a process for each of
-the four tools, as many processes at a time as there are cores; corrected twins run together. Prints
+the four tools, as many processes at a time as there are cores, shared out among the GPUs; corrected
+twins run together. Prints
 a table in Markdown; 1 if a tool could not be run, or the simulator missed something.
 """
 
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ci.gpu_suite import ROOT, copy_tests, facts, install, wheels_to_install
+from ci.gpus import Lanes, list_gpus
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SECONDS = 40
@@ -131,22 +133,23 @@ def sanitized(program: str, folder: Path, rows: Sequence[Row], jobs: int) -> tup
     hanging = {row.name for row in rows if row.hangs}
     groups = [rows[i : i + TWINS_TOGETHER] for i in range(0, len(rows), TWINS_TOGETHER)]
     wrong, right = {}, {}
-    with ThreadPoolExecutor(jobs) as pool:
+    lanes = Lanes(max(1, jobs // max(1, len(list_gpus()))))
+    with ThreadPoolExecutor(lanes.count) as pool:
         for tool in TOOLS:
             for row in rows:
                 limit = HANGING_SECONDS if row.name in hanging else SECONDS
                 if row.name not in hanging:
-                    job = pool.submit(watch, program, tool, folder, [row.name], limit)
+                    job = pool.submit(watch, program, tool, folder, [row.name], limit, lanes)
                     wrong[row.name, tool] = job
             for group in groups:
                 names = [row.name for row in group]
                 job = pool.submit(
-                    watch, program, tool, folder, [*names, "--right"], TOGETHER_SECONDS
+                    watch, program, tool, folder, [*names, "--right"], TOGETHER_SECONDS, lanes
                 )
                 right.update({(name, tool): job for name in names})
         for name in sorted(hanging):  # last, and so together: they keep the GPU from all others
             for tool in TOOLS:
-                job = pool.submit(watch, program, tool, folder, [name], HANGING_SECONDS)
+                job = pool.submit(watch, program, tool, folder, [name], HANGING_SECONDS, lanes)
                 wrong[name, tool] = job
     return (
         {key: job.result() for key, job in wrong.items()},
@@ -155,26 +158,26 @@ def sanitized(program: str, folder: Path, rows: Sequence[Row], jobs: int) -> tup
 
 
 def watch(
-    program: str, tool: str, folder: Path, arguments: Sequence[str], seconds: float
+    program: str, tool: str, folder: Path, arguments: Sequence[str], seconds: float, lanes: Lanes
 ) -> Finding:
     """Run kernels under a tool."""
-    tell = [program, "--tool", tool, "--print-limit", "1000"]
-    process = subprocess.Popen(
-        [*tell, sys.executable, "-m", "ci.sanitized", *arguments],
-        cwd=folder,
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # the tool and the program it watches
-        output, _ = process.communicate()
-        return Finding("yes, hangs" if KERNEL.search(output) else "hangs", output)
-    return judged(output)
+    command = [program, "--tool", tool, "--print-limit", "1000"]
+    with lanes.one() as place:
+        process = subprocess.Popen(
+            [*command, sys.executable, "-m", "ci.sanitized", *arguments],
+            cwd=folder,
+            env={**environment(folder), **place},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            return judged(process.communicate(timeout=seconds)[0])
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the tool and the program it watches
+            output, _ = process.communicate()
+            return Finding("yes, hangs" if KERNEL.search(output) else "hangs", output)
 
 
 def judged(output: str) -> Finding:

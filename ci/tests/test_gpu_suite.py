@@ -2,6 +2,7 @@ import pytest
 
 from ci import gpu_suite
 from ci.gpu_suite import Outcome, copy_tests, main, outcome, table, verdict, wheels_to_install
+from ci.gpus import Lanes
 
 
 def test_without_wheels_it_says_how_to_get_them(tmp_path, capsys):
@@ -61,4 +62,5 @@ def test_a_file_that_breaks_takes_no_other_along(tmp_path):
     (tests / "test_good.py").write_text(head + "def test_a(): pass\ndef test_b(): pass\n")
     (tests / "test_bad.py").write_text(head + "def test_c(): os._exit(3)\n")
     (tests / "test_other.py").write_text("def test_d(): pass\n")
-    assert gpu_suite.run_tests(tmp_path, "hidet-x", []) == Outcome("hidet-x", 2, 1, 3)
+    outcomes = gpu_suite.run_tests(tmp_path, ["hidet-x"], [], Lanes(2, ["0"]))
+    assert outcomes == [Outcome("hidet-x", 2, 1, 3)]

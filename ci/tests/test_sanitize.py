@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from ci import sanitize
+from ci.gpus import Lanes
 from ci.sanitize import Finding, Row, alarmed, judged, main, table, watch
 
 MEMCHECK = """\
@@ -67,12 +68,12 @@ def program(folder, text):
 
 def test_a_process_that_hangs_is_ended(tmp_path):
     slow = program(tmp_path, "import time\nprint('========= at x+0x1', flush=True)\ntime.sleep(60)")
-    assert watch(slow, "memcheck", tmp_path, ["x"], 1.0).verdict == "yes, hangs"
+    assert watch(slow, "memcheck", tmp_path, ["x"], 1.0, Lanes(1, [])).verdict == "yes, hangs"
 
 
 def test_the_tool_gets_the_program_and_its_arguments(tmp_path):
     echo = program(tmp_path, "import sys\nprint(sys.argv[1:], 'ERROR SUMMARY: 0 errors')")
-    found = watch(echo, "racecheck", tmp_path, ["x", "--right"], 20.0)
+    found = watch(echo, "racecheck", tmp_path, ["x", "--right"], 20.0, Lanes(1, []))
     assert found.verdict == "no"
     assert "'--tool', 'racecheck'" in found.output
     assert "'-m', 'ci.sanitized', 'x', '--right'" in found.output
