@@ -68,10 +68,11 @@ def has_channels(op: Conv) -> bool:
     return not p.empty and not (op.groups > 1 and op.each == 1)
 
 
-def gains_by_channels_last(op: Conv, target: Target) -> bool:
-    """Whether a convolution had better have its channels last: tensor cores are fed by copies of
-    neighbours along the sum. Ordinary units and CPUs find neighbouring places as easily."""
-    return target.kind == "cuda" and by_tensor_cores(convolution_of(op), target)
+def prefers_channels_last(op: Conv, target: Target) -> bool:
+    """Whether copies of neighbours along the sum are to feed tensor cores. Those that keep channels
+    apart follow, which `depthwise_last.py` computes. Ordinary units find neighbouring places as
+    easily."""
+    return by_tensor_cores(convolution_of(op), target)
 
 
 @schedule_for(
@@ -85,6 +86,7 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 
 @schedule_for(
     Conv, target="cuda", space=ConvStages, closed=(0, 1), run=VECTOR,
+    channels_last=prefers_channels_last,
     when=lambda op, target: has_channels(op) and in_stages(convolution_of(op), target),
 )  # fmt: skip
 def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:
