@@ -99,16 +99,6 @@ class Target:
         return "+".join(["cpu", *([] if self.arch == "generic" else [self.arch]), *extras])
 
     @property
-    def sm_count(self) -> int:
-        """Multiprocessors of the device; the same as `cores`."""
-        return self.cores
-
-    @property
-    def isa(self) -> str:
-        """The CPU's vector ISA; the same as `arch`."""
-        return self.arch
-
-    @property
     def measured(self) -> Measured:
         """What was measured of such a GPU; the H200's where nobody measured one."""
         return H200 if self.capability is None else MEASURED.get(self.capability, H200)
