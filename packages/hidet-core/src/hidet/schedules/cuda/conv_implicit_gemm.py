@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import convolution_of
+from hidet.schedules.convolution import ForConvolutions, convolution_of, has_channels
 from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.pipeline import Stages, in_stages
@@ -14,58 +13,20 @@ from hidet.schedules.cuda.tile import tiled
 from hidet.target import Target
 
 
-class ConvWarps(Warps):
+class ConvWarps(Warps, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvStages(Stages):
+class ConvStages(Stages, ForConvolutions):
     """Tiles of a convolution with channels last: places by output channels."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvSingleWarps(SingleWarps):
+class ConvSingleWarps(SingleWarps, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvThreads(Threads):
+class ConvThreads(Threads, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
-
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
-
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-def has_channels(op: Conv) -> bool:
-    """Whether channels meet: a convolution that keeps them apart is no product."""
-    p = convolution_of(op)
-    return not p.empty and not (op.groups > 1 and op.each == 1)
 
 
 def prefers_channels_last(op: Conv, target: Target) -> bool:
