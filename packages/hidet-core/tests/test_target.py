@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from hidet.errors import BadArgument
@@ -83,3 +85,14 @@ def test_unknown_text_is_refused_and_the_known_are_named(text):
     with pytest.raises(BadArgument) as caught:
         Target.parse(text)
     assert "avx512" in str(caught.value)
+
+
+def test_clusters_reach_the_cores_that_were_measured():
+    hopper = Target.parse("sm_90a")
+    assert [hopper.cores_in_clusters(blocks) for blocks in (1, 2, 3, 8)] == [132, 132, 126, 120]
+    half = replace(hopper, cores=66)
+    assert half.cores_in_clusters(8) == 60
+
+
+def test_what_nobody_measured_counts_as_an_h200():
+    assert Target.parse("sm_80").measured.name == Target.parse("sm_90").measured.name == "H200"

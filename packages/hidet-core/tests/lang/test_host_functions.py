@@ -7,20 +7,8 @@ import hidet
 from hidet.build.launches import sized
 from hidet.errors import HidetError
 from hidet.lang import attr, cdiv, f32, i32, parallel, script, tensor
-from hidet.lang.cuda import blockIdx, threadIdx
 
-size = hidet.symbol_var("size")
-parts = hidet.symbol_var("parts")
-BLOCK = 32
-
-
-@script
-def added(a: f32[size], by: f32):
-    attr.cuda_grid_dim = cdiv(size, BLOCK)
-    attr.cuda_block_dim = BLOCK
-    i = blockIdx.x * BLOCK + threadIdx.x
-    if i < size:
-        a[i] += by
+from .launched_kernels import added, halves, size
 
 
 @script
@@ -76,16 +64,6 @@ def test_branches_and_loops_on_sizes_and_numbers(step, target, count):
         x = np.zeros(count, np.float32)
         function(x, turns, most)
         assert x.tolist() == [expected(count, turns, most)] * count
-
-
-@script
-def halves(a: f32[size], b: f32[parts]):
-    """The sum of two neighbours."""
-    attr.cuda_grid_dim = cdiv(parts, BLOCK)
-    attr.cuda_block_dim = BLOCK
-    i = blockIdx.x * BLOCK + threadIdx.x
-    if i < parts:
-        b[i] = a.get(2 * i) + a.get(2 * i + 1)
 
 
 @script

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from hidet.ir.expr import Address, Builtin, Const, Get, Load, Var, wrap
+from hidet.ir.expr import Address, Const, Get, Load, Var
 from hidet.ir.kernel import ONE, Call, Kernel, KernelKind, Launch, Module
 from hidet.ir.stmt import (
     Assign,
@@ -23,31 +23,9 @@ from hidet.ir.stmt import (
     While,
 )
 from hidet.sim import launch
-from hidet.types import Scope, TensorType, f32, i32
+from hidet.types import f32, i32
 
-TX, TY, BX, BY = (Builtin(n) for n in ("threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y"))
-SYNC = Invoke("syncthreads")
-
-
-def c(value: int) -> Const:
-    return Const(value, i32)
-
-
-def cuda(params, body, grid=(1,), block=(32,)) -> Kernel:
-    sizes = [tuple(wrap(s) for s in (*g, ONE, ONE))[:3] for g in (grid, block)]
-    return Kernel("kernel", tuple(params), tuple(body), KernelKind.CUDA, Launch(*sizes))
-
-
-def shared(name, of, *shape, layout=None) -> Var:
-    return Var(name, TensorType(of, shape, Scope.SHARED, layout))
-
-
-def registers(name, of, *shape) -> Var:
-    return Var(name, TensorType(of, shape, Scope.REGISTER))
-
-
-def random(*shape, of=np.float32):
-    return np.random.default_rng(7).standard_normal(shape).astype(of)
+from .by_hand import BX, TX, c, cuda, random, registers, shared
 
 
 def elementwise():

@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from hidet.ir.expr import Address, Builtin, Const, Expr, Load, Var, wrap
-from hidet.ir.kernel import ONE, Kernel, KernelKind, Launch
+from hidet.ir.expr import Address, Const, Expr, Load, Var, wrap
+from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import (
     Assign,
     Declare,
@@ -16,31 +16,9 @@ from hidet.ir.stmt import (
     Store,
 )
 from hidet.sim import launch
-from hidet.types import Scope, TensorType, bf16, f16, f32, i32, u32
+from hidet.types import bf16, f16, f32, i32, u32
 
-TX, TY, BX, BY = (Builtin(n) for n in ("threadIdx.x", "threadIdx.y", "blockIdx.x", "blockIdx.y"))
-SYNC = Invoke("syncthreads")
-
-
-def c(value: int) -> Const:
-    return Const(value, i32)
-
-
-def cuda(params, body, grid=(1,), block=(32,)) -> Kernel:
-    sizes = [tuple(wrap(s) for s in (*g, ONE, ONE))[:3] for g in (grid, block)]
-    return Kernel("kernel", tuple(params), tuple(body), KernelKind.CUDA, Launch(*sizes))
-
-
-def shared(name, of, *shape, layout=None) -> Var:
-    return Var(name, TensorType(of, shape, Scope.SHARED, layout))
-
-
-def registers(name, of, *shape) -> Var:
-    return Var(name, TensorType(of, shape, Scope.REGISTER))
-
-
-def random(*shape, of=np.float32):
-    return np.random.default_rng(7).standard_normal(shape).astype(of)
+from .by_hand import BX, BY, SYNC, TX, TY, c, cuda, random, registers, shared
 
 
 def test_shared_memory_transpose():

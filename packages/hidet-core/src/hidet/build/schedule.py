@@ -24,9 +24,14 @@ from hidet.ir.kernel import Module
 from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
+from hidet.schedules.base import (
+    SCHEDULES,
+    Candidate,
+    Schedule,
+    candidates,
+    gains_by_channels_last,
+)
 from hidet.schedules.contraction import size_bytes
-from hidet.schedules.cuda.conv_implicit_gemm import gains_by_channels_last
 from hidet.target import Target
 
 BLOCK_BYTES = 4096

@@ -40,7 +40,12 @@ def classify(*grids: Grid) -> Kind:
 
 def accesses(grid: Computed, of: Grid | None = None) -> Iterator[At]:
     """The element accesses in a grid's own value; only those of grid `of` if given."""
-    return (at for at in within(grid.value) if isinstance(at, At) and of in (None, at.grid))
+    return (at for at in elements_read(grid.value) if of in (None, at.grid))
+
+
+def elements_read(e: Expr) -> list[At]:
+    """The elements of grids read in an expression, each once, not looking into the grids."""
+    return [each for each in within(e) if isinstance(each, At)]
 
 
 def within(root: Expr) -> Iterator[Node]:

@@ -11,40 +11,18 @@ its operators to the last one lie only operators of the group.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 
 from hidet import options
-from hidet.compute import Definition, Grid, Input, Kind
 from hidet.compute.sizes import same_shape
-from hidet.fusion.compose import compose, operands
-from hidet.fusion.following import Following
 from hidet.fusion.group import Group
-from hidet.fusion.moves import landing
+from hidet.fusion.reasons import MOST, Reasons
 from hidet.fusion.regions import Regions, ways
-from hidet.fusion.repeating import repeatable, weight
-from hidet.fusion.traits import cheap, kind_of, lands, moves_only, read_by_all
+from hidet.fusion.repeating import weight
+from hidet.fusion.roles import Role, Roles
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize.separate_outputs import is_view
-from hidet.schedules.automatic.plan import plan
-
-MOST = 24
-"""Operators that compute in one group: beyond that a kernel's text and registers grow faster than
-the gain. Those that only move elements are not counted."""
-
-DENSEST = 512
-"""How often one value may appear in another one, written out: ways multiply along a chain."""
-
-
-class Role(StrEnum):
-    """What part an operator can play in a group."""
-
-    ANCHOR = "anchor"
-    REDUCTION = "reduction"
-    INJECTIVE = "injective"
-    ALONE = "alone"
 
 
 def partition(graph: FlowGraph, scheduled: Callable[[Op], bool]) -> list[Group]:
@@ -62,8 +40,9 @@ class Partition:
 
     def __init__(self, graph: FlowGraph, scheduled: Callable[[Op], bool]) -> None:
         self.graph = graph
-        self.scheduled = scheduled
+        self.roles = Roles(scheduled)
         self.regions = Regions(graph)
+        self.reasons = Reasons(self.roles, self.regions)
         self.users = self.regions.users
         self.kept = self.regions.kept
         self.order = self.regions.order
@@ -85,7 +64,7 @@ class Partition:
 
     def alone(self, node: Node) -> Group:
         """A group of one operator."""
-        anchor = node if self.role(node.op) is Role.ANCHOR else None
+        anchor = node if self.roles.of(node.op) is Role.ANCHOR else None
         return Group([node], anchor, order=self.order)
 
     def in_order(self) -> list[Group]:
@@ -116,17 +95,6 @@ class Partition:
                 found.append(group)
         return found[::-1]
 
-    def role(self, op: Op) -> Role:
-        """What part an operator can play."""
-        if isinstance(op, Foreign):
-            return Role.ALONE
-        if self.scheduled(op):
-            return Role.ANCHOR
-        kind = kind_of(op)
-        if kind is Kind.OPAQUE or len(op.results()) != 1:
-            return Role.ALONE
-        return Role.REDUCTION if kind is Kind.REDUCTION else Role.INJECTIVE
-
     # ---- consumers ----------------------------------------------------------------------------
 
     def joined(self, node: Node) -> Group | None:
@@ -135,19 +103,19 @@ class Partition:
         One with an anchor or a reduction comes first, then the latest: what is injective can go
         along with either, an anchor's result cannot.
         """
-        if self.role(node.op) is not Role.INJECTIVE:
+        if self.roles.of(node.op) is not Role.INJECTIVE:
             return None
         leads = self.leads_to_reductions(node)
         able = []
         for tensor in reversed(dict.fromkeys(node.inputs)):
             group = self.producer(tensor)
-            if group is None or (leads and not self.injective(group)):
+            if group is None or (leads and not self.roles.injective(group)):
                 continue
             if self.takes(group, tensor, node):
                 able.append(group)
         if not able:
             return None
-        group = next((each for each in able if not self.injective(each)), able[0])
+        group = next((each for each in able if not self.roles.injective(each)), able[0])
         group.repeats *= ways(group.results[0], [node])
         self.append(group, node)
         return group
@@ -158,7 +126,7 @@ class Partition:
         if len(self.regions.readers(node)) < 2:
             return False
         inside = self.regions.behind(node, 2 * MOST) or []
-        roles = {self.role(each.op) for each in inside}
+        roles = {self.roles.of(each.op) for each in inside}
         return Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE}
 
     def append(self, group: Group, node: Node) -> None:
@@ -181,16 +149,12 @@ class Partition:
                 self.move(chain, tensor, group)
         group.add([node])
 
-    def injective(self, group: Group) -> bool:
-        """Whether the group only computes elements, each from a few others."""
-        return all(self.role(each.op) is Role.INJECTIVE for each in group.nodes)
-
     def producer(self, tensor: Tensor) -> Group | None:
         """The group that writes `tensor` and can still grow at that end."""
         if tensor.trace is None or tensor.trace[0] not in self.group_of or tensor in self.kept:
             return None
         group = self.group_of[tensor.trace[0]]
-        alone = self.role(group.last.op) is Role.ALONE
+        alone = self.roles.of(group.last.op) is Role.ALONE
         full = weight(group.nodes) >= MOST or len(group.results) != 1
         return None if alone or full or group.last is not tensor.trace[0] else group
 
@@ -198,23 +162,10 @@ class Partition:
         """Whether `node` may follow in `group`, being the only reader of its result."""
         if self.users[tensor] != [node]:
             return False
-        why = self.apart(group, tensor, node)
+        why = self.reasons.apart(group, tensor, node)
         if why:
             group.notes.append(f"{node.op.name} is apart: {why}")
         return not why
-
-    def apart(self, group: Group, tensor: Tensor, node: Node) -> str:
-        """Why `node`, the only reader of the group's result, may not follow in it; else nothing."""
-        if node.device != group.last.device:
-            return "it runs on another device"
-        if group.repeats * ways(tensor, [node]) > DENSEST:
-            return "the value would be written out too often"
-        if self.injective(group):
-            return ""  # no anchor: the definitions are composed
-        places = [place for place, each in enumerate(node.inputs) if each is tensor]
-        once = len(places) == 1
-        straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
-        return "" if straight else "it reads elements where they are not written"
 
     # ---- several readers ----------------------------------------------------------------------
 
@@ -227,7 +178,11 @@ class Partition:
         if len(readers) < 2:
             return
         inside = self.regions.behind(group.last, 2 * MOST)
-        why = "its readers do not meet again" if inside is None else self.divides(group, inside)
+        why = (
+            "its readers do not meet again"
+            if inside is None
+            else self.reasons.divides(group, inside, self.reserved)
+        )
         if why or inside is None:
             names = ", ".join(dict.fromkeys(each.op.name for each in readers))
             group.notes.append(f"{len(readers)} readers ({names}) are apart: {why}")
@@ -235,67 +190,11 @@ class Partition:
         group.repeats *= ways(results[0], inside)
         self.reserved.update(dict.fromkeys(inside, group))
 
-    def divides(self, group: Group, inside: list[Node]) -> str:
-        """Why the operators between a result and where its ways meet may not join; else nothing."""
-        roles = {self.role(each.op) for each in inside}
-        if any(each.device != group.last.device for each in inside):
-            return "some run on another device"
-        if roles & {Role.ALONE, Role.ANCHOR}:
-            return "an operator with a schedule of its own lies between"
-        if any(each in self.reserved for each in inside):
-            return "they belong to another group"
-        if weight(group.nodes) + weight(inside) > MOST:
-            return "there are too many operators between"
-        if group.repeats * ways(group.results[0], inside) > DENSEST:
-            return "the value would be written out too often"
-        reducing = not self.injective(group)
-        if Role.REDUCTION not in roles and not reducing:
-            return ""
-        if Role.REDUCTION in roles:
-            if group.anchor is not None:
-                return "a reduction lies between"
-            return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
-        return (
-            "" if self.all_land(group, inside) else "it reads elements where they are not written"
-        )
-
-    def stages(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> int:
-        """How many kernels the automatic schedule makes of operators together.
-
-        `results` are what they give, by default what the last one does.
-        """
-        made = {each for node in nodes for each in node.outputs}
-        read = dict.fromkeys(each for node in nodes for each in node.inputs if each not in made)
-        inputs = operands(list(read))
-        known: dict[Tensor, Grid] = dict(inputs)
-        nodes = sorted(nodes, key=self.order.__getitem__)
-        grids = compose(nodes, known)
-        asked = [grids[each] for each in results or nodes[-1].outputs]
-        return len(plan(list(inputs.values()), asked).stages)
-
-    def all_land(self, group: Group, inside: list[Node]) -> bool:
-        """Whether each element of the group's result goes to one known place of the last one's.
-
-        Of an anchor's result two neighbours may go to one place, as one thread may hold both.
-        """
-        if group.anchor is not None:
-            whole = Group([*group.nodes, *inside], group.anchor)
-            return Following(whole).landing is not None
-        (tensor,) = group.results
-        value = Input("value", tensor.type)
-        made = {tensor, *(each for node in inside for each in node.outputs)}
-        read = [each for node in inside for each in node.inputs if each not in made]
-        inputs = operands(list(dict.fromkeys(read)))
-        grids = compose(inside, {**inputs, tensor: value})
-        definition = Definition((value, *inputs.values()), (grids[inside[-1].outputs[0]],))
-        found = landing(definition, value)
-        return found is not None and not found.pairs
-
     # ---- producers ----------------------------------------------------------------------------
 
     def started(self, node: Node) -> Group:
         """A new group around `node`, which takes in the chains that only it needs."""
-        role, group = self.role(node.op), self.alone(node)
+        role, group = self.roles.of(node.op), self.alone(node)
         if role is Role.ALONE:
             return group
         for tensor in dict.fromkeys(node.inputs):
@@ -332,7 +231,11 @@ class Partition:
     def keepable(self, made: Group, tensor: Tensor, group: Group, node: Node) -> bool:
         """Whether the operators that give `tensor` can join its reader, and it be stored."""
         alike = same_shape(tensor.shape, node.outputs[0].shape) and node.device == made.last.device
-        if not alike or not self.injective(made) or weight([*made.nodes, *group.nodes]) > MOST:
+        if (
+            not alike
+            or not self.roles.injective(made)
+            or weight([*made.nodes, *group.nodes]) > MOST
+        ):
             return False
         if any(each in self.reserved for each in self.users[tensor]):
             return False
@@ -341,7 +244,7 @@ class Partition:
         if self.waits(group, made):
             return False
         nodes = list(dict.fromkeys([*made.nodes, *group.nodes]))
-        return self.stages(nodes, (tensor, *node.outputs)) == 1
+        return self.reasons.stages(nodes, (tensor, *node.outputs)) == 1
 
     def waits(self, group: Group, other: Group) -> bool:
         """Whether `group` needs something, besides its results, for which `other` is needed."""
@@ -367,33 +270,8 @@ class Partition:
 
     def is_prologue(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:
         """Whether `node` computes what it reads of `chain` itself."""
-        why = self.stored(chain, tensor, node, role)
+        why = self.reasons.stored(chain, tensor, node, role)
         note = f"{node.op.name} reads it from memory: {why}"
         if why and note not in chain.notes:
             chain.notes.append(note)
         return not why
-
-    def stored(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> str:
-        """Why the result of `chain` is stored for `node` to read; else nothing."""
-        if node.device != chain.last.device:
-            return "it runs on another device"
-        if not self.injective(chain):
-            return "what makes it is no map of elements"
-        if all(is_view(each) for made in chain.nodes for each in made.outputs):
-            return "a new shape of what lies in memory costs nothing there"
-        if chain.repeats * ways(tensor, [node]) > DENSEST:
-            return "the value would be written out too often"
-        readers = len(self.users[tensor])
-        straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
-        if readers > 1 and not repeatable(chain, readers, straight):
-            return f"{readers} operators read it"
-        if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
-            return "its functions would be computed for every tile"
-        if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
-            places = [place for place, each in enumerate(node.inputs) if each is tensor]
-            if any(read_by_all(node.op, place) for place in places):
-                return "it would be computed in every block"
-        return ""
-
-
-__all__ = ["Group", "Partition", "Role", "partition"]

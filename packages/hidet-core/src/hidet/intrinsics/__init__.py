@@ -3,10 +3,11 @@
 from hidet.intrinsics.async_copy import ASYNC_COPIES
 from hidet.intrinsics.atomic import ATOMICS
 from hidet.intrinsics.barrier import BARRIERS
-from hidet.intrinsics.base import Agent, Context, Effects, Intrinsic
+from hidet.intrinsics.base import Effects, Intrinsic
 from hidet.intrinsics.builtins import BUILTINS, builtin
 from hidet.intrinsics.bulk import BULK
 from hidet.intrinsics.cluster import CLUSTER
+from hidet.intrinsics.context import Agent, Context
 from hidet.intrinsics.control import CONTROL
 from hidet.intrinsics.descriptors import DESCRIPTORS
 from hidet.intrinsics.inline import INLINE

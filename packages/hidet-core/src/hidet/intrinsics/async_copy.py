@@ -13,17 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_option,
-    expect_pointer,
-    expect_scalar,
-    fixed,
-)
+from hidet.intrinsics.base import TOUCHES_NOTHING, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Context
+from hidet.intrinsics.expect import expect, expect_option, expect_pointer, expect_scalar
 from hidet.intrinsics.mbarrier import changes, shared_address
 from hidet.ir.stmt import Invoke
 from hidet.types import i32, i64, u64
@@ -43,7 +35,7 @@ def check_copy(invoke: Invoke) -> None:
 
 def copy_effects(invoke: Invoke) -> Effects:
     """Reads behind the source, writes behind the target."""
-    return Effects(reads=invoke.args[1:2], writes=invoke.args[:1], lasting=True)
+    return Effects(reads=invoke.args[1:2], writes=invoke.args[:1])
 
 
 def copy_text(invoke: Invoke, spell: Spell) -> str:
@@ -108,8 +100,6 @@ def arriving(instruction: str) -> Callable[[Invoke, Spell], str]:
     return text
 
 
-ORDERS = fixed(Effects(lasting=True))
-
 ASYNC_COPIES = (
     Intrinsic(
         "cp_async",
@@ -124,7 +114,7 @@ ASYNC_COPIES = (
         "Store a number, at once or by the time that the thread's copies so far are waited for: in "
         "a vector loop that moves elements it becomes copies. PTX ISA: cp.async, st.",
         check_store,
-        lambda invoke: Effects(writes=invoke.args[:1], lasting=True),
+        lambda invoke: Effects(writes=invoke.args[:1]),
         lambda invoke, spell: f"*{spell(invoke.args[0])} = {spell(invoke.args[1])};",
         lambda context, invoke: context.write(
             invoke.args[0], context.value(invoke.args[1])[:, None]
@@ -134,7 +124,7 @@ ASYNC_COPIES = (
         "cp_async_commit_group",
         "The thread's copies since the last commit are one group. PTX ISA: cp.async.commit_group.",
         nothing_given,
-        ORDERS,
+        TOUCHES_NOTHING,
         lambda invoke, spell: 'asm volatile("cp.async.commit_group;" ::: "memory");',
         lambda context, invoke: context.commit_copies(),
     ),
@@ -142,7 +132,7 @@ ASYNC_COPIES = (
         "cp_async_wait_group",
         "Wait until at most that many groups are left. PTX ISA: cp.async.wait_group.",
         check_wait,
-        ORDERS,
+        TOUCHES_NOTHING,
         lambda invoke, spell: (
             f'asm volatile("cp.async.wait_group {invoke.options[0]};" ::: "memory");'
         ),
@@ -152,7 +142,7 @@ ASYNC_COPIES = (
         "cp_async_wait_all",
         "Wait for all of the thread's copies. PTX ISA: cp.async.wait_all.",
         nothing_given,
-        ORDERS,
+        TOUCHES_NOTHING,
         lambda invoke, spell: 'asm volatile("cp.async.wait_all;" ::: "memory");',
         lambda context, invoke: context.wait_copies(None),
     ),

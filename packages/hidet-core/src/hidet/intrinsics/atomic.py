@@ -15,15 +15,9 @@ import numpy as np
 
 from hidet.errors import BadKernel, DtypeMismatch
 from hidet.intrinsics.atomic_text import text
-from hidet.intrinsics.base import (
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    expect_dtype,
-    expect_option,
-    expect_pointer,
-)
+from hidet.intrinsics.base import Effects, Intrinsic
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect_dtype, expect_option, expect_pointer
 from hidet.intrinsics.words import scope_of
 from hidet.ir.stmt import Invoke
 from hidet.types import (
@@ -116,7 +110,7 @@ def check_vector(invoke: Invoke, of: DType) -> None:
 def effects(invoke: Invoke) -> Effects:
     """Reads and writes behind its pointer; an ordered update orders other accesses too."""
     ordered = bool(invoke.options) and invoke.options[0] != "relaxed"
-    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=ordered, lasting=True)
+    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=ordered)
 
 
 def updated(context: Context, invoke: Invoke) -> None:

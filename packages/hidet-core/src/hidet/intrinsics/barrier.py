@@ -8,24 +8,13 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_dtype,
-    expect_option,
-    expect_scalar,
-    fixed,
-)
+from hidet.intrinsics.base import ORDERS, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_dtype, expect_option, expect_scalar
 from hidet.intrinsics.shuffle import participants
 from hidet.ir.stmt import Invoke
 from hidet.types import boolean, i32, u32
 
-ORDERS = Effects(barrier=True, lasting=True)
-MEETS = Effects(barrier=True, lasting=True, convergent=True)
 NAMED_BARRIERS = 16
 
 
@@ -176,7 +165,7 @@ def counting(name: str, doc: str) -> Intrinsic:
         return f"{spell(invoke.results[0])} = __{name}({spell(invoke.args[0])});"
 
     doc += " PTX ISA: barrier.red."
-    return Intrinsic(name, doc, check_counted, fixed(MEETS), text, counted)
+    return Intrinsic(name, doc, check_counted, ORDERS, text, counted)
 
 
 def warp_text(invoke: Invoke, spell: Spell) -> str:
@@ -189,7 +178,7 @@ BARRIERS = (
         "syncthreads",
         "All threads of the block meet, and see each other's writes. PTX ISA: bar.sync.",
         no_operands,
-        fixed(MEETS),
+        ORDERS,
         lambda invoke, spell: "__syncthreads();",
         lambda context, invoke: context.block_barrier(),
     ),
@@ -201,7 +190,7 @@ BARRIERS = (
         "The lanes of the warp, or those of a mask, meet and see each other's writes. "
         "PTX ISA: bar.warp.sync.",
         check_warp,
-        fixed(MEETS),
+        ORDERS,
         warp_text,
         warp_met,
     ),
@@ -209,7 +198,7 @@ BARRIERS = (
         "barrier_sync",
         "That many threads meet at the barrier of that number. PTX ISA: bar.sync.",
         check_named,
-        fixed(MEETS),
+        ORDERS,
         named("bar.sync"),
         meet(wait=True),
     ),
@@ -217,7 +206,7 @@ BARRIERS = (
         "barrier_arrive",
         "Arrive at the barrier of that number without waiting. PTX ISA: bar.arrive.",
         check_named,
-        fixed(MEETS),
+        ORDERS,
         named("bar.arrive"),
         meet(wait=False),
     ),
@@ -226,7 +215,7 @@ BARRIERS = (
         'Option "block", "gpu" or "sys": order this thread\'s accesses for those who look. '
         "PTX ISA: membar / fence.",
         check_threadfence,
-        fixed(ORDERS),
+        ORDERS,
         lambda invoke, spell: THREADFENCES[invoke.options[0]],
         lambda context, invoke: context.fence(invoke.options[0]),
     ),
@@ -234,7 +223,7 @@ BARRIERS = (
         "fence",
         "Options (order, scope): order this thread's accesses for those who look. PTX ISA: fence.",
         check_fence,
-        fixed(ORDERS),
+        ORDERS,
         lambda invoke, spell: (
             f'asm volatile("fence.{invoke.options[0]}.{FENCE_SCOPES[invoke.options[1]]};" '
             '::: "memory");'

@@ -12,20 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Agent,
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Place,
-    Spell,
-    expect,
-    expect_option,
-    expect_pointer,
-    expect_scalar,
-    fixed,
-)
+from hidet.intrinsics.base import ORDERS, TOUCHES_NOTHING, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Agent, Array, Context, Place
+from hidet.intrinsics.expect import expect, expect_option, expect_pointer, expect_scalar
 from hidet.intrinsics.mbarrier import shared_address
 from hidet.intrinsics.tma_meaning import chosen, combine
 from hidet.ir.stmt import Invoke
@@ -125,16 +114,12 @@ def check_wait(invoke: Invoke) -> None:
 
 def copy_effects(invoke: Invoke) -> Effects:
     """Reads behind the source, writes behind the target and the mbarrier."""
-    return Effects(reads=invoke.args[1:2], writes=invoke.args[:1] + invoke.args[3:4], lasting=True)
+    return Effects(reads=invoke.args[1:2], writes=invoke.args[:1] + invoke.args[3:4])
 
 
 def combine_effects(invoke: Invoke) -> Effects:
     """The target is read as well."""
-    return Effects(reads=invoke.args[:2], writes=invoke.args[:1] + invoke.args[3:4], lasting=True)
-
-
-LASTING = fixed(Effects(lasting=True))
-ORDERS = fixed(Effects(barrier=True, lasting=True))
+    return Effects(reads=invoke.args[:2], writes=invoke.args[:1] + invoke.args[3:4])
 
 
 # ---- text ----------------------------------------------------------------------------------------
@@ -336,7 +321,7 @@ BULK = (
         "cp_async_bulk_prefetch",
         "Bring global memory into the L2 cache. PTX ISA: cp.async.bulk.prefetch.",
         check_prefetch,
-        LASTING,
+        TOUCHES_NOTHING,
         prefetch_text,
         prefetched,
     ),
@@ -345,7 +330,7 @@ BULK = (
         "The thread's bulk copies since the last commit are one group. "
         "PTX ISA: cp.async.bulk.commit_group.",
         check_commit,
-        LASTING,
+        TOUCHES_NOTHING,
         lambda invoke, spell: 'asm volatile("cp.async.bulk.commit_group;" ::: "memory");',
         lambda context, invoke: context.commit_group("bulk"),
     ),

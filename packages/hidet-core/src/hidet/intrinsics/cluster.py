@@ -11,22 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_option,
-    expect_pointer,
-    expect_scalar,
-    fixed,
-)
+from hidet.intrinsics.base import ORDERS, Effects, Intrinsic, Spell, fixed
+from hidet.intrinsics.context import Context
+from hidet.intrinsics.expect import expect, expect_option, expect_pointer, expect_scalar
 from hidet.intrinsics.mbarrier import changes, shared_address
 from hidet.ir.stmt import Invoke
 from hidet.types import i32, i64, u32, u64
-
-MEETS = fixed(Effects(barrier=True, lasting=True, convergent=True))
 
 
 def check_map(invoke: Invoke) -> None:
@@ -129,7 +119,7 @@ CLUSTER = (
         "Arrive at the barrier of the cluster, passing on earlier accesses or not. "
         "PTX ISA: barrier.cluster.",
         check_arrive,
-        MEETS,
+        ORDERS,
         arrive_text,
         arrived,
     ),
@@ -137,7 +127,7 @@ CLUSTER = (
         "cluster_wait",
         "Wait until all threads of the cluster have arrived. PTX ISA: barrier.cluster.",
         check_wait,
-        MEETS,
+        ORDERS,
         lambda invoke, spell: 'asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");',
         lambda context, invoke: context.cluster_wait(),
     ),

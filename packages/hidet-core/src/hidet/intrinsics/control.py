@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hidet.intrinsics.base import (
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
+from hidet.intrinsics.base import ORDERS, TOUCHES_NOTHING, Intrinsic, Spell, nothing
+from hidet.intrinsics.context import Context
+from hidet.intrinsics.expect import (
     expect,
     expect_dtype,
     expect_option,
     expect_pointer,
     expect_scalar,
-    fixed,
-    nothing,
 )
 from hidet.ir.stmt import Invoke
 from hidet.types import i32, i64, u32, u64
-
-LASTING = fixed(Effects(lasting=True))
-ORDERS = fixed(Effects(barrier=True, lasting=True))
 
 
 def no_operands(invoke: Invoke) -> None:
@@ -77,7 +70,7 @@ def register(name: str, doc: str, text: str) -> Intrinsic:
     def spelled(invoke: Invoke, spell: Spell) -> str:
         return text.format(spell(invoke.results[0]))
 
-    return Intrinsic(name, doc, check_clock, LASTING, spelled, told_time)
+    return Intrinsic(name, doc, check_clock, TOUCHES_NOTHING, spelled, told_time)
 
 
 CONTROL = (
@@ -93,7 +86,7 @@ CONTROL = (
         "griddepcontrol_launch_dependents",
         "Let the kernels after begin. PTX ISA: griddepcontrol.launch_dependents.",
         no_operands,
-        LASTING,
+        TOUCHES_NOTHING,
         lambda invoke, spell: 'asm volatile("griddepcontrol.launch_dependents;" ::: "memory");',
         lambda context, invoke: context.grid_signal(),
     ),
@@ -114,7 +107,7 @@ CONTROL = (
         "nanosleep",
         "Let the thread rest for about so many nanoseconds. PTX ISA: nanosleep.",
         check_sleep,
-        LASTING,
+        TOUCHES_NOTHING,
         lambda invoke, spell: f"__nanosleep({spell(invoke.args[0])});",
         slept,
     ),
@@ -122,7 +115,7 @@ CONTROL = (
         "trap",
         "Stop the kernel with an error. PTX ISA: trap.",
         no_operands,
-        LASTING,
+        TOUCHES_NOTHING,
         lambda invoke, spell: "__trap();",
         lambda context, invoke: context.trap(),
     ),
@@ -131,7 +124,7 @@ CONTROL = (
         "Stop in Python's debugger when simulated; nothing on a device. Options name the operands. "
         "No instruction of the PTX ISA.",
         check_breakpoint,
-        LASTING,
+        TOUCHES_NOTHING,
         lambda invoke, spell: "/* breakpoint(): only in the simulator */",
         lambda context, invoke: context.stop(dict(zip(invoke.options, invoke.args, strict=True))),
     ),
@@ -139,7 +132,7 @@ CONTROL = (
         "prefetch",
         'Bring the line at a global address into "L1" or "L2". PTX ISA: prefetch.',
         check_prefetch,
-        LASTING,
+        TOUCHES_NOTHING,
         prefetch_text,
         nothing,
     ),

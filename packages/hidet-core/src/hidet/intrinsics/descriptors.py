@@ -24,18 +24,9 @@ from functools import lru_cache
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_dtype,
-    expect_option,
-    expect_pointer,
-    fixed,
-)
+from hidet.intrinsics.base import Effects, Intrinsic, Spell, fixed
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_dtype, expect_option, expect_pointer
 from hidet.ir.stmt import Invoke
 from hidet.types import u64
 

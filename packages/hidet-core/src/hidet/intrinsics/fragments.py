@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.intrinsics.base import WARP, Array
+from hidet.intrinsics.base import WARP
+from hidet.intrinsics.context import Array
 
 GROUP = np.arange(WARP)[:, None] // 4
 PLACE = np.arange(WARP)[:, None] % 4

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.base import Array, Context, Effects, Intrinsic, Spell
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.words import WORDS, declared, size_of
 from hidet.ir.expr import Expr
 from hidet.ir.stmt import Invoke
@@ -62,9 +63,9 @@ def check_asm(invoke: Invoke) -> None:
 
 
 def asm_effects(invoke: Invoke) -> Effects:
-    """Kept where it is if it is volatile or touches memory, then also between other accesses."""
-    _, _, volatile, memory = invoke.options
-    return Effects(barrier=memory, lasting=volatile or memory)
+    """Other accesses stay before or after what touches memory."""
+    *_, memory = invoke.options
+    return Effects(barrier=memory)
 
 
 def asm_text(invoke: Invoke, spell: Spell) -> str:

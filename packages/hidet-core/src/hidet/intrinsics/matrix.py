@@ -11,17 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    WARP,
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_option,
-    expect_pointer,
-)
+from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_option, expect_pointer
 from hidet.intrinsics.fragments import Table, eight_by_eight
 from hidet.intrinsics.mma import expect_room, places
 from hidet.ir.stmt import Invoke
@@ -48,7 +40,7 @@ def check_move(invoke: Invoke) -> None:
 
 def move_effects(invoke: Invoke) -> Effects:
     """Writes its first operand, reads its second."""
-    return Effects(reads=invoke.args[1:], writes=invoke.args[:1], convergent=True)
+    return Effects(reads=invoke.args[1:], writes=invoke.args[:1])
 
 
 def matrices(invoke: Invoke) -> str:

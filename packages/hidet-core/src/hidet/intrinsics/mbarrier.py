@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
+from hidet.intrinsics.base import ORDERS, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Context
+from hidet.intrinsics.expect import (
     expect,
     expect_dtype,
     expect_option,
     expect_pointer,
     expect_scalar,
-    fixed,
 )
 from hidet.ir.stmt import Invoke
 from hidet.types import boolean, i32, i64, u32, u64
@@ -72,10 +69,7 @@ def check_proxy(invoke: Invoke) -> None:
 
 def changes(invoke: Invoke) -> Effects:
     """Changes an mbarrier, and orders accesses of several threads."""
-    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=True, lasting=True)
-
-
-ORDERS = fixed(Effects(barrier=True, lasting=True))
+    return Effects(reads=invoke.args[:1], writes=invoke.args[:1], barrier=True)
 
 
 # ---- text ----------------------------------------------------------------------------------------

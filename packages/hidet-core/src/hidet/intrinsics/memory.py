@@ -10,17 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.base import (
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_dtype,
-    expect_option,
-    expect_pointer,
-)
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_dtype, expect_option, expect_pointer
 from hidet.intrinsics.words import WORDS, declared, location, returned, size_of, statement
 from hidet.ir.stmt import Invoke
 from hidet.types import Scope, Type, VectorType
@@ -87,8 +79,8 @@ def effects(invoke: Invoke) -> Effects:
     orders = invoke.name.endswith(("acquire", "release"))
     pointer = invoke.args[:1]
     if invoke.results:
-        return Effects(reads=pointer, barrier=orders, lasting=True)
-    return Effects(writes=pointer, barrier=orders, lasting=True)
+        return Effects(reads=pointer, barrier=orders)
+    return Effects(writes=pointer, barrier=orders)
 
 
 # ---- text ----------------------------------------------------------------------------------------

@@ -15,16 +15,9 @@ from math import prod
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    WARP,
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_pointer,
-)
+from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_pointer
 from hidet.intrinsics.fragments import Table, accumulator, operand_a, operand_b
 from hidet.ir.expr import Address, Const
 from hidet.ir.stmt import Invoke
@@ -160,7 +153,7 @@ def expect_room(invoke: Invoke, index: int, count: int) -> None:
 
 def product_effects(invoke: Invoke) -> Effects:
     """Reads all three fragments, writes the third."""
-    return Effects(reads=invoke.args, writes=invoke.args[2:], convergent=True)
+    return Effects(reads=invoke.args, writes=invoke.args[2:])
 
 
 # ---- text ----------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ a multiprocessor, or the instruction is ignored (ptxas message C7508).
 from __future__ import annotations
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import Effects, Intrinsic, Spell, expect, fixed
+from hidet.intrinsics.base import TOUCHES_NOTHING, Intrinsic, Spell
+from hidet.intrinsics.expect import expect
 from hidet.ir.stmt import Invoke
 
 FEWEST, MOST, STEP = 24, 256, 8
-LASTING = fixed(Effects(lasting=True, convergent=True))
 
 
 def check_count(invoke: Invoke) -> None:
@@ -36,7 +36,7 @@ def change(name: str, action: str, doc: str) -> Intrinsic:
         name,
         doc + " PTX ISA: setmaxnreg.",
         check_count,
-        LASTING,
+        TOUCHES_NOTHING,
         text,
         lambda context, invoke: context.set_registers(invoke.options[0], action == "inc"),
     )

@@ -12,19 +12,9 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.base import (
-    WARP,
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    Spell,
-    expect,
-    expect_dtype,
-    expect_option,
-    expect_scalar,
-    fixed,
-)
+from hidet.intrinsics.base import TOUCHES_NOTHING, WARP, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context
+from hidet.intrinsics.expect import expect, expect_dtype, expect_option, expect_scalar
 from hidet.ir.stmt import Invoke
 from hidet.types import DTYPES, VectorType, boolean, f32, f64, i32, i64, u32, u64
 
@@ -32,7 +22,6 @@ SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 or not each.is_float
 """All but the 8-bit floats; bool and small integers travel as int, as C promotes them."""
 WHOLE = {4: "unsigned", 8: "unsigned long long"}
 """By bytes, what a vector travels as."""
-COLLECTIVE = Effects(convergent=True, lasting=True)
 
 
 def width_of(invoke: Invoke) -> int:
@@ -252,13 +241,13 @@ def vote_text(invoke: Invoke, spell: Spell) -> str:
 def shuffle(name: str, doc: str) -> Intrinsic:
     """One way of exchanging."""
     doc += " PTX ISA: shfl.sync."
-    return Intrinsic(name, doc, check_shuffle, fixed(COLLECTIVE), shuffle_text, shuffled)
+    return Intrinsic(name, doc, check_shuffle, TOUCHES_NOTHING, shuffle_text, shuffled)
 
 
 def vote(name: str, doc: str) -> Intrinsic:
     """One way of voting."""
     doc += " PTX ISA: vote.sync."
-    return Intrinsic(name, doc, check_vote, fixed(COLLECTIVE), vote_text, voted)
+    return Intrinsic(name, doc, check_vote, TOUCHES_NOTHING, vote_text, voted)
 
 
 SHUFFLES = (
@@ -274,7 +263,7 @@ SHUFFLES = (
         "match_any_sync",
         "A bit for each lane that has the same value. PTX ISA: match.sync.",
         check_match,
-        fixed(COLLECTIVE),
+        TOUCHES_NOTHING,
         match_text,
         matched,
     ),
@@ -283,7 +272,7 @@ SHUFFLES = (
         "The lanes of the mask, and True, if all have one value; else 0 and False. "
         "PTX ISA: match.sync.",
         check_match,
-        fixed(COLLECTIVE),
+        TOUCHES_NOTHING,
         match_text,
         matched,
     ),
@@ -291,7 +280,7 @@ SHUFFLES = (
         "reduce_sync",
         "The sum, minimum, maximum, and, or, xor of the lanes' values. PTX ISA: redux.sync.",
         check_reduce,
-        fixed(COLLECTIVE),
+        TOUCHES_NOTHING,
         reduce_text,
         reduced,
     ),
@@ -299,7 +288,7 @@ SHUFFLES = (
         "activemask",
         "A bit for each lane that executes the call together with this one. PTX ISA: activemask.",
         check_active,
-        fixed(Effects(lasting=True)),
+        TOUCHES_NOTHING,
         lambda invoke, spell: f"{spell(invoke.results[0])} = __activemask();",
         told_active,
     ),

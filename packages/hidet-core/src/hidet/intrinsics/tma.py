@@ -11,7 +11,7 @@ completes at.
 
 from __future__ import annotations
 
-from hidet.intrinsics.base import Effects, Intrinsic
+from hidet.intrinsics.base import TOUCHES_NOTHING, Effects, Intrinsic
 from hidet.intrinsics.tma_meaning import loaded, prefetched, stored
 from hidet.intrinsics.tma_operands import (
     check_load,
@@ -27,9 +27,7 @@ TMA = (
         "Load a box into shared memory, of one block or several, completing at an mbarrier. "
         "PTX ISA: cp.async.bulk.tensor.",
         check_load,
-        lambda invoke: Effects(
-            reads=invoke.args[1:2], writes=(invoke.args[0], invoke.args[2]), lasting=True
-        ),
+        lambda invoke: Effects(reads=invoke.args[1:2], writes=(invoke.args[0], invoke.args[2])),
         load_text,
         loaded,
     ),
@@ -38,7 +36,7 @@ TMA = (
         "Store a box from shared memory, in the thread's bulk group. PTX ISA: "
         "cp.async.bulk.tensor.",
         check_store,
-        lambda invoke: Effects(reads=invoke.args[1:2], writes=invoke.args[:1], lasting=True),
+        lambda invoke: Effects(reads=invoke.args[1:2], writes=invoke.args[:1]),
         store_text,
         stored,
     ),
@@ -47,9 +45,7 @@ TMA = (
         "Combine a box in shared memory with one in global memory, each element atomically, in "
         "the thread's bulk group. PTX ISA: cp.reduce.async.bulk.tensor.",
         check_store,
-        lambda invoke: Effects(
-            reads=(invoke.args[1], invoke.args[0]), writes=invoke.args[:1], lasting=True
-        ),
+        lambda invoke: Effects(reads=(invoke.args[1], invoke.args[0]), writes=invoke.args[:1]),
         store_text,
         stored,
     ),
@@ -57,7 +53,7 @@ TMA = (
         "tma_prefetch",
         "Bring a box into the second cache. PTX ISA: cp.async.bulk.prefetch.tensor.",
         check_prefetch,
-        lambda invoke: Effects(lasting=True),
+        TOUCHES_NOTHING,
         prefetch_text,
         prefetched,
     ),
@@ -65,7 +61,7 @@ TMA = (
         "tma_prefetch_map",
         "Bring a tensor map to where the copy engine finds it fast. PTX ISA: prefetch.tensormap.",
         check_prefetch_map,
-        lambda invoke: Effects(lasting=True),
+        TOUCHES_NOTHING,
         prefetch_map_text,
         lambda context, invoke: None,
     ),

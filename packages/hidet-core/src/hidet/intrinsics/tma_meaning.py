@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hidet.intrinsics.base import Array, Context
 from hidet.intrinsics.boxes import PIECE, Span, filled, period, scattered, units
+from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.tma_operands import map_of, offsets_of
 from hidet.ir.expr import Expr
 from hidet.ir.stmt import Invoke

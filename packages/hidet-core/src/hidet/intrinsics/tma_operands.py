@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.base import expect_option, expect_pointer, expect_scalar
+from hidet.intrinsics.expect import expect_option, expect_pointer, expect_scalar
 from hidet.ir.stmt import Invoke
 from hidet.types import DType, Im2col, TensorMapType, bf16, f16, f32, i32, i64, u16, u32, u64
 

@@ -20,19 +20,10 @@ from functools import lru_cache
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import (
-    WARP,
-    Array,
-    Context,
-    Effects,
-    Intrinsic,
-    MatrixUnit,
-    Spell,
-    expect,
-    expect_pointer,
-    expect_scalar,
-)
+from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.context import Array, Context, MatrixUnit
 from hidet.intrinsics.descriptors import decoded, lines
+from hidet.intrinsics.expect import expect, expect_pointer, expect_scalar
 from hidet.intrinsics.fragments import Table, accumulator, operand_a
 from hidet.intrinsics.mma import (
     BYTES,
@@ -181,7 +172,7 @@ def check_wgmma(invoke: Invoke) -> None:
 def wgmma_effects(invoke: Invoke) -> Effects:
     """Reads a fragment of A, reads and writes the accumulator, until it is waited for."""
     pointers = tuple(arg for arg in invoke.args if in_registers(arg))
-    return Effects(reads=pointers, writes=invoke.args[2:3], convergent=True, lasting=True)
+    return Effects(reads=pointers, writes=invoke.args[2:3])
 
 
 # ---- text ----------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import Effects, Intrinsic, Spell, expect, expect_pointer
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
+from hidet.intrinsics.expect import expect, expect_pointer
 from hidet.intrinsics.mma import expect_room, registers, words
 from hidet.ir.stmt import Invoke
 
@@ -51,7 +52,7 @@ def nothing_given(invoke: Invoke) -> None:
 
 def ordering(invoke: Invoke) -> Effects:
     """Everything about the registers named happens before it or after it."""
-    return Effects(reads=invoke.args, writes=invoke.args, convergent=True, lasting=True)
+    return Effects(reads=invoke.args, writes=invoke.args)
 
 
 def ordering_text(instruction: str, named: tuple[str, ...]) -> str:

@@ -5,50 +5,33 @@ Integers wrap, narrow floats round after every operation. Folding and tests use 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.ir.expr import (
-    Add,
     And,
     Binary,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitXor,
     Cast,
     Const,
-    Div,
-    Equal,
     Expr,
     FloorDiv,
     FloorMod,
     Lane,
-    Less,
-    LessEqual,
     Math,
-    Maximum,
-    Minimum,
-    Mul,
-    Negate,
-    Not,
-    NotEqual,
     Or,
     Pack,
     Reinterpret,
     Select,
-    ShiftLeft,
-    ShiftRight,
     Splat,
-    Sub,
     TruncDiv,
     TruncMod,
     Unary,
 )
 from hidet.ir.functions import FUNCTIONS
+from hidet.ir.numeric import BINARY, UNARY
 from hidet.types import DType, PointerType, VectorType
 
 Number = int | float | bool
@@ -86,11 +69,14 @@ class Evaluation:
             case Const(value):
                 return value
             case And(a):
-                return self.value(a) if not np.any(self.value(a)) else self.both(np.logical_and, e)
+                return self.both(e) if np.any(self.value(a)) else self.value(a)
             case Or(a):
-                return self.value(a) if np.all(self.value(a)) else self.both(np.logical_or, e)
+                return self.value(a) if np.all(self.value(a)) else self.both(e)
+            case FloorDiv(b=b) | FloorMod(b=b) | TruncDiv(b=b) | TruncMod(b=b):
+                require_divisor(self.value(b))
+                return self.both(e)
             case Binary():
-                return self.both(BINARY[type(e)], e)
+                return self.both(e)
             case Unary(a):
                 return UNARY[type(e)](self.value(a))
             case Select(condition, then, otherwise):
@@ -114,9 +100,9 @@ class Evaluation:
                 return self.value(vector)[lane]
         raise BadArgument(f"the value of `{e}` is not known here")
 
-    def both(self, function: Callable[[Any, Any], Any], e: Binary) -> Any:
-        """`function` of both operands."""
-        return function(self.value(e.a), self.value(e.b))
+    def both(self, e: Binary) -> Any:
+        """The operator of both operands."""
+        return BINARY[type(e)](self.value(e.a), self.value(e.b))
 
 
 def reinterpret(value: Any, to: DType | VectorType) -> Any:
@@ -126,47 +112,7 @@ def reinterpret(value: Any, to: DType | VectorType) -> Any:
     return viewed[0] if lanes == 1 else viewed
 
 
-def nonzero(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """`function` that refuses an integer zero as its second operand."""
-
-    def apply(a: Any, b: Any) -> Any:
-        if np.issubdtype(np.asarray(b).dtype, np.integer) and not np.all(b):
-            raise BadArgument("integer division by zero")
-        return function(a, b)
-
-    return apply
-
-
-def truncated_quotient(a: Any, b: Any) -> Any:
-    """The quotient rounded toward zero."""
-    if np.issubdtype(np.asarray(a).dtype, np.integer):
-        return np.floor_divide(a - np.fmod(a, b), b)
-    return np.trunc(a / b)
-
-
-BINARY: dict[type[Binary], Callable[[Any, Any], Any]] = {
-    Add: np.add,
-    Sub: np.subtract,
-    Mul: np.multiply,
-    Div: np.true_divide,
-    FloorDiv: nonzero(np.floor_divide),
-    FloorMod: nonzero(np.mod),
-    TruncDiv: nonzero(truncated_quotient),
-    TruncMod: nonzero(np.fmod),
-    Minimum: np.minimum,
-    Maximum: np.maximum,
-    BitAnd: np.bitwise_and,
-    BitOr: np.bitwise_or,
-    BitXor: np.bitwise_xor,
-    ShiftLeft: np.left_shift,
-    ShiftRight: np.right_shift,
-    Less: np.less,
-    LessEqual: np.less_equal,
-    Equal: np.equal,
-    NotEqual: np.not_equal,
-}
-UNARY: dict[type[Unary], Callable[[Any], Any]] = {
-    Negate: np.negative,
-    Not: np.logical_not,
-    BitNot: np.invert,
-}
+def require_divisor(b: Any) -> None:
+    """Raise if an integer would be divided by zero."""
+    if np.issubdtype(b.dtype, np.integer) and not np.all(b):
+        raise BadArgument("integer division by zero")

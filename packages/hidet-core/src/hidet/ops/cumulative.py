@@ -19,6 +19,7 @@ from hidet.ops.binary import logical_or
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal
 from hidet.ops.create import full, iota
+from hidet.ops.reduce import sum_dtype, widened
 from hidet.ops.select import where as select
 from hidet.ops.shape import reshape
 from hidet.ops.unary import isnan
@@ -72,8 +73,7 @@ class Cumulative(Op):
     factor: ClassVar[float] = 64
 
     def infer(self) -> TensorType:
-        of = self.x.dtype
-        return (self.dtype or (of if of.is_float else accumulator(of)))[self.x.shape]
+        return sum_dtype(self.x.dtype, self.dtype)[self.x.shape]
 
     def define(self, x: Grid) -> Grid:
         result = self.infer().dtype
@@ -83,8 +83,7 @@ class Cumulative(Op):
         return source.cast(result)
 
     def reference(self, x: Any) -> Any:
-        of = self.infer().dtype
-        wide = x.astype(np.float64 if of.is_float else of.numpy)
+        wide = widened(x, self.infer().dtype)
         return type(self).numpy(wide, axis=self.axis) if x.ndim else wide
 
     @classmethod

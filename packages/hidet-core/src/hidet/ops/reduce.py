@@ -93,6 +93,17 @@ def remaining(shape: Sequence[Size], axes: Sequence[int], keepdims: bool) -> tup
     return tuple(size for axis, size in enumerate(shape) if axis not in axes)
 
 
+def sum_dtype(of: DType, asked: DType | None) -> DType:
+    """The type of sums and products of elements of type `of`: what was asked for; else floats keep
+    theirs, and integers and bools take that of their sums."""
+    return asked or (of if of.is_float else accumulator(of))
+
+
+def widened(x: Any, result: DType) -> Any:
+    """Numbers for a reference to add or multiply: float64 where the result is of floats."""
+    return x.astype(np.float64 if result.is_float else result.numpy)
+
+
 @family
 class Reduction(Op):
     """Elements over `axes` combined."""
@@ -138,16 +149,15 @@ class Summed(Reduction):
     dtype: DType | None = None
 
     def result_dtype(self) -> DType:
-        of = self.x.dtype
-        return self.dtype or (of if of.is_float else accumulator(of))
+        return sum_dtype(self.x.dtype, self.dtype)
 
     def define(self, x: Grid) -> Grid:
         result = self.result_dtype()
         return x.cast(accumulator(result)).reduce(self.axes, self.how, self.keepdims).cast(result)
 
     def reference(self, x: Any) -> Any:
-        wide = np.float64 if self.result_dtype().is_float else self.result_dtype().numpy
-        return type(self).numpy(x.astype(wide), axis=self.axes, keepdims=self.keepdims)
+        wide = widened(x, self.result_dtype())
+        return type(self).numpy(wide, axis=self.axes, keepdims=self.keepdims)
 
 
 @operator("sum")

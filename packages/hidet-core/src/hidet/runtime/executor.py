@@ -254,7 +254,7 @@ def check_target(plan: Plan, device: str) -> None:
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")
-        missing = sorted(NEEDED[target.isa] - host_flags()) if host_flags() else []
+        missing = sorted(NEEDED[target.arch] - host_flags()) if host_flags() else []
         if missing:
             raise BadArchive(
                 f"the archive was compiled for {plan.target}; this CPU has no {missing[0]}",

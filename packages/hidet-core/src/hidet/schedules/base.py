@@ -41,6 +41,9 @@ class Schedule:
     run: int = 0
     """Neighbours in a row of a closed operand that one access takes at most: parts of a tensor that
     keep these together can be read where they are. 0: nothing but whole tensors can be read."""
+    channels_last: Callable[[Any, Target], bool] = lambda op, target: False
+    """Whether it makes an operator whose channels are second worth turning into the same with its
+    channels last, which the schedule takes."""
 
     def fitting(self, op: Op, target: Target) -> Iterator[Any]:
         """The points that fit operator and target."""
@@ -63,6 +66,11 @@ class Schedule:
 
         return sorted(self.fitting(op, target), key=cost)
 
+    def gains_by_channels_last(self, op: Op, target: Target) -> bool:
+        """Whether operator and target are of its kind, and it asks for channels last."""
+        own = isinstance(op, self.ops) and target.kind == self.target
+        return own and self.channels_last(op, target)
+
     def apply(self, op: Op, target: Target, point: Any) -> Scheduled:
         """The operator as kernels at `point`."""
         built = self.build(op, target, point)
@@ -79,11 +87,15 @@ def schedule_for(
     when: Callable[[Any, Target], bool] = lambda op, target: True,
     closed: tuple[int, ...] = (),
     run: int = 0,
+    channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
 
     def file(build: F) -> F:
-        SCHEDULES.append(Schedule(build.__name__, ops, target, space, when, build, closed, run))
+        name = build.__name__
+        SCHEDULES.append(
+            Schedule(name, ops, target, space, when, build, closed, run, channels_last)
+        )
         return build
 
     return file
@@ -128,6 +140,11 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
     return sharing(sorted(found, key=lambda candidate: candidate.seconds))
 
 
+def gains_by_channels_last(op: Op, target: Target) -> bool:
+    """Whether some schedule asks for this operator with its channels last."""
+    return any(each.gains_by_channels_last(op, target) for each in SCHEDULES)
+
+
 def sharing(found: list[Candidate]) -> list[Candidate]:
     """Those that share sums among as many blocks as the option `parallel_k` says.
 
@@ -170,5 +187,6 @@ __all__ = [
     "Scheduled",
     "Work",
     "candidates",
+    "gains_by_channels_last",
     "schedule_for",
 ]

@@ -31,9 +31,10 @@ from hidet.ir.expr import (
     wrap,
 )
 from hidet.ir.functions import FUNCTIONS
+from hidet.ir.numeric import BINARY, UNARY
 from hidet.ir.walk import find
 from hidet.sim.access import load
-from hidet.sim.arithmetic import BINARY, UNARY, cast
+from hidet.sim.conversions import cast
 from hidet.sim.faults import OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.special_registers import special

@@ -10,7 +10,8 @@ import numpy as np
 from hidet.errors import BadArgument
 from hidet.ir.expr import Binary, Cast, Const, Expr, Math, Select, Unary, Var
 from hidet.ir.functions import FUNCTIONS
-from hidet.sim.arithmetic import BINARY, UNARY, cast
+from hidet.ir.numeric import BINARY, UNARY
+from hidet.sim.conversions import cast
 
 
 def number(e: Expr, known: Mapping[Var, Any]) -> Any:

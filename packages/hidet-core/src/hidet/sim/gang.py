@@ -23,9 +23,6 @@ from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.report import Report
 from hidet.sim.values import Array, Mask, Value
 
-Waits = Iterator[None]
-"""A part of a kernel in execution: yields whenever it can not go on until others have."""
-
 
 @dataclass
 class Run:

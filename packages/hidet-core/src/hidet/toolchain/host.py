@@ -31,7 +31,7 @@ ISA_FLAGS = {
 
 def flags_for(target: Target) -> tuple[str, ...]:
     """The instruction sets that generated code may use."""
-    return ISA_FLAGS[target.isa]
+    return ISA_FLAGS[target.arch]
 
 
 def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:

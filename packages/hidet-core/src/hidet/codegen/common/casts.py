@@ -7,8 +7,6 @@ from hidet.ir.expr import Cast, Const, Expr, NotEqual, convert
 from hidet.types import DType, bf16, f16, f32, f64, i32, i64, tf32, u32
 from hidet.types.dtypes import Kind
 
-SINGLE = (f32, tf32)
-
 
 def cast_text(writer: ExpressionWriter, e: Cast) -> Text:
     """`e`, by way of another type where C++ has no direct or no defined conversion."""

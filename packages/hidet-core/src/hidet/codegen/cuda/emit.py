@@ -1,17 +1,16 @@
-"""Kernels as one translation unit for NVRTC."""
+"""Kernels as functions for NVRTC."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from hidet.codegen.common.function import Function
-from hidet.codegen.common.heads import check_heads, parameters
+from hidet.codegen.common.heads import parameters
+from hidet.codegen.common.language import Language
 from hidet.codegen.common.names import Names
 from hidet.codegen.common.signs import Signs
 from hidet.codegen.cuda.expressions import CudaExpressions
 from hidet.codegen.cuda.prelude import PARTS, prelude
 from hidet.codegen.cuda.statements import CudaStatements
-from hidet.errors import at
 from hidet.intrinsics.words import DYNAMIC_SHARED
 from hidet.ir.expr import Const
 from hidet.ir.functions import FUNCTIONS
@@ -22,35 +21,6 @@ RESERVED = (
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "printf", "memcpy"),
     DYNAMIC_SHARED, "INLINE", "vector_alignment", "each", "all",
 )  # fmt: skip
-
-
-def emit(kernels: Sequence[Kernel], signs: Callable[[], Signs] = Signs) -> str:
-    """CUDA C++17 for lowered kernels: no headers but those of the small float types.
-
-    Functions have C linkage and the kernels' names. `signs` makes what proves indices not negative.
-    """
-    check_heads(kernels, KernelKind.CUDA)
-    used: set[str] = set()
-    functions = []
-    for kernel in kernels:
-        with at(kernel.place):
-            functions.append(function(kernel, kernels, used, signs()))
-    return "\n".join([prelude(used), *functions])
-
-
-def written(kernel: Kernel) -> Function:
-    """One lowered kernel as a function that `unit` can put beside others."""
-    check_heads([kernel], KernelKind.CUDA)
-    used: set[str] = set()
-    with at(kernel.place):
-        text = function(kernel, [kernel], used, Signs())
-    return Function(kernel.name, text, tuple(sorted(used)))
-
-
-def unit(functions: Sequence[Function]) -> str:
-    """Functions as one translation unit."""
-    used = {name for each in functions for name in each.used}
-    return "\n".join([prelude(used), *(each.text for each in functions)])
 
 
 def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:
@@ -89,3 +59,7 @@ def attributes(launch: Launch) -> str:
     if launch.cluster != (1, 1, 1):
         text += f"__cluster_dims__({', '.join(map(str, launch.cluster))}) "
     return text
+
+
+LANGUAGE = Language(KernelKind.CUDA, prelude, function)
+"""CUDA C++17: no headers but those of the small float types."""

@@ -102,11 +102,11 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
 def shared(alone: Columns, tiles: int, deepest: int, target: Target) -> Columns:
     """The same with blocks that share columns, if there are too few `tiles` of them and the rows
     are neither few nor, where a sum could also be split over two kernels, very many."""
-    wanted = RESIDENT * target.sm_count
+    wanted = RESIDENT * target.cores
     together = replace(alone, blocks=min(MOST_BLOCKS, power(wanted // max(1, tiles))))
     rows = deepest // together.together
     fits = tiles < wanted // 2 and target.has_feature("cluster") and rows >= IN_FLIGHT
-    enough = rows <= LONGEST and tiles * together.blocks >= target.sm_count
+    enough = rows <= LONGEST and tiles * together.blocks >= target.cores
     return together if fits and (enough or alone.inner_vars) else alone
 
 

@@ -31,7 +31,7 @@ def elementwise_kernel(
 ) -> Kernel:
     """Each thread writes `lanes` neighbouring elements, in a few places if there are many."""
     total = product(stage.shape)
-    enough = target.sm_count * THREADS
+    enough = target.cores * THREADS
     lanes = vector_lanes(stage, total, enough)
     wide = flat_lanes(stage, total, enough)
     if wide > lanes:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Scatter
-from hidet.compute.classify import within
+from hidet.compute.classify import elements_read
 from hidet.compute.sizes import same_shape
 from hidet.ir.expr import Expr, Get, Math, Var
 from hidet.ir.walk import contains, find, substitute, variables
@@ -242,11 +242,6 @@ def producers(grid: Grid) -> list[Grid]:
             read = [at.grid for e in (*index, value) for at in elements_read(e)]
             return list(dict.fromkeys([base, *read]))
     return []
-
-
-def elements_read(e: Expr) -> list[At]:
-    """The elements of grids read in `e`, not looking into the grids."""
-    return [each for each in within(e) if isinstance(each, At)]
 
 
 def topological(outputs: list[Grid]) -> list[Grid]:

@@ -51,7 +51,7 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
     width = 1 if columns is None else columns.width
     blocks = -(-outputs // width)
     each = prod(extents) * width
-    parts = min(BLOCKS * target.sm_count // max(1, blocks), each // LEAST)
+    parts = min(BLOCKS * target.cores // max(1, blocks), each // LEAST)
     if parts < 2:
         return None
     axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import convolution_of
+from hidet.schedules.convolution import convolution_of, has_channels
 from hidet.schedules.cpu.panels import Registers, panels
 from hidet.target import Target
 
@@ -20,12 +20,6 @@ class ConvRegisters(Registers):
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point."""
         return self.work_on(convolution_of(op), target)
-
-
-def has_channels(op: Conv) -> bool:
-    """Whether channels meet: a convolution that keeps them apart is no product."""
-    p = convolution_of(op)
-    return not p.empty and not (op.groups > 1 and op.each == 1)
 
 
 @schedule_for(Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op))

@@ -18,15 +18,13 @@ KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
 CACHE_GAIN = 2.0
 """How much faster tiles come from the second-level cache than from memory; an estimate."""
-REACHED = 0.36
-"""The part of a large product's rate that both products reach, with a softmax between them:
-250 of 692 TFLOP/s, measured on an H200."""
 MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
 """Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
 FAR, NEAR = 1 / 4, 1 / 16
 """Waits that reading one part takes, in other blocks of a cluster and in the own one."""
 ENOUGH_WARPS = 8
-"""Warps of a multiprocessor with which they reach it; an estimate."""
+"""Warps of a multiprocessor with which both products reach the rate that was measured; an
+estimate."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +119,10 @@ class Blocks:
         """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
         there = min(self.resident(rows, target), -(-blocks // target.cores))
         height, keys = self.part
+        reached = target.measured.attention
         # A block alone has nothing to do while its warps meet.
         anew = (1 + 5 / keys) * (1 + 1 / height) * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
-        return REACHED * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
+        return reached * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
 
     def work(self, op: Attention, target: Target) -> Work:
         """Whole tiles, about half of them where rows see only the keys before them."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import convolution_of
+from hidet.schedules.convolution import ForConvolutions, convolution_of, has_channels
 from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.pipeline import Stages, in_stages
@@ -14,64 +13,27 @@ from hidet.schedules.cuda.tile import tiled
 from hidet.target import Target
 
 
-class ConvWarps(Warps):
+class ConvWarps(Warps, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvStages(Stages):
+class ConvStages(Stages, ForConvolutions):
     """Tiles of a convolution with channels last: places by output channels."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvSingleWarps(SingleWarps):
+class ConvSingleWarps(SingleWarps, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-class ConvThreads(Threads):
+class ConvThreads(Threads, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
 
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
-
-
-def has_channels(op: Conv) -> bool:
-    """Whether channels meet: a convolution that keeps them apart is no product."""
-    p = convolution_of(op)
-    return not p.empty and not (op.groups > 1 and op.each == 1)
-
-
-def gains_by_channels_last(op: Conv, target: Target) -> bool:
-    """Whether a convolution had better have its channels last: tensor cores are fed by copies of
-    neighbours along the sum. Ordinary units and CPUs find neighbouring places as easily."""
-    return target.kind == "cuda" and by_tensor_cores(convolution_of(op), target)
+def prefers_channels_last(op: Conv, target: Target) -> bool:
+    """Whether copies of neighbours along the sum are to feed tensor cores. Those that keep channels
+    apart follow, which `depthwise_last.py` computes. Ordinary units find neighbouring places as
+    easily."""
+    return by_tensor_cores(convolution_of(op), target)
 
 
 @schedule_for(
@@ -85,6 +47,7 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
 
 @schedule_for(
     Conv, target="cuda", space=ConvStages, closed=(0, 1), run=VECTOR,
+    channels_last=prefers_channels_last,
     when=lambda op, target: has_channels(op) and in_stages(convolution_of(op), target),
 )  # fmt: skip
 def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:

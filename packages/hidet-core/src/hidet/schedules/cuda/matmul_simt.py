@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
-from hidet.schedules.product import product_of
+from hidet.schedules.product import ForProducts, product_of
 from hidet.target import Target
 
 
-class MatmulThreads(Threads):
+class MatmulThreads(Threads, ForProducts):
     """Tiles of a product."""
-
-    def fits(self, op: Matmul | Linear, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(product_of(op), target)
-
-    def work(self, op: Matmul | Linear, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(product_of(op), target)
 
 
 def is_plain(op: Matmul | Linear, target: Target) -> bool:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.tile import tiled
-from hidet.schedules.product import product_of
+from hidet.schedules.product import ForProducts, product_of
 from hidet.target import Target
 
 
-class MatmulSingleWarps(SingleWarps):
+class MatmulSingleWarps(SingleWarps, ForProducts):
     """Tiles of a product."""
-
-    def fits(self, op: Matmul | Linear, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(product_of(op), target)
-
-    def work(self, op: Matmul | Linear, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(product_of(op), target)
 
 
 @schedule_for(

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from hidet import options
-from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_tile import by_warpgroups
-from hidet.schedules.product import Product, product_of
+from hidet.schedules.product import ForProducts, Product, product_of
 from hidet.target import Target
 
 
-class MatmulWarpgroups(Warpgroups):
+class MatmulWarpgroups(Warpgroups, ForProducts):
     """Tiles of a product."""
-
-    def fits(self, op: Matmul | Linear, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(product_of(op), target)
-
-    def work(self, op: Matmul | Linear, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(product_of(op), target)
 
 
 def by_wgmma(p: Product, target: Target) -> bool:

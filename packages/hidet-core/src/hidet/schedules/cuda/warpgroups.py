@@ -8,12 +8,12 @@ from math import log2, prod
 from hidet.cost import REACHED_RATE, Work
 from hidet.lang import cdiv
 from hidet.schedules.contraction import known
-from hidet.schedules.cuda.pace import CLUSTERS
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
 from hidet.schedules.product import Product
 from hidet.schedules.space import choice
 from hidet.target import Target
+from hidet.target.measured import WgmmaCycles
 from hidet.types import Size, f32
 
 WARPGROUP = 128
@@ -24,25 +24,6 @@ FEW, MANY = 40, 232
 two, 65,536 in all. PTX ISA: setmaxnreg."""
 ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
-
-RATE = 4096
-"""Operations on 16-bit elements in a cycle of a multiprocessor, as published."""
-SHARED_RATE = 128
-"""Bytes that shared memory takes or gives in a cycle."""
-CROWDED = 1.17
-"""How much longer products take than that, where all multiprocessors multiply; measured (H200)."""
-LEAST = 280
-"""Cycles in which a warpgroup issues the four products of a turn, each after the last; measured."""
-LATENCY, BESIDE = 1560, 110
-"""Cycles from starting a copy out of memory to its arrival, in which a ring has all of its stages
-brought, and what a turn takes beside; measured with weights that are in no cache."""
-CLUSTERED = 1.25
-"""How much longer tiles take to come where the blocks of a cluster read different parts of k, while
-all multiprocessors do; measured."""
-MEETING = 1600
-"""Cycles that two barriers of a cluster take, with what comes before and after them; measured."""
-HANDING = 1 / 54
-"""Cycles for each byte of a tile's sums, whenever twice as many blocks share them; measured."""
 
 
 @dataclass(frozen=True)
@@ -124,22 +105,24 @@ class Warpgroups:
             self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
         )
 
-    def cycles(self, p: Product, together: int) -> float:
+    def cycles(self, p: Product, target: Target, together: int) -> float:
         """How long one of so many blocks on a multiprocessor takes for a tile."""
-        rows, columns = self.block
-        total = self.turns(p) * self.turn(p, together)
+        taken = target.measured.wgmma
+        total = self.turns(p) * self.turn(p, taken, together)
         if self.slices > 1:
-            total += MEETING + log2(self.slices) * rows * columns * f32.nbytes * HANDING
+            sums = prod(self.block) * f32.nbytes
+            total += taken.meeting + log2(self.slices) * sums * taken.handing
         return total
 
-    def turn(self, p: Product, together: int) -> float:
+    def turn(self, p: Product, taken: WgmmaCycles, together: int) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or a wait."""
         rows, columns = self.block
-        products = 2 * rows * columns * DEPTH / RATE * CROWDED
+        products = 2 * rows * columns * DEPTH / taken.rate * taken.crowded
         brought = sum(side.brought_bytes for side in self.sides(p))
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
-        moved = (brought + read) / SHARED_RATE * (CLUSTERED if self.slices > 1 else 1)
-        return max(together * max(products, moved), LEAST, BESIDE + LATENCY / self.stages)
+        moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
+        waiting = taken.beside + taken.latency / self.stages
+        return max(together * max(products, moved), taken.least, waiting)
 
     def work_on(self, p: Product, target: Target) -> Work:
         """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
@@ -148,16 +131,15 @@ class Warpgroups:
         """
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
-        places = target.cores
-        if self.slices > 1:
-            places = max(1, CLUSTERS[self.slices] * target.cores // 132)
+        places = max(1, target.cores_in_clusters(self.slices) // self.slices)
         together = max(1, min(self.resident(p, target), -(-tiles // places)))
         blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
         read, written = p.nbytes
+        rate = target.measured.wgmma.rate
         return Work(
             read,
             written,
-            blocks * each * self.cycles(p, together) * RATE * REACHED_RATE,
+            blocks * each * self.cycles(p, target, together) * rate * REACHED_RATE,
             p.a.dtype.name,
             blocks,
             self.threads,

@@ -1,9 +1,6 @@
 """What code is compiled for: a kind of device, its instructions and its limits, as data.
 
 Nothing here probes a device: the runtime does, and refines a target by `dataclasses.replace`.
-Limits are those of the CUDA C++ Programming Guide ("Technical Specifications per Compute
-Capability"); rates and sizes are the published ones of one typical product of each capability,
-dense, and serve the cost model only.
 """
 
 import re
@@ -11,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, NoReturn
 
 from hidet.errors import BadArgument
+from hidet.target import cpus
+from hidet.target.gpus import GPUS, KIB, MIB, SINCE, SPECIFIC, features
+from hidet.target.measured import H200, MEASURED, Measured
 
-KIB = 1024
-MIB = 1024 * KIB
-TERA = 10**12
 SIMULATED = "sm_90a"
 """The device that the target `sim` simulates."""
 
@@ -98,18 +95,13 @@ class Target:
             return "sim" if self.arch == SIMULATED else f"sim+{self.arch}"
         if self.kind == "cuda":
             return self.arch
-        extras = [f for f in CPU_FEATURES if f in self.features]
+        extras = [f for f in cpus.FEATURES if f in self.features]
         return "+".join(["cpu", *([] if self.arch == "generic" else [self.arch]), *extras])
 
     @property
-    def sm_count(self) -> int:
-        """Multiprocessors of the device; the same as `cores`."""
-        return self.cores
-
-    @property
-    def isa(self) -> str:
-        """The CPU's vector ISA; the same as `arch`."""
-        return self.arch
+    def measured(self) -> Measured:
+        """What was measured of such a GPU; the H200's where nobody measured one."""
+        return H200 if self.capability is None else MEASURED.get(self.capability, H200)
 
     def has_feature(self, name: str) -> bool:
         """Whether the target has `name`; `BadArgument` for a name that no target has."""
@@ -154,101 +146,28 @@ class Target:
             )
         return blocks
 
-
-@dataclass(frozen=True)
-class _Gpu:
-    """One row of the table: rates in TFLOP/s, `bandwidth` in GB/s, cache in MiB, shared in KiB."""
-
-    cores: int
-    threads: int
-    blocks: int
-    shared: int
-    l1: int
-    l2: int
-    bandwidth: int
-    float32: float
-    float64: float
-    float16: float
-    tensor: dict[str, float]
-    """By type; bfloat16 is as float16 and both float8 types are as `float8`."""
+    def cores_in_clusters(self, blocks: int) -> int:
+        """How many cores clusters of so many blocks fill, one block on each, with as many clusters
+        as there is room for; all of them, for sizes that were not measured."""
+        held = self.measured.clusters.get(blocks)
+        if held is None:
+            return self.cores
+        return held * blocks * self.cores // self.measured.cores
 
 
-_GPUS = {
-    (8, 0): _Gpu(  # A100 SXM 80 GB
-        108, 2048, 32, 164, 192, 40, 2039, 19.5, 9.7, 78.0,
-        {"float16": 312, "tfloat32": 156, "float64": 19.5, "int8": 624},
-    ),
-    (8, 6): _Gpu(  # GeForce RTX 3090
-        82, 1536, 16, 100, 128, 6, 936, 35.6, 0.56, 35.6,
-        {"float16": 71, "tfloat32": 35.6, "int8": 284},
-    ),
-    (8, 7): _Gpu(  # Jetson AGX Orin 64 GB
-        16, 1536, 16, 164, 192, 4, 205, 5.3, 0.083, 10.6,
-        {"float16": 42.5, "tfloat32": 21.2, "int8": 85},
-    ),
-    (8, 9): _Gpu(  # GeForce RTX 4090
-        128, 1536, 24, 100, 128, 72, 1008, 82.6, 1.3, 82.6,
-        {"float16": 165.2, "tfloat32": 82.6, "float8": 330.3, "int8": 660.6},
-    ),
-    (9, 0): _Gpu(  # H200 SXM
-        132, 2048, 32, 228, 256, 60, 4800, 66.9, 33.5, 133.8,
-        {"float16": 989.4, "tfloat32": 494.7, "float64": 66.9, "float8": 1978.9, "int8": 1978.9},
-    ),
-    (10, 0): _Gpu(  # B200
-        148, 2048, 32, 228, 256, 126, 8000, 75.0, 37.0, 150.0,
-        {"float16": 2250, "tfloat32": 1125, "float64": 37, "float8": 4500, "int8": 4500},
-    ),
-    (12, 0): _Gpu(  # GeForce RTX 5090
-        170, 1536, 24, 100, 128, 96, 1792, 104.8, 1.64, 104.8,
-        {"float16": 209.5, "tfloat32": 104.8, "float8": 419, "int8": 838},
-    ),
-}  # fmt: skip
-
-MOST_SHARED_BYTES = max(row.shared - 1 for row in _GPUS.values()) * KIB
-"""The shared memory that a block may have on the GPU that has most, in bytes."""
-
-_SINCE = {
-    "cp_async": (8, 0), "mma_f16": (8, 0), "mma_tf32": (8, 0), "mma_int8": (8, 0), "bf16": (8, 0),
-    "ldmatrix": (8, 0), "fp8": (8, 9), "tma": (9, 0), "mbarrier_tx": (9, 0), "cluster": (9, 0),
-    "stmatrix": (9, 0), "programmatic_launch": (9, 0),
-}  # fmt: skip
-_SPECIFIC = {(9, 0): ("wgmma", "setmaxnreg"), (10, 0): ("tcgen05", "setmaxnreg"),
-             (12, 0): ("setmaxnreg",)}  # fmt: skip
-"""Instructions that only the `a` variant of one capability has."""
-
-CPU_ISAS = ("generic", "avx2", "avx512")
-CPU_FEATURES = ("vnni", "bf16", "amx")
 KNOWN_FEATURES = (
-    *_SINCE, "wgmma", "setmaxnreg", "tcgen05", "avx2", "avx512", "vnni", "amx", "fma",
+    *SINCE, "wgmma", "setmaxnreg", "tcgen05", "avx2", "avx512", "vnni", "amx", "fma",
 )  # fmt: skip
-
-_CPU_CORES = 8
-_CPU_HERTZ = 3e9
-_FMA_PORTS = 2
-_ORDINARY_INTEGERS = ("int16", "uint16", "int32", "uint32", "int8", "uint8", "bool")
 
 
 def _cuda(capability: tuple[int, int], specific: bool, text: str) -> Target:
-    row = _GPUS.get(capability)
-    if row is None or (specific and capability not in _SPECIFIC):
+    row = GPUS.get(capability)
+    if row is None or (specific and capability not in SPECIFIC):
         _refuse(text)
-    features = [name for name, since in _SINCE.items() if capability >= since]
-    features += _SPECIFIC[capability] if specific else ()
-    tensor = dict(row.tensor)
-    tensor["bfloat16"], tensor["uint8"] = tensor["float16"], tensor["int8"]
-    if "float8" in tensor:
-        tensor["float8_e4m3"] = tensor["float8_e5m2"] = tensor.pop("float8")
-    rates = {"float64": row.float64, "float32": row.float32, "tfloat32": row.float32}
-    rates |= {"float16": row.float16, "bfloat16": row.float16}
-    # Half as many integer as float units; 64 bits take several of their operations.
-    rates |= dict.fromkeys(_ORDINARY_INTEGERS, row.float32 / 2)
-    rates |= dict.fromkeys(("int64", "uint64"), row.float32 / 8)
-    # float8 has conversions only: arithmetic happens in float16.
-    rates |= dict.fromkeys(("float8_e4m3", "float8_e5m2"), row.float16)
     return Target(
         kind="cuda",
         arch=f"sm_{capability[0]}{capability[1]}{'a' if specific else ''}",
-        features=tuple(features),
+        features=features(capability, specific),
         capability=capability,
         cores=row.cores,
         warp_size=32,
@@ -264,77 +183,52 @@ def _cuda(capability: tuple[int, int], specific: bool, text: str) -> Target:
         l2_bytes=row.l2 * MIB,
         l3_bytes=0,
         memory_bandwidth=row.bandwidth * 1e9,
-        rates=tuple((name, rate * TERA) for name, rate in rates.items()),
-        tensor_rates=tuple((name, rate * TERA) for name, rate in tensor.items()),
+        rates=tuple(row.rates().items()),
+        tensor_rates=tuple(row.tensor_rates().items()),
     )
 
 
 def _cpu(extras: list[str], text: str) -> Target:
-    isas = [name for name in extras if name in CPU_ISAS]
-    known = (*CPU_ISAS, *CPU_FEATURES)
+    isas = [name for name in extras if name in cpus.ISAS]
+    known = (*cpus.ISAS, *cpus.FEATURES)
     if len(isas) > 1 or len(set(extras)) < len(extras) or any(e not in known for e in extras):
         _refuse(text)
     isa = isas[0] if isas else "generic"
-    chosen = [name for name in CPU_FEATURES if name in extras]
+    chosen = [name for name in cpus.FEATURES if name in extras]
     if chosen and isa != "avx512":
         raise BadArgument(
             f"target {text!r} has {', '.join(chosen)} without avx512",
             help=f"write cpu+avx512+{'+'.join(chosen)}",
         )
-    vector = {"generic": 16, "avx2": 32, "avx512": 64}[isa]
-    registers = 32 if isa == "avx512" else 16
-    inherited = {"generic": (), "avx2": ("avx2", "fma"), "avx512": ("avx2", "fma", "avx512")}[isa]
     return Target(
         kind="cpu",
         arch=isa,
-        features=(*inherited, *chosen),
+        features=(*cpus.INHERITED[isa], *chosen),
         capability=None,
-        cores=_CPU_CORES,
+        cores=cpus.CORES,
         warp_size=1,
         max_threads_per_block=1,
         max_threads_per_sm=1,
         max_blocks_per_sm=1,
         max_shared_bytes_per_block=0,
         shared_bytes_per_sm=0,
-        registers_per_sm=registers,
-        max_registers_per_thread=registers,
-        vector_bytes=vector,
+        registers_per_sm=cpus.REGISTERS[isa],
+        max_registers_per_thread=cpus.REGISTERS[isa],
+        vector_bytes=cpus.VECTOR_BYTES[isa],
         l1_bytes=32 * KIB,
         l2_bytes=MIB,
         l3_bytes=32 * MIB,
         memory_bandwidth=40e9,
-        rates=tuple(_cpu_rates(vector, isa, chosen).items()),
-        tensor_rates=_amx_rates() if "amx" in chosen else (),
+        rates=tuple(cpus.rates(isa, chosen).items()),
+        tensor_rates=tuple(cpus.matrix_rates(chosen).items()),
     )
 
 
-def _cpu_rates(vector: int, isa: str, chosen: list[str]) -> dict[str, float]:
-    """Operations per second: a multiply-add on each lane of each port, where there is one."""
-    operations = 1 if isa == "generic" else 2
-    lanes = _CPU_CORES * _CPU_HERTZ * _FMA_PORTS * vector
-    rates = {"float64": lanes / 8 * operations, "float32": lanes / 4 * operations}
-    # Narrow floats are computed as float32, unless there is a dot product for them.
-    rates |= {name: rates["float32"] for name in ("tfloat32", "float16", "float8_e4m3")}
-    rates |= {"float8_e5m2": rates["float32"]}
-    rates |= {"bfloat16": rates["float32"] * (2 if "bf16" in chosen else 1)}
-    rates |= {"int64": lanes / 8, "uint64": lanes / 8, "int32": lanes / 4, "uint32": lanes / 4}
-    rates |= {"int16": lanes / 2, "uint16": lanes / 2, "bool": lanes}
-    byte = lanes * 2 if "vnni" in chosen else lanes
-    return rates | {"int8": byte, "uint8": byte}
-
-
-def _amx_rates() -> tuple[tuple[str, float], ...]:
-    """A 16×16 tile of sums over 64 bytes, every 16 cycles on each core."""
-    cycles = _CPU_CORES * _CPU_HERTZ / 16
-    byte = cycles * 2 * 16 * 16 * 64
-    return (("bfloat16", byte / 2), ("int8", byte), ("uint8", byte))
-
-
 def _refuse(text: str) -> NoReturn:
-    names = [f"sm_{major}{minor}" for major, minor in _GPUS]
-    names += [f"sm_{major}{minor}a" for major, minor in _SPECIFIC]
+    names = [f"sm_{major}{minor}" for major, minor in GPUS]
+    names += [f"sm_{major}{minor}a" for major, minor in SPECIFIC]
     raise BadArgument(
         f"unknown target {text!r}",
         help=f"known: {', '.join(names)}, cpu, cpu+avx2, cpu+avx512, sim; "
-        f"avx512 may have +{', +'.join(CPU_FEATURES)}",
+        f"avx512 may have +{', +'.join(cpus.FEATURES)}",
     )

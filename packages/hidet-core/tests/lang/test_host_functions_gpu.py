@@ -7,33 +7,12 @@ import pytest
 
 import hidet
 from hidet.lang import attr, cdiv, f32, i32, script, tensor
-from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.runtime.memory import array_of, to_device
+
+from .launched_kernels import added, halves, parts, size
 
 pytestmark = pytest.mark.gpu
 DEVICE = "cuda:0"
-size = hidet.symbol_var("size")
-parts = hidet.symbol_var("parts")
-BLOCK = 64
-
-
-@script
-def added(a: f32[size], by: f32):
-    attr.cuda_grid_dim = cdiv(size, BLOCK)
-    attr.cuda_block_dim = BLOCK
-    i = blockIdx.x * BLOCK + threadIdx.x
-    if i < size:
-        a[i] += by
-
-
-@script
-def halves(a: f32[size], b: f32[parts]):
-    """The sum of two neighbours."""
-    attr.cuda_grid_dim = cdiv(parts, BLOCK)
-    attr.cuda_block_dim = BLOCK
-    i = blockIdx.x * BLOCK + threadIdx.x
-    if i < parts:
-        b[i] = a.get(2 * i) + a.get(2 * i + 1)
 
 
 @script

@@ -1,0 +1,127 @@
+"""Why operators do not share a kernel: each question is answered by a reason, or by nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from hidet.compute import Definition, Grid, Input
+from hidet.compute.sizes import same_shape
+from hidet.fusion.compose import compose, operands
+from hidet.fusion.following import Following
+from hidet.fusion.group import Group
+from hidet.fusion.moves import landing
+from hidet.fusion.regions import Regions, ways
+from hidet.fusion.repeating import repeatable, weight
+from hidet.fusion.roles import Role, Roles
+from hidet.fusion.traits import cheap, lands, moves_only, read_by_all
+from hidet.graph.tensor import Node, Tensor
+from hidet.optimize.separate_outputs import is_view
+from hidet.schedules.automatic.plan import plan
+
+MOST = 24
+"""Operators that compute in one group: beyond that a kernel's text and registers grow faster than
+the gain. Those that only move elements are not counted."""
+
+DENSEST = 512
+"""How often one value may appear in another one, written out: ways multiply along a chain."""
+
+
+class Reasons:
+    """The reasons in one graph, by the roles and regions of its operators."""
+
+    def __init__(self, roles: Roles, regions: Regions) -> None:
+        self.roles, self.users, self.order = roles, regions.users, regions.order
+
+    def apart(self, group: Group, tensor: Tensor, node: Node) -> str:
+        """Why `node`, the only reader of the group's result, may not follow in it; else nothing."""
+        if node.device != group.last.device:
+            return "it runs on another device"
+        if group.repeats * ways(tensor, [node]) > DENSEST:
+            return "the value would be written out too often"
+        if self.roles.injective(group):
+            return ""  # no anchor: the definitions are composed
+        places = [place for place, each in enumerate(node.inputs) if each is tensor]
+        once = len(places) == 1
+        straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
+        return "" if straight else "it reads elements where they are not written"
+
+    def divides(self, group: Group, inside: list[Node], reserved: Collection[Node]) -> str:
+        """Why the operators between a result and where its ways meet may not join; else nothing.
+
+        `reserved` are those that belong to a group already.
+        """
+        roles = {self.roles.of(each.op) for each in inside}
+        if any(each.device != group.last.device for each in inside):
+            return "some run on another device"
+        if roles & {Role.ALONE, Role.ANCHOR}:
+            return "an operator with a schedule of its own lies between"
+        if any(each in reserved for each in inside):
+            return "they belong to another group"
+        if weight(group.nodes) + weight(inside) > MOST:
+            return "there are too many operators between"
+        if group.repeats * ways(group.results[0], inside) > DENSEST:
+            return "the value would be written out too often"
+        reducing = not self.roles.injective(group)
+        if Role.REDUCTION not in roles and not reducing:
+            return ""
+        if Role.REDUCTION in roles:
+            if group.anchor is not None:
+                return "a reduction lies between"
+            return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
+        return (
+            "" if self.all_land(group, inside) else "it reads elements where they are not written"
+        )
+
+    def stored(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> str:
+        """Why the result of `chain` is stored for `node` to read; else nothing."""
+        if node.device != chain.last.device:
+            return "it runs on another device"
+        if not self.roles.injective(chain):
+            return "what makes it is no map of elements"
+        if all(is_view(each) for made in chain.nodes for each in made.outputs):
+            return "a new shape of what lies in memory costs nothing there"
+        if chain.repeats * ways(tensor, [node]) > DENSEST:
+            return "the value would be written out too often"
+        readers = len(self.users[tensor])
+        straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
+        if readers > 1 and not repeatable(chain, readers, straight):
+            return f"{readers} operators read it"
+        if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
+            return "its functions would be computed for every tile"
+        if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
+            places = [place for place, each in enumerate(node.inputs) if each is tensor]
+            if any(read_by_all(node.op, place) for place in places):
+                return "it would be computed in every block"
+        return ""
+
+    def stages(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> int:
+        """How many kernels the automatic schedule makes of operators together.
+
+        `results` are what they give, by default what the last one does.
+        """
+        made = {each for node in nodes for each in node.outputs}
+        read = dict.fromkeys(each for node in nodes for each in node.inputs if each not in made)
+        inputs = operands(list(read))
+        known: dict[Tensor, Grid] = dict(inputs)
+        nodes = sorted(nodes, key=self.order.__getitem__)
+        grids = compose(nodes, known)
+        asked = [grids[each] for each in results or nodes[-1].outputs]
+        return len(plan(list(inputs.values()), asked).stages)
+
+    def all_land(self, group: Group, inside: list[Node]) -> bool:
+        """Whether each element of the group's result goes to one known place of the last one's.
+
+        Of an anchor's result two neighbours may go to one place, as one thread may hold both.
+        """
+        if group.anchor is not None:
+            whole = Group([*group.nodes, *inside], group.anchor)
+            return Following(whole).landing is not None
+        (tensor,) = group.results
+        value = Input("value", tensor.type)
+        made = {tensor, *(each for node in inside for each in node.outputs)}
+        read = [each for node in inside for each in node.inputs if each not in made]
+        inputs = operands(list(dict.fromkeys(read)))
+        grids = compose(inside, {**inputs, tensor: value})
+        definition = Definition((value, *inputs.values()), (grids[inside[-1].outputs[0]],))
+        found = landing(definition, value)
+        return found is not None and not found.pairs

@@ -1,0 +1,43 @@
+"""What part an operator can play in a group."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from hidet.compute import Kind
+from hidet.fusion.group import Group
+from hidet.fusion.traits import kind_of
+from hidet.graph.foreign import Foreign
+from hidet.graph.operator import Op
+
+
+class Role(StrEnum):
+    """What part an operator can play in a group."""
+
+    ANCHOR = "anchor"
+    REDUCTION = "reduction"
+    INJECTIVE = "injective"
+    ALONE = "alone"
+
+
+class Roles:
+    """The parts of operators; `scheduled` says whether one has a schedule of its own."""
+
+    def __init__(self, scheduled: Callable[[Op], bool]) -> None:
+        self.scheduled = scheduled
+
+    def of(self, op: Op) -> Role:
+        """What part an operator can play."""
+        if isinstance(op, Foreign):
+            return Role.ALONE
+        if self.scheduled(op):
+            return Role.ANCHOR
+        kind = kind_of(op)
+        if kind is Kind.OPAQUE or len(op.results()) != 1:
+            return Role.ALONE
+        return Role.REDUCTION if kind is Kind.REDUCTION else Role.INJECTIVE
+
+    def injective(self, group: Group) -> bool:
+        """Whether the group only computes elements, each from a few others."""
+        return all(self.of(each.op) is Role.INJECTIVE for each in group.nodes)

@@ -1,0 +1,114 @@
+"""What was measured of GPUs, where nothing is published: schedules count with it in estimates.
+
+A GPU that is measured gets a row in `MEASURED`; until then the H200's stand for it. Nothing here
+changes what a kernel computes, only which of several is chosen.
+"""
+
+from dataclasses import dataclass
+
+from hidet.target.gpus import Capability
+
+
+@dataclass(frozen=True)
+class MmaTimes:
+    """What turns of products by `mma.sync` take and wait for."""
+
+    feed: float
+    """Bytes that one multiprocessor gets from the second-level cache in a second."""
+    shared_feed: float
+    """Bytes that its warps read as fragments from shared memory in a second, beside the rest."""
+    multiplied: float
+    """The part of the published rate that is reached with fragments from shared memory."""
+    turn: float
+    """Seconds that a turn costs a multiprocessor beside reading fragments: barriers, addresses of
+    copies."""
+    warp: float
+    """The same of one warp beside multiplying: the latencies of one step after the other."""
+    write: float
+    """Seconds for one element of a tile, written or left for the others of the cluster."""
+    meeting: float
+    """Seconds of the barriers of a cluster."""
+    beginning: float
+    """Seconds that a kernel takes beside its launch and the first wait."""
+    handed: float
+    """Seconds that a turn waits for tiles that come through registers, one turn ahead."""
+    gather: float
+    """Seconds to find one element by itself, for one thread; more threads overlap, though not all
+    at once."""
+
+
+@dataclass(frozen=True)
+class WgmmaCycles:
+    """What turns of products by warpgroups take and wait for, in cycles of a multiprocessor."""
+
+    rate: float
+    """Operations on 16-bit elements in a cycle, as published."""
+    shared_rate: float
+    """Bytes that shared memory takes or gives in a cycle, as published."""
+    crowded: float
+    """How much longer products take than that, where all multiprocessors multiply."""
+    least: float
+    """Cycles in which a warpgroup issues the four products of a turn, each after the last."""
+    latency: float
+    """Cycles from starting a copy out of memory to its arrival, in which a ring has all of its
+    stages brought; of weights that are in no cache."""
+    beside: float
+    """Cycles that a turn takes beside its part of that."""
+    clustered: float
+    """How much longer tiles take to come where the blocks of a cluster read different parts of k,
+    while all multiprocessors do."""
+    meeting: float
+    """Cycles that two barriers of a cluster take, with what comes before and after them."""
+    handing: float
+    """Cycles for each byte of a tile's sums, whenever twice as many blocks share them."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One device."""
+
+    name: str
+    cores: int
+    """Multiprocessors of the one that was measured."""
+    clusters: dict[int, int]
+    """Clusters of so many blocks that it holds at once, one block on each multiprocessor: those of
+    a cluster are of one group of multiprocessors, which need not be a multiple."""
+    mma: MmaTimes
+    wgmma: WgmmaCycles
+    attention: float
+    """The part of a large product's rate that both products of attention by `mma.sync` reach, with
+    a softmax between them."""
+
+
+H200 = Measured(
+    name="H200",
+    cores=132,
+    clusters={2: 66, 3: 42, 4: 32, 6: 16, 8: 15},  # of groups of 16 or 18 multiprocessors
+    mma=MmaTimes(  # fitted to 860 points of 18 products and convolutions
+        feed=46e9,
+        shared_feed=131e9,
+        multiplied=0.29,
+        turn=0.09e-6,
+        warp=0.13e-6,
+        write=0.5e-10,
+        meeting=0.1e-6,
+        beginning=0.3e-6,
+        handed=0.29e-6,
+        gather=2e-8,
+    ),
+    wgmma=WgmmaCycles(
+        rate=4096,
+        shared_rate=128,
+        crowded=1.17,
+        least=280,
+        latency=1560,
+        beside=110,
+        clustered=1.25,
+        meeting=1600,
+        handing=1 / 54,
+    ),
+    attention=0.36,  # 250 of 692 TFLOP/s
+)
+
+MEASURED: dict[Capability, Measured] = {(9, 0): H200}
+"""By the compute capability that a device compiles for."""

@@ -1,0 +1,31 @@
+"""What schedules say of themselves, beside how they compute."""
+
+import pytest
+
+from hidet.ops.conv import Conv
+from hidet.schedules import load
+from hidet.schedules.base import gains_by_channels_last
+from hidet.target import Target
+from hidet.types import f16, f32
+
+assert load.LOADED
+ONE = (1, 1)
+
+
+def convolution(dtype, groups=1):
+    weight = dtype[8, 8 // groups, 3, 3]
+    return Conv(dtype[1, 8, 9, 9], weight, None, ONE, ((1, 1), (1, 1)), ONE, groups)
+
+
+@pytest.mark.parametrize(
+    ("op", "target", "gains"),
+    [
+        (convolution(f16), "sm_90a", True),
+        (convolution(f16, groups=8), "sm_80", True),
+        (convolution(f32), "sm_90a", False),
+        (convolution(f16), "cpu+avx512", False),
+    ],
+    ids=str,
+)
+def test_tensor_cores_ask_for_channels_last(op, target, gains):
+    assert gains_by_channels_last(op, Target.parse(target)) is gains
