@@ -101,13 +101,14 @@ def wheels(session: nox.Session) -> None:
 @nox.session(tags=["docs", *PACKAGES])
 @timed
 def docs(session: nox.Session) -> None:
-    """Run every Python fence of the READMEs and docs/, and build the site into .nox/site."""
+    """Run every fence of the READMEs and docs/; build the site, with every public name, in .nox."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
     torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
     site = Environment(session, "mkdocs")  # not "site": mkdocs empties the folder that it writes to
     site.install("mkdocs-material", "mkdocstrings-python")
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     site.run("-m", "mkdocs", "build", "--strict", "--quiet", env=quiet)
+    torch(session).run("-m", "ci.reference", ".nox/site/api.html")
 
 
 @nox.session(tags=["docs", *PACKAGES])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -25,6 +26,12 @@ def test_a_compiled_model_is_called_like_the_model() -> None:
         net[0].weight.mul_(2)
     close(fast(x), net(x))
     assert not fast(x).requires_grad
+
+
+def test_compiling_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hidet_torch.compile(model(), torch.randn(3, 8))
 
 
 def test_a_transformer_layer() -> None:

@@ -1,5 +1,8 @@
 """`hidet frontends`, `ops`, `show`, `bench`: what there is, and what became of it."""
 
+import subprocess
+import sys
+
 import pytest
 
 import hidet
@@ -100,3 +103,39 @@ def test_a_saved_graph_is_measured(capsys, tmp_path):
 def test_what_cannot_be_measured(model, message, capsys):
     assert main(["bench", model]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--device", "cpu"], ["--size", "n=3"]])
+def test_options_of_saved_graphs_are_refused_for_models(option, capsys):
+    assert main(["bench", "platform:libc_ver", *option]) == 1
+    assert "are for saved graphs" in capsys.readouterr().err
+
+
+def test_an_error_in_the_users_function_is_shown_as_it_is(tmp_path, monkeypatch):
+    (tmp_path / "broken_model.py").write_text("def make():\n    return nothing.weights\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(NameError, match="nothing"):
+        main(["bench", "broken_model:make"])
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_a_size_that_the_graph_does_not_have(command, capsys, tmp_path):
+    path = tmp_path / "graph.hidet"
+    graph().build().save(path)
+    assert main([command, str(path), "--size", "n=3"]) == 1
+    out = capsys.readouterr().err
+    assert "the graph has no size 'n'" in out
+    assert "it has none: all are fixed" in out
+
+
+def test_who_reads_may_stop_early():
+    """As in `hidet ops | head`."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hidet.cli", "ops"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0

@@ -9,7 +9,7 @@ from hidet_torch.__about__ import __version__
 
 # Public name -> the module that defines it, imported on first use. A public name must differ
 # from every module's name in this package: importing the module would replace it.
-_PUBLIC: dict[str, str] = {
+PUBLIC: dict[str, str] = {
     "compile": "hidet_torch.exported",
     "dynamo_config": "hidet_torch.config",
     "explain": "hidet_torch.explaining",
@@ -20,12 +20,12 @@ __all__ = ["__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PUBLIC:
+    if name not in PUBLIC:
         raise AttributeError(f"module 'hidet_torch' has no attribute {name!r}")
-    value: object = getattr(import_module(_PUBLIC[name]), name)
+    value: object = getattr(import_module(PUBLIC[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})
+    return sorted({*globals(), *PUBLIC})

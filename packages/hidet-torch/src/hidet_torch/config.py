@@ -85,3 +85,4 @@ class DynamoConfig:
 
 
 dynamo_config = DynamoConfig()
+"""The defaults of this process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -79,7 +80,10 @@ class CompiledModel:
             program = torch.export.export(
                 self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
             )
-            program = program.run_decompositions(decompositions())
+            with warnings.catch_warnings():
+                # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
+                warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+                program = program.run_decompositions(decompositions())
         self.named.look()
         held = Held(program, self.named.tensors)
         write_back(program)

@@ -28,6 +28,10 @@ def bench(model: str, device: str | None, sizes: list[str], repeat: int) -> int:
         print(compiled)
         measured("hidet", lambda: compiled.run(given), compiled.device, repeat)
         return 0
+    if device is not None or sizes:
+        raise BadArgument(
+            f"--device and --size are for saved graphs: {model} runs where its inputs are"
+        )
     made, *inputs = example(model)
     name = frontend_of(made)
     direct = load_frontend(name).compile(made, *inputs)
@@ -56,9 +60,10 @@ def example(model: str) -> Any:
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does: the model is the user's own file
     try:
-        made = getattr(import_module(module), function)()
+        make = getattr(import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise BadArgument(f"{model} cannot be imported: {error}") from error
+    made = make()
     if not isinstance(made, tuple) or len(made) < 2:
         raise BadArgument(f"{model}() gives no (model, *inputs)")
     return made

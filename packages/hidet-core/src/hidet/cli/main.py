@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,29 +23,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status: 0 if all is well."""
     given = parser().parse_args(arguments)
     try:
-        if given.command == "doctor":
-            return doctor()
-        if given.command == "explain":
-            return explain(given.code)
-        if given.command == "frontends":
-            return frontends()
-        if given.command == "ops":
-            return operators(given.name)
-        if given.command == "show":
-            return show(given.folder, given.stages)
-        if given.command == "bench":
-            return bench(given.model, given.device, given.size, given.repeat)
-        if given.command == "run":
-            return run(
-                given.path, given.device, given.input, given.size, given.output, given.repeat
-            )
-        return clear() if given.action == "clear" else status()
+        code = chosen(given)
+        sys.stdout.flush()
+        return code
     except HidetError as error:
         print(error, file=sys.stderr)
         return 1
+    except BrokenPipeError:  # who reads has seen enough, as `hidet ops | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:  # a file that is not there, or may not be read or written
         print(BadArgument(f"{error.filename}: {error.strerror}"), file=sys.stderr)
         return 1
+
+
+def chosen(given: argparse.Namespace) -> int:
+    """Run the subcommand that was given."""
+    match given.command:
+        case "doctor":
+            return doctor()
+        case "explain":
+            return explain(given.code)
+        case "frontends":
+            return frontends()
+        case "ops":
+            return operators(given.name)
+        case "show":
+            return show(given.folder, given.stages)
+        case "bench":
+            return bench(given.model, given.device, given.size, given.repeat)
+        case "run":
+            return run(
+                given.path, given.device, given.input, given.size, given.output, given.repeat
+            )
+        case _:
+            return clear() if given.action == "clear" else status()
 
 
 def parser() -> argparse.ArgumentParser:

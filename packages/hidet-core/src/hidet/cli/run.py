@@ -52,6 +52,10 @@ def arguments(
     plan = compiled.plan
     if len(files) > len(plan.inputs):
         raise BadArgument(f"{len(files)} inputs for a graph of {len(plan.inputs)}")
+    for name in sizes:
+        if name not in plan.symbols:
+            known = ", ".join(plan.symbols) or "none: all are fixed"
+            raise BadArgument(f"the graph has no size {name!r}", help=f"it has {known}")
     made = []
     for position, number in enumerate(plan.inputs):
         buffer = plan.buffers[number]

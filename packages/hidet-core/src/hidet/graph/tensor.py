@@ -68,6 +68,11 @@ class Tensor:
 
     `storage` is a numpy array for the CPU and whatever the runtime keeps for other devices; `trace`
     is the node that computes the tensor, and which of its outputs it is.
+
+    Python's operators and indexing work as numpy's do, and operators of `hidet.ops` are methods:
+    sum, mean, prod, max, min, any, all, var, argmax, argmin, softmax, layer_norm, cumsum, relu,
+    sigmoid, tanh, exp, log, sqrt, rsqrt, reshape, permute, transpose, expand, squeeze, unsqueeze,
+    flatten, split, clamp and cast, which is also astype.
     """
 
     __slots__ = ("__weakref__", "device", "name", "storage", "trace", "type")

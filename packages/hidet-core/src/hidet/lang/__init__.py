@@ -1,13 +1,47 @@
 """The language of kernels: what a `@hidet.script` function is written with."""
 
-from functools import partial
-
-from hidet.ir.functions import call
 from hidet.lang import meta
 from hidet.lang.attributes import attr, attrs
 from hidet.lang.cuda.inline import asm
 from hidet.lang.functions import absolute, cast, cdiv, choose, maximum, minimum, power, printf
 from hidet.lang.loops import grid, parallel, static, unroll, vectorize
+from hidet.lang.mathematics import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    ceil,
+    copysign,
+    cos,
+    cosh,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    fma,
+    hypot,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    log1p,
+    log2,
+    log10,
+    rint,
+    rsqrt,
+    signbit,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
 from hidet.lang.memory import (
     address,
     load,
@@ -50,29 +84,24 @@ from hidet.types import (
 )
 
 bool_ = boolean
+"""`boolean`, under a name that Python does not take."""
 float64, float32, tfloat32, float16, bfloat16 = f64, f32, tf32, f16, bf16
 float8_e4m3, float8_e5m2 = f8e4m3, f8e5m2
 int8, int16, int32, int64 = i8, i16, i32, i64
 uint8, uint16, uint32, uint64 = u8, u16, u32, u64
 
-exp, exp2, expm1 = partial(call, "exp"), partial(call, "exp2"), partial(call, "expm1")
-log, log2, log10 = partial(call, "log"), partial(call, "log2"), partial(call, "log10")
-log1p, sqrt, rsqrt = partial(call, "log1p"), partial(call, "sqrt"), partial(call, "rsqrt")
-sin, cos, tan = partial(call, "sin"), partial(call, "cos"), partial(call, "tan")
-asin, acos, atan = partial(call, "asin"), partial(call, "acos"), partial(call, "atan")
-sinh, cosh, tanh = partial(call, "sinh"), partial(call, "cosh"), partial(call, "tanh")
-asinh, acosh, atanh = partial(call, "asinh"), partial(call, "acosh"), partial(call, "atanh")
-erf, erfc = partial(call, "erf"), partial(call, "erfc")
-floor, ceil, trunc, rint = (partial(call, name) for name in ("floor", "ceil", "trunc", "rint"))
-isnan, isinf, isfinite = (partial(call, name) for name in ("isnan", "isinf", "isfinite"))
-signbit, atan2, hypot = partial(call, "signbit"), partial(call, "atan2"), partial(call, "hypot")
-copysign, fma = partial(call, "copysign"), partial(call, "fma")
 pow = power
+"""`base ** exponent`: by products for a small whole number, else by `pow` of floats."""
 deref = load
+"""`load`: the element that a pointer points to."""
 abs = absolute
+"""The value without its sign: `absolute`."""
 min = minimum
+"""The smallest value: `minimum`."""
 max = maximum
+"""The largest value: `maximum`."""
 select = choose
+"""`then` where the condition holds, else `otherwise`: `choose`."""
 
 __all__ = [
     "ScriptFunction",

@@ -33,7 +33,17 @@ KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU, HOST: HOS
 
 @dataclass(frozen=True)
 class Attributes:
-    """What a script assigns its launch configuration to."""
+    """What a script assigns its launch configuration to; sizes are one number or up to three.
+
+    - `cuda_grid_dim`: blocks of the grid; may depend on sizes and numbers the kernel is given.
+    - `cuda_block_dim`: threads of a block, at most 1024.
+    - `cuda_cluster_dim`: blocks of a cluster, known beforehand (sm_90).
+    - `cuda_dynamic_smem_bytes`: bytes behind `dynamic_shared`; shared tensors need none.
+    - `cuda_min_blocks`: blocks that a multiprocessor is to hold at once, which bounds registers.
+    - `func_kind`: "cuda_kernel", "cpu_kernel", "public" (a host function), or "cuda_internal" and
+      "cpu_internal" (a part of what calls it, as without attributes).
+    - `func_name`: the kernel's name in generated code; else that of the function.
+    """
 
     prefix: str = ""
 
@@ -52,7 +62,10 @@ class Attributes:
         return Attributes("cuda_")
 
 
-attr = attrs = Attributes()
+attr = Attributes()
+"""The attributes of the script function that is being read; see `Attributes`."""
+attrs = attr
+"""The same: `attrs.cuda.grid_dim` is `attr.cuda_grid_dim`."""
 
 
 def check_attribute(name: str, value: Any, declared: frozenset[Var]) -> Any:

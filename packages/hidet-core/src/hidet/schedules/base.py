@@ -78,6 +78,7 @@ class Schedule:
 
 
 SCHEDULES: list[Schedule] = []
+"""Every schedule that is filed, in order; complete after `hidet.schedules.load`."""
 
 
 def schedule_for(

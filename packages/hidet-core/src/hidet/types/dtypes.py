@@ -119,6 +119,7 @@ boolean = DType("bool", "bool", Kind.BOOL, 8, np.dtype(np.bool_))
 DTYPES: tuple[DType, ...] = (
     f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, boolean,
 )  # fmt: skip
+"""Every element type."""
 _BY_NAME = {name: each for each in DTYPES for name in (each.name, each.short)}
 _BY_NUMPY = {each.numpy: each for each in DTYPES if each is not tf32}
 

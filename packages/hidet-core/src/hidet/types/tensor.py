@@ -81,6 +81,7 @@ class TensorType:
 
 
 Type: TypeAlias = DType | VectorType | PointerType | TensorType | TensorMapType
+"""The type of a value of a kernel."""
 
 
 def shared_alignment(nbytes: int) -> int:

@@ -31,9 +31,13 @@ class Position:
 
 
 threadIdx = Position("threadIdx")
+"""Which thread of its block."""
 blockIdx = Position("blockIdx")
+"""Which block of the grid."""
 blockDim = Position("blockDim")
+"""How many threads a block has along each axis."""
 gridDim = Position("gridDim")
+"""How many blocks the grid has along each axis."""
 laneid = builtin("laneid")
 """The number of the thread within its warp, i32."""
 warpid = builtin("warpid")

@@ -1,0 +1,64 @@
+"""Every public name has its place in the site's reference: `python -m ci.reference api.html`.
+
+A public name is one of `__all__` of a public module, or of the table of `import hidet`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+MODULES = (
+    *("hidet.graph", "hidet.ops", "hidet.lang", "hidet.lang.cuda", "hidet.mapping", "hidet.sim"),
+    *("hidet.compute", "hidet.types", "hidet.errors", "hidet.frontend", "hidet.schedules.base"),
+)
+
+
+def public_names() -> dict[str, set[str]]:
+    """Each public name, and the places where the reference may have it."""
+    found = {}
+    for path in MODULES:
+        module = import_module(path)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not isinstance(value, ModuleType):
+                found[f"{path}.{name}"] = {f"{path}.{name}", *places(value, path, name)}
+    hidet = import_module("hidet")
+    for name, where in hidet.NAMES.items():
+        path, _, attribute = where.partition(":")
+        found[f"hidet.{name}"] = places(getattr(hidet, name), path, attribute)
+    frontend = import_module("hidet_torch")
+    for name in frontend.PUBLIC:
+        found[f"hidet_torch.{name}"] = places(getattr(frontend, name), "hidet_torch", name)
+    return found
+
+
+def places(value: Any, path: str, name: str) -> set[str]:
+    """Where a thing may be: in the module that defines it or that of its public name."""
+    types = import_module("hidet.types")
+    if isinstance(value, types.DType):
+        return {f"hidet.types.{each}" for each in types.__all__ if getattr(types, each) is value}
+    return {f"{path}.{name}", f"{getattr(value, '__module__', path)}.{name}"}
+
+
+def missing(page: str) -> list[str]:
+    """The public names that a page of the reference has no entry for."""
+    entries = set(re.findall(r'id="(hidet[\w.]*)"', page))
+    return [name for name, places in public_names().items() if not places & entries]
+
+
+def main(page: str) -> int:
+    """Print the names that are missing; 1 if there are any."""
+    left = missing(Path(page).read_text())
+    for name in left:
+        print(f"{name} is not in the reference")
+    print(f"{len(public_names())} public names, {len(left)} missing")
+    return min(len(left), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
