@@ -11,8 +11,7 @@ import pytest
 from hidet import ops
 from hidet.build import schedule, tuned
 from hidet.build.compile import Draft, compile_graph
-from hidet.build.kernels import shape_of
-from hidet.build.tuning_facts import device_name, facts_of
+from hidet.build.tuning_facts import device_name, facts_of, subject_of
 from hidet.cost import Work
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
@@ -343,9 +342,9 @@ def test_without_such_a_device_the_cost_model_decides_or_a_record_does():
     with absent, options(search_space=2):
         plain = compile_graph(graph, CUDA)
     (group,) = [g for g in Draft(graph, CUDA, names(graph)).groups["main"] if g.anchor]
-    shape = shape_of(group)
+    subject = subject_of(group)
     other = choices(group.anchor.op, CUDA)[4].choice
-    store.keep(facts_of(shape, CUDA), "NVIDIA H200", Record(2, name_of(other), ()))
+    store.keep(facts_of(subject, CUDA), "NVIDIA H200", Record(2, name_of(other), ()))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with options(search_space=2):

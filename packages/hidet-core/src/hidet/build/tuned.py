@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from hidet import options
-from hidet.build.kernels import Shape, group_of, shape_of
 from hidet.build.schedule import ranked
 from hidet.build.target import measurable
-from hidet.build.tuning_facts import device_name, facts_of
+from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
 from hidet.build.workshop import Workshop
 from hidet.errors import NoDevice
 from hidet.fusion.group import Group
+from hidet.graph.tensor import Tensor
 from hidet.ops.in_place import updated_tensor
 from hidet.schedules.base import Candidate, Choice
 from hidet.target import Target
@@ -33,20 +33,23 @@ BEST = 8
 """Candidates that search space 1 measures."""
 
 
-def tuned(groups: Sequence[Group], target: Target, device: str) -> list[str]:
+def tuned(
+    groups: Sequence[Group], target: Target, device: str, derived: Collection[Tensor] = ()
+) -> list[str]:
     """Choose how each group's anchor is scheduled; the choices by name, in the groups' order.
 
-    `device` is where the graph's tensors are. Ctrl-C ends the search, not the compilation.
+    `device` is where the graph's tensors are, `derived` what is computed before the first call.
+    Ctrl-C ends the search, not the compilation.
     """
-    alike: dict[Shape, list[Group]] = {}
+    alike: dict[Subject, list[Group]] = {}
     for group in groups:
         if tunable(group):
-            alike.setdefault(shape_of(group), []).append(group)
+            alike.setdefault(subject_of(group, derived), []).append(group)
     with Tuner(target, measurable(target, device)) as tuner:
         # What takes longest comes first: a deadline costs least then.
-        for shape in sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target)):
-            choice = tuner.choice(shape)
-            for group in alike[shape]:
+        for subject in sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target)):
+            choice = tuner.choice(subject)
+            for group in alike[subject]:
                 group.choice = choice
     return [str(group.choice) for group in groups if group.anchor is not None]
 
@@ -56,14 +59,14 @@ def tunable(group: Group) -> bool:
     return group.anchor is not None and all(updated_tensor(t) is None for t in group.results)
 
 
-def candidates_of(shape: Shape, target: Target) -> tuple[Candidate, ...]:
+def candidates_of(subject: Subject, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest by the cost model first."""
-    return ranked(group_of(shape), target)
+    return ranked(subject.group, target)
 
 
-def expected(shape: Shape, target: Target) -> float:
+def expected(subject: Subject, target: Target) -> float:
     """The seconds that the cost model expects of a group's anchor."""
-    return candidates_of(shape, target)[0].seconds
+    return candidates_of(subject, target)[0].seconds
 
 
 class Tuner:
@@ -95,10 +98,10 @@ class Tuner:
                 stacklevel=4,
             )
 
-    def choice(self, shape: Shape) -> Choice | None:
+    def choice(self, subject: Subject) -> Choice | None:
         """The best candidate for a group's anchor; None: the cost model's own choice."""
-        found = {name_of(each.choice): each.choice for each in candidates_of(shape, self.target)}
-        facts = facts_of(shape, self.target)
+        found = {name_of(each.choice): each.choice for each in candidates_of(subject, self.target)}
+        facts = facts_of(subject, self.target)
         record = store.find(facts, self.name)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
@@ -106,7 +109,7 @@ class Tuner:
             if self.device is None or self.ended or self.late:
                 self.unknown += 1
             else:
-                record = self.search(shape, found, record)
+                record = self.search(subject, found, record)
                 if record.trials:
                     store.keep(facts, self.name or "", record)
         return None if record is None else chosen(record, found)
@@ -116,7 +119,7 @@ class Tuner:
         """Whether the time is up."""
         return self.until is not None and time.monotonic() >= self.until
 
-    def search(self, shape: Shape, found: dict[str, Choice], before: Record | None) -> Record:
+    def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
         names = list(found)[: BEST if self.level == 1 else None]
         old = [] if before is None else [t for t in before.trials if t.name != before.best]
@@ -125,8 +128,8 @@ class Tuner:
         fresh = [own, *(each for each in others if name_of(each) not in skipped)]
         if before is not None and before.best in found and found[before.best] not in fresh:
             fresh.append(found[before.best])
-        title = group_of(shape).name
-        contest = self.held(shape, fresh, title)
+        title = subject.group.name
+        contest = self.held(subject, fresh, title)
         measured = {trial.name for trial in contest.trials}
         trials = [*contest.trials, *(each for each in old if each.name not in measured)]
         report_refused(title, contest.trials)
@@ -134,13 +137,13 @@ class Tuner:
         level = self.level if contest.complete else 0
         return Record(level, None if winner is None else name_of(winner), tuple(trials))
 
-    def held(self, shape: Shape, fresh: Sequence[Choice], title: str) -> Contest:
+    def held(self, subject: Subject, fresh: Sequence[Choice], title: str) -> Contest:
         """A contest that is over, or was ended; Ctrl-C ends all searches of this compilation."""
-        own = candidates_of(shape, self.target)[0].choice
+        own = candidates_of(subject, self.target)[0].choice
         bar = Bar(title, len(fresh))
         with ExitStack() as stack:
             stack.callback(bar.close)
-            workshop = Workshop(shape, own, self.target, self.bed)
+            workshop = Workshop(subject, own, self.target, self.bed)
             contest = Contest(fresh, workshop, bar, self.until)
             try:
                 stack.enter_context(workshop)
