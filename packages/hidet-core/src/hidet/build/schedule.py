@@ -24,7 +24,7 @@ from hidet.ir.kernel import Module
 from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
-from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
+from hidet.schedules.base import AUTOMATIC, SCHEDULES, Candidate, Schedule, candidates
 from hidet.schedules.contraction import size_bytes
 from hidet.schedules.cuda.conv_implicit_gemm import gains_by_channels_last
 from hidet.target import Target
@@ -79,7 +79,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
 
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
-    if group.anchor is None:
+    if group.anchor is None or group.choice == AUTOMATIC:
         return [Implemented(group, composed(group, target), "automatic")]
     best = chosen(group, target)
     ahead = closed_to(best.schedule, group)

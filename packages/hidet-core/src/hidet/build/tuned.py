@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from hidet import options
@@ -21,12 +22,13 @@ from hidet.errors import NoDevice
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
 from hidet.ops.in_place import updated_tensor
-from hidet.schedules.base import Candidate, Choice
+from hidet.schedules.base import AUTOMATIC, Candidate, Choice
 from hidet.target import Target
 from hidet.tuning import store
-from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, name_of
-from hidet.tuning.report import Bar, TuningWarning, report_refused
+from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.interrupt import Interruptible
+from hidet.tuning.record import Record, Trial, name_of
+from hidet.tuning.report import Bar, TuningWarning, is_broken, report_refused
 from hidet.tuning.testbed import Testbed
 
 BEST = 8
@@ -47,7 +49,9 @@ def tuned(
             alike.setdefault(subject_of(group, derived), []).append(group)
     with Tuner(target, measurable(target, device)) as tuner:
         # What takes longest comes first: a deadline costs least then.
-        for subject in sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target)):
+        order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target))
+        for number, subject in enumerate(order, 1):
+            tuner.place = f"{number} of {len(order)}"
             choice = tuner.choice(subject)
             for group in alike[subject]:
                 group.choice = choice
@@ -79,9 +83,12 @@ class Tuner:
         self.name = None if device is None else device_name(device)
         self.ended = False
         self.unknown = 0
+        self.place = ""
+        """Which of how many operators is looked at, for people."""
 
     def __enter__(self) -> Tuner:
         self.stack = ExitStack()
+        self.interrupts = self.stack.enter_context(Interruptible())
         if self.device is not None:
             lock = Path(store.folder(), f"{self.device.replace(':', '-')}.lock")
             self.bed = self.stack.enter_context(Testbed(self.device, lock))
@@ -91,6 +98,7 @@ class Tuner:
         self.stack.close()
         if self.unknown and error[0] is None:
             why = f"no device here runs {self.target}" if self.device is None else "the time was up"
+            why = "the search was interrupted" if self.interrupts.noted else why
             warnings.warn(
                 f"{self.unknown} operators were not measured: {why}; they are scheduled as the "
                 "cost model says, or as was best so far",
@@ -103,10 +111,12 @@ class Tuner:
         found = {name_of(each.choice): each.choice for each in candidates_of(subject, self.target)}
         facts = facts_of(subject, self.target)
         record = store.find(facts, self.name)
+        if record is not None and record.imported and self.able:
+            record = self.verified(subject, found, record)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
         if len(found) > 1:
-            if self.device is None or self.ended or self.late:
+            if not self.able:
                 self.unknown += 1
             else:
                 record = self.search(subject, found, record)
@@ -115,51 +125,93 @@ class Tuner:
         return None if record is None else chosen(record, found)
 
     @property
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return self.until is not None and time.monotonic() >= self.until
+    def able(self) -> bool:
+        """Whether there is a device, and time, to measure on."""
+        late = self.until is not None and time.monotonic() >= self.until
+        return self.device is not None and not (self.ended or self.interrupts.noted or late)
+
+    def verified(self, subject: Subject, found: dict[str, Choice], record: Record) -> Record | None:
+        """A record that was measured elsewhere, if its best candidate computes here what it should.
+
+        None, and a warning, if it does not: then all are measured here.
+        """
+        best = found.get(record.best or "")
+        title = subject.group.name
+        reasons: list[str] = []
+
+        def check(bench: Workshop) -> None:
+            assert best is not None
+            bench.start(best)
+            bench.ready(best, None)
+            try:
+                bench.check(best)
+            except Refused as refusal:
+                reasons.append(str(refusal))
+
+        if best is not None and not self.held(subject, check, title):
+            return record
+        if reasons:
+            trial = Trial(record.best or "", None, reasons[0])
+            report_refused(title, [trial])
+            return None
+        known = replace(record, imported=False)
+        store.keep(facts_of(subject, self.target), self.name or "", known)
+        return known
 
     def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
         names = list(found)[: BEST if self.level == 1 else None]
-        old = [] if before is None else [t for t in before.trials if t.name != before.best]
+        before = before or Record(0, None, ())
+        old = [each for each in before.trials if each.name != before.best]
         skipped = {trial.name for trial in old}
-        own, *others = (found[each] for each in names)
-        fresh = [own, *(each for each in others if name_of(each) not in skipped)]
-        if before is not None and before.best in found and found[before.best] not in fresh:
-            fresh.append(found[before.best])
+        fresh = dict.fromkeys([names[0], *([before.best] if before.best in found else [])])
+        fresh |= dict.fromkeys(each for each in names if each not in skipped)
         title = subject.group.name
-        contest = self.held(subject, fresh, title)
-        measured = {trial.name for trial in contest.trials}
-        trials = [*contest.trials, *(each for each in old if each.name not in measured)]
-        report_refused(title, contest.trials)
-        winner = contest.winner
-        level = self.level if contest.complete else 0
-        return Record(level, None if winner is None else name_of(winner), tuple(trials))
+        bar = Bar(f"{self.place}, {title}", len(fresh))
+        contests = []
 
-    def held(self, subject: Subject, fresh: Sequence[Choice], title: str) -> Contest:
-        """A contest that is over, or was ended; Ctrl-C ends all searches of this compilation."""
+        def run(bench: Workshop) -> None:
+            contests.append(Contest([found[each] for each in fresh], bench, bar, self.until))
+            contests[0].run()
+
+        try:
+            self.held(subject, run, title)
+        finally:
+            bar.close()
+        if not contests:
+            return before
+        (contest,) = contests
+        measured = {trial.name for trial in contest.trials}
+        report_refused(title, contest.trials)
+        trials = [*contest.trials, *(each for each in before.trials if each.name not in measured)]
+        winner = None if contest.winner is None else name_of(contest.winner)
+        if before.best is not None and before.best not in measured:
+            winner = before.best  # it was ended before it came to that
+        level = self.level if contest.complete else before.level
+        return Record(level, winner, tuple(trials))
+
+    def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
+        """Do some work in a workshop; False if it was ended or failed, which is told.
+
+        Ctrl-C ends all searches of this compilation.
+        """
         own = candidates_of(subject, self.target)[0].choice
-        bar = Bar(title, len(fresh))
-        with ExitStack() as stack:
-            stack.callback(bar.close)
-            workshop = Workshop(subject, own, self.target, self.bed)
-            contest = Contest(fresh, workshop, bar, self.until)
-            try:
-                stack.enter_context(workshop)
-                contest.run()
-            except KeyboardInterrupt:
-                self.ended = True
-                warnings.warn(
-                    "the search for schedules was interrupted; the best so far are compiled "
-                    "(Ctrl-C again ends the compilation)",
-                    TuningWarning,
-                    stacklevel=6,
-                )
-            except Exception as error:  # tuning is not needed to compile: what stops it is told
-                self.ended = isinstance(error, NoDevice)
-                warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
-        return contest
+        try:
+            with self.interrupts.waiting(), Workshop(subject, own, self.target, self.bed) as bench:
+                work(bench)
+            return True
+        except KeyboardInterrupt:
+            self.ended = True
+            warnings.warn(
+                "the search for schedules was interrupted; the best so far are compiled "
+                "(Ctrl-C again ends the compilation)",
+                TuningWarning,
+                stacklevel=6,
+            )
+        except Exception as error:  # tuning is not needed to compile: what stops it is told
+            self.ended = isinstance(error, NoDevice)
+            warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
+        return False
 
 
 def fits(record: Record, found: dict[str, Choice]) -> bool:
@@ -168,6 +220,17 @@ def fits(record: Record, found: dict[str, Choice]) -> bool:
 
 
 def chosen(record: Record, found: dict[str, Choice]) -> Choice | None:
-    """The best candidate of a record; None if it is the cost model's own choice, or none fits."""
-    own = next(iter(found))
-    return None if record.best in (None, own) else found.get(record.best or "")
+    """What to build by a record; None: the cost model's own choice.
+
+    Where nothing was right it is what the cost model likes best of what was not found wrong; the
+    automatic schedule where all was.
+    """
+    if record.best not in found:
+        wrong = {each.name for each in record.trials if is_broken(each)}
+        left = [name for name in found if name not in wrong]
+        best = left[0] if left else None
+    else:
+        best = record.best
+    if best is None:
+        return AUTOMATIC
+    return None if best == next(iter(found)) else found[best]
