@@ -11,8 +11,7 @@ import pytest
 from hidet import ops
 from hidet.build import schedule, tuned
 from hidet.build.compile import Draft, compile_graph
-from hidet.build.kernels import shape_of
-from hidet.build.tuning_facts import device_name, facts_of
+from hidet.build.tuning_facts import device_name, facts_of, subject_of
 from hidet.cost import Work
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
@@ -22,13 +21,13 @@ from hidet.options import options
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
 from hidet.schedules.assemble import assemble
-from hidet.schedules.base import SCHEDULES, Scheduled, schedule_for
+from hidet.schedules.base import AUTOMATIC, SCHEDULES, Scheduled, schedule_for
 from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.tuning import TuningWarning, contest, export, load, store
 from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, name_of
+from hidet.tuning.record import Record, Trial, name_of
 
 from .tuned_graphs import RANDOM, constant, convolution, dense
 
@@ -88,6 +87,14 @@ def no_contest(monkeypatch):
         raise Measured
 
     monkeypatch.setattr(Contest, "run", fail)
+
+
+def test_space_0_measures_nothing_and_keeps_nothing(monkeypatch):
+    no_contest(monkeypatch)
+    monkeypatch.setattr(tuned, "Testbed", None)
+    graph = dense()
+    check(graph, compiled(graph, 0))
+    assert not records()
 
 
 @pytest.mark.parametrize("make", [dense, convolution])
@@ -176,7 +183,33 @@ def test_results_are_exported_and_loaded(tmp_path, monkeypatch):
     no_contest(monkeypatch)
     with options(cache_dir=str(tmp_path / "other")):
         assert load(tmp_path / "tuned.json") == 1
+        assert only_record().imported
         check(graph, compiled(graph, 1))
+        assert not only_record().imported  # its best candidate was checked
+
+
+def test_an_imported_choice_that_is_wrong_here_is_told_and_measured_anew(
+    tmp_path, monkeypatch, bad_schedule
+):
+    def nonsense(op, target, point):
+        return Scheduled(filled(op, 7.0), point)
+
+    bad_schedule(nonsense)
+    graph = dense(columns=32)
+    with pytest.warns(TuningWarning, match="are wrong"):
+        compiled(graph, 1)
+    export(tmp_path / "tuned.json")
+    text = (tmp_path / "tuned.json").read_text()
+    data = json.loads(text)
+    ((name, record),) = data["results"][0]["devices"].items()
+    record["best"] = next(name for name, _, _ in record["trials"] if name[0] == "nonsense")
+    (tmp_path / "edited.json").write_text(json.dumps(data))
+    monkeypatch.setattr(store, "_memory", {})
+    with options(cache_dir=str(tmp_path / "other")):
+        load(tmp_path / "edited.json")
+        with pytest.warns(TuningWarning, match="nonsense"):
+            check(graph, compiled(graph, 1))
+        assert "matmul_panels" in only_record().best
 
 
 def test_symbolic_sizes_are_measured_at_a_typical_one():
@@ -246,6 +279,19 @@ def test_a_wrong_schedule_is_caught_and_told_and_a_right_one_chosen(bad_schedule
     assert "matmul_panels" in only_record().best
 
 
+def test_where_all_are_wrong_the_automatic_schedule_is_taken(monkeypatch, bad_schedule):
+    def nonsense(op, target, point):
+        return Scheduled(filled(op, 7.0), point)
+
+    bad_schedule(nonsense)
+    graph = dense(columns=32)
+    record = Record(2, None, (Trial('["nonsense", {"only": 0}]', None, "1 element is wrong"),))
+    found = {record.trials[0].name: ALL(graph.nodes[0].op, Target.parse("cpu"))[0].choice}
+    assert tuned.chosen(record, found) == AUTOMATIC
+    monkeypatch.setattr(tuned.Tuner, "choice", lambda self, subject: AUTOMATIC)
+    check(graph, compiled(graph, 1))
+
+
 def test_a_crash_of_one_keeps_the_others(bad_schedule):
     def crashing(op, target, point):
         return Scheduled(filled(op, 7.0, offset=1 << 28), point)
@@ -290,6 +336,20 @@ def test_an_interrupt_keeps_the_best_and_compiles_on(monkeypatch):
     monkeypatch.setattr(Contest, "look", plain)
     compiled(graph, 2)
     assert only_record().level == 2
+
+
+def test_an_interrupted_wider_search_keeps_what_was_best_before(monkeypatch):
+    graph = dense()
+    compiled(graph, 1)
+    before = only_record()
+    monkeypatch.setattr(Contest, "look", interrupted)
+    with pytest.warns(TuningWarning, match="was interrupted"):
+        check(graph, compiled(graph, 2))
+    assert only_record() == before
+
+
+def interrupted(self, choice):
+    raise KeyboardInterrupt
 
 
 class Clock:
@@ -343,9 +403,9 @@ def test_without_such_a_device_the_cost_model_decides_or_a_record_does():
     with absent, options(search_space=2):
         plain = compile_graph(graph, CUDA)
     (group,) = [g for g in Draft(graph, CUDA, names(graph)).groups["main"] if g.anchor]
-    shape = shape_of(group)
+    subject = subject_of(group)
     other = choices(group.anchor.op, CUDA)[4].choice
-    store.keep(facts_of(shape, CUDA), "NVIDIA H200", Record(2, name_of(other), ()))
+    store.keep(facts_of(subject, CUDA), "NVIDIA H200", Record(2, name_of(other), ()))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with options(search_space=2):

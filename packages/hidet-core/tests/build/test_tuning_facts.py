@@ -3,7 +3,9 @@
 import json
 
 from hidet.build.kernels import Shape
-from hidet.build.tuning_facts import device_name, facts_of
+from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
+from hidet.fusion.group import Group
+from hidet.graph import randn, symbol, trace_from
 from hidet.ops.matmul import Matmul
 from hidet.options import options
 from hidet.target import Target
@@ -12,25 +14,35 @@ from hidet.types import f32
 CPU = Target.parse("cpu")
 
 
-def shape(rows):
+def subject(rows, constants=()):
     types = f32[rows, 64], f32[64, 64]
-    return Shape(0, ((Matmul(*types), (0, 1)),), types)
+    return Subject(Shape(0, ((Matmul(*types), (0, 1)),), types), constants)
 
 
 def test_facts_are_data_and_differ_by_what_matters():
-    facts = facts_of(shape(1000), CPU)
+    facts = facts_of(subject(1000), CPU)
     assert json.loads(json.dumps(facts)) == facts
-    assert facts == facts_of(shape(1016), CPU)
-    assert facts != facts_of(shape(1001), CPU)
-    assert facts != facts_of(shape(1000), Target.parse("cpu+avx2"))
+    assert facts == facts_of(subject(1016), CPU)
+    assert facts != facts_of(subject(1001), CPU)
+    assert facts != facts_of(subject(1000), Target.parse("cpu+avx2"))
+    assert facts != facts_of(subject(1000, (1,)), CPU)
     with options(tf32=True):
-        assert facts != facts_of(shape(1000), CPU)
+        assert facts != facts_of(subject(1000), CPU)
+
+
+def test_weights_and_what_comes_of_them_are_constants():
+    x, w, made = symbol([8, 8]), randn([8, 8]), symbol([8])
+    graph = trace_from(x @ w + made, inputs=[x, made])
+    group = Group(graph.nodes, graph.nodes[0])
+    at = {tensor: number for number, tensor in enumerate(group.inputs)}
+    assert subject_of(group).constants == (at[w],)
+    assert set(subject_of(group, {made}).constants) == {at[w], at[made]}
 
 
 def test_naming_the_target_by_option_changes_nothing():
     with options(target="cpu"):
-        named = facts_of(shape(64), CPU)
-    assert named == facts_of(shape(64), CPU)
+        named = facts_of(subject(64), CPU)
+    assert named == facts_of(subject(64), CPU)
 
 
 def test_a_cpu_is_named_with_its_threads(monkeypatch):

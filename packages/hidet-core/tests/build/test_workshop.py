@@ -4,6 +4,7 @@ import pytest
 
 from hidet.build.kernels import shape_of
 from hidet.build.schedule import choices
+from hidet.build.tuning_facts import Subject
 from hidet.build.units import Units
 from hidet.build.workshop import Workshop, alone
 from hidet.errors import CompilerError
@@ -43,7 +44,7 @@ def group(tmp_path):
 def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
     first, second, *_ = (each.choice for each in choices(group.anchor.op, CPU))
     bed = Bed()
-    with Workshop(shape_of(group), first, CPU, bed) as workshop:
+    with Workshop(Subject(shape_of(group)), first, CPU, bed) as workshop:
         for each in (first, second):
             workshop.start(each)
         for each in (first, second):
@@ -57,7 +58,7 @@ def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
 def test_one_that_does_not_fit_is_refused(group):
     own = choices(group.anchor.op, CPU)[0].choice
     strange = Choice("no_such_schedule", own.point)
-    with Workshop(shape_of(group), own, CPU, Bed()) as workshop:
+    with Workshop(Subject(shape_of(group)), own, CPU, Bed()) as workshop:
         workshop.start(strange)
         assert workshop.ready(strange, None)
         with pytest.raises(Refused, match="does not fit"):
@@ -66,7 +67,7 @@ def test_one_that_does_not_fit_is_refused(group):
 
 def test_leaving_waits_for_no_compiler(group):
     found = [each.choice for each in choices(group.anchor.op, CPU)]
-    with Workshop(shape_of(group), found[0], CPU, Bed()) as workshop:
+    with Workshop(Subject(shape_of(group)), found[0], CPU, Bed()) as workshop:
         for each in found:
             workshop.start(each)
     assert any(each.cancelled() for each in workshop.crew.futures.values())
@@ -74,8 +75,8 @@ def test_leaving_waits_for_no_compiler(group):
 
 def test_a_cpu_is_judged_by_its_shortest_time_a_gpu_by_the_median(group):
     own = choices(group.anchor.op, CPU)[0].choice
-    assert Workshop(shape_of(group), own, CPU, Bed()).typical([3.0, 1.0, 2.0]) == 1.0
-    gpu = Workshop(shape_of(group), own, Target.parse("sm_90a"), Bed())
+    assert Workshop(Subject(shape_of(group)), own, CPU, Bed()).typical([3.0, 1.0, 2.0]) == 1.0
+    gpu = Workshop(Subject(shape_of(group)), own, Target.parse("sm_90a"), Bed())
     assert gpu.typical([3.0, 1.0, 2.0]) == 2.0
 
 

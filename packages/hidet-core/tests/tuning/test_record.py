@@ -1,6 +1,7 @@
 """Records as JSON, and back."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -19,11 +20,16 @@ def test_names_tell_schedule_and_point():
 
 def test_a_record_comes_back_from_json():
     assert Record.from_json(json.loads(json.dumps(RECORD.to_json()))) == RECORD
+    taken = replace(RECORD, imported=True)
+    assert Record.from_json(json.loads(json.dumps(taken.to_json()))) == taken
     nothing = Record(0, None, ())
     assert Record.from_json(nothing.to_json()) == nothing
 
 
-@pytest.mark.parametrize("damage", [{"level": "x"}, {"trials": [[1]]}, {"trials": 7}])
+@pytest.mark.parametrize(
+    "damage",
+    [{"level": "x"}, {"level": 3}, {"trials": [[1]]}, {"trials": 7}, {"trials": [[[], -1.0, ""]]}],
+)
 def test_what_is_no_record_is_refused(damage):
     with pytest.raises((ValueError, TypeError)):
         Record.from_json({**RECORD.to_json(), **damage})

@@ -1,16 +1,27 @@
-"""The other end of a testbed, in this process: whose turn it is, poisoned memory, and agreement."""
+"""The other end of a testbed, in this process: constants, poisoned memory, and agreement."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
+from hidet.build.kernels import shape_of
+from hidet.build.schedule import choices
+from hidet.build.tuning_facts import Subject
+from hidet.build.workshop import Workshop, alone
+from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.options import options
+from hidet.runtime.archive import read
 from hidet.runtime.memory import array_of
-from hidet.tuning.trial import MOST_TURNS, Poisoned, Process, Trials
+from hidet.target import Target
+from hidet.tuning.problem import problem_of
+from hidet.tuning.trial import Poisoned, Process, Trials
 from hidet.tuning.verdict import Expected, Problem
 
+CPU = Target.parse("cpu")
 X = np.linspace(-1, 1, 24, dtype=np.float32)
 
 
@@ -23,12 +34,31 @@ def archives(tmp_path_factory):
         return [compile_graph(each).archive.to_bytes() for each in graphs]
 
 
-def test_inputs_take_turns_so_that_caches_do_not_help():
-    trials = Trials(Problem((X,), (), 4), "cpu")
-    assert len(trials.turns) == MOST_TURNS
-    assert len({turn[0].pointer for turn in trials.turns}) == MOST_TURNS
-    large = np.zeros(40 << 18, np.float32)
-    assert len(Trials(Problem((large,), (), 4), "cpu").turns) == 1
+@pytest.fixture(scope="module")
+def product(tmp_path_factory):
+    """A product whose right operand is the same at all calls: its panels are made once."""
+    x, w = symbol([20, 24]), symbol([24, 40])
+    graph = trace_from(x @ w, inputs=[x, w])
+    group = Group(graph.nodes, graph.nodes[0])
+    subject = Subject(shape_of(group), (1,))
+    with options(cache_dir=str(tmp_path_factory.mktemp("cache"))):
+        own = choices(group.anchor.op, CPU)[0].choice
+        archive = Workshop(subject, own, CPU, None).archive(own)
+    problem = problem_of(group, alone(group), 1.0)
+    return archive, replace(problem, constants=(1,))
+
+
+def test_what_depends_on_constants_alone_is_made_before_measuring(product):
+    archive, problem = product
+    plans = read(archive, "a candidate").plans
+    assert len(plans["prepare"].steps) == len(plans["main"].steps) == 1
+    trials = Trials(problem, "cpu")
+    assert len(trials.inputs) == 1
+    assert trials.check(0, archive) == ""
+    assert trials.check(1, archive) == ""
+    kept = [each.constants["derived0"].pointer for each in trials.programs.values()]
+    assert len(set(kept)) == 2  # each its own, and not where results go
+    assert trials.check(0, archive) == ""
 
 
 def test_memory_is_full_of_nan_and_outputs_are_shared():

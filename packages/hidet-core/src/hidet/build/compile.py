@@ -61,7 +61,8 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     if options.search_space.get():
         # What was measured decides what is compiled, so it comes ahead of a look into the cache.
         draft = Draft(graph, chosen, names)
-        choices = tuned(lowered_groups(draft.groups["main"]), chosen, device_of(graph))
+        derived = draft.planners["main"].names
+        choices = tuned(lowered_groups(draft.groups["main"]), chosen, device_of(graph), derived)
     if not options.cache.get() or is_watched():
         return Compiled((draft or Draft(graph, chosen, names)).archive(), weights)
     key = key_of(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from hidet import options
@@ -19,6 +20,7 @@ from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.types import TensorType
 
+NO_CONSTANTS: Mapping[int, Any] = MappingProxyType({})
 Made: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], Recipe]
 """Inputs and results by their numbers in the group, and how these are computed from those."""
 
@@ -122,9 +124,9 @@ def shape_of(group: Group) -> Shape:
     return Shape(anchor, wiring, types, also, group.choice)
 
 
-def group_of(shape: Shape) -> Group:
-    """The group that `shape` describes, of tensors of its own."""
-    tensors = [Tensor(each) for each in shape.inputs]
+def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group:
+    """The group that `shape` describes, of tensors of its own; some inputs may have values."""
+    tensors = [Tensor(t, storage=constants.get(i)) for i, t in enumerate(shape.inputs)]
     nodes: list[Node] = []
     for op, reads in shape.wiring:
         nodes.append(Node(op, tuple(tensors[number] for number in reads)))

@@ -25,6 +25,7 @@ from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
 from hidet.schedules import automatic, load
 from hidet.schedules.base import (
+    AUTOMATIC,
     SCHEDULES,
     Candidate,
     Schedule,
@@ -84,7 +85,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
 
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
-    if group.anchor is None:
+    if group.anchor is None or group.choice == AUTOMATIC:
         return [Implemented(group, composed(group, target), "automatic")]
     best = chosen(group, target)
     ahead = closed_to(best.schedule, group)

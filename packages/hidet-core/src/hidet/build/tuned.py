@@ -8,45 +8,52 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from hidet import options
-from hidet.build.kernels import Shape, group_of, shape_of
 from hidet.build.schedule import ranked
 from hidet.build.target import measurable
-from hidet.build.tuning_facts import device_name, facts_of
+from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
 from hidet.build.workshop import Workshop
 from hidet.errors import NoDevice
 from hidet.fusion.group import Group
+from hidet.graph.tensor import Tensor
 from hidet.ops.in_place import updated_tensor
-from hidet.schedules.base import Candidate, Choice
+from hidet.schedules.base import AUTOMATIC, Candidate, Choice
 from hidet.target import Target
 from hidet.tuning import store
-from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, name_of
-from hidet.tuning.report import Bar, TuningWarning, report_refused
+from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.interrupt import Interruptible
+from hidet.tuning.record import Record, Trial, name_of
+from hidet.tuning.report import Bar, TuningWarning, is_broken, report_refused
 from hidet.tuning.testbed import Testbed
 
 BEST = 8
 """Candidates that search space 1 measures."""
 
 
-def tuned(groups: Sequence[Group], target: Target, device: str) -> list[str]:
+def tuned(
+    groups: Sequence[Group], target: Target, device: str, derived: Collection[Tensor] = ()
+) -> list[str]:
     """Choose how each group's anchor is scheduled; the choices by name, in the groups' order.
 
-    `device` is where the graph's tensors are. Ctrl-C ends the search, not the compilation.
+    `device` is where the graph's tensors are, `derived` what is computed before the first call.
+    Ctrl-C ends the search, not the compilation.
     """
-    alike: dict[Shape, list[Group]] = {}
+    alike: dict[Subject, list[Group]] = {}
     for group in groups:
         if tunable(group):
-            alike.setdefault(shape_of(group), []).append(group)
+            alike.setdefault(subject_of(group, derived), []).append(group)
     with Tuner(target, measurable(target, device)) as tuner:
         # What takes longest comes first: a deadline costs least then.
-        for shape in sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target)):
-            choice = tuner.choice(shape)
-            for group in alike[shape]:
+        order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target))
+        for number, subject in enumerate(order, 1):
+            tuner.place = f"{number} of {len(order)}"
+            choice = tuner.choice(subject)
+            for group in alike[subject]:
                 group.choice = choice
     return [str(group.choice) for group in groups if group.anchor is not None]
 
@@ -56,14 +63,14 @@ def tunable(group: Group) -> bool:
     return group.anchor is not None and all(updated_tensor(t) is None for t in group.results)
 
 
-def candidates_of(shape: Shape, target: Target) -> tuple[Candidate, ...]:
+def candidates_of(subject: Subject, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest by the cost model first."""
-    return ranked(group_of(shape), target)
+    return ranked(subject.group, target)
 
 
-def expected(shape: Shape, target: Target) -> float:
+def expected(subject: Subject, target: Target) -> float:
     """The seconds that the cost model expects of a group's anchor."""
-    return candidates_of(shape, target)[0].seconds
+    return candidates_of(subject, target)[0].seconds
 
 
 class Tuner:
@@ -76,9 +83,12 @@ class Tuner:
         self.name = None if device is None else device_name(device)
         self.ended = False
         self.unknown = 0
+        self.place = ""
+        """Which of how many operators is looked at, for people."""
 
     def __enter__(self) -> Tuner:
         self.stack = ExitStack()
+        self.interrupts = self.stack.enter_context(Interruptible())
         if self.device is not None:
             lock = Path(store.folder(), f"{self.device.replace(':', '-')}.lock")
             self.bed = self.stack.enter_context(Testbed(self.device, lock))
@@ -88,6 +98,7 @@ class Tuner:
         self.stack.close()
         if self.unknown and error[0] is None:
             why = f"no device here runs {self.target}" if self.device is None else "the time was up"
+            why = "the search was interrupted" if self.interrupts.noted else why
             warnings.warn(
                 f"{self.unknown} operators were not measured: {why}; they are scheduled as the "
                 "cost model says, or as was best so far",
@@ -95,68 +106,112 @@ class Tuner:
                 stacklevel=4,
             )
 
-    def choice(self, shape: Shape) -> Choice | None:
+    def choice(self, subject: Subject) -> Choice | None:
         """The best candidate for a group's anchor; None: the cost model's own choice."""
-        found = {name_of(each.choice): each.choice for each in candidates_of(shape, self.target)}
-        facts = facts_of(shape, self.target)
+        found = {name_of(each.choice): each.choice for each in candidates_of(subject, self.target)}
+        facts = facts_of(subject, self.target)
         record = store.find(facts, self.name)
+        if record is not None and record.imported and self.able:
+            record = self.verified(subject, found, record)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
         if len(found) > 1:
-            if self.device is None or self.ended or self.late:
+            if not self.able:
                 self.unknown += 1
             else:
-                record = self.search(shape, found, record)
+                record = self.search(subject, found, record)
                 if record.trials:
                     store.keep(facts, self.name or "", record)
         return None if record is None else chosen(record, found)
 
     @property
-    def late(self) -> bool:
-        """Whether the time is up."""
-        return self.until is not None and time.monotonic() >= self.until
+    def able(self) -> bool:
+        """Whether there is a device, and time, to measure on."""
+        late = self.until is not None and time.monotonic() >= self.until
+        return self.device is not None and not (self.ended or self.interrupts.noted or late)
 
-    def search(self, shape: Shape, found: dict[str, Choice], before: Record | None) -> Record:
+    def verified(self, subject: Subject, found: dict[str, Choice], record: Record) -> Record | None:
+        """A record that was measured elsewhere, if its best candidate computes here what it should.
+
+        None, and a warning, if it does not: then all are measured here.
+        """
+        best = found.get(record.best or "")
+        title = subject.group.name
+        reasons: list[str] = []
+
+        def check(bench: Workshop) -> None:
+            assert best is not None
+            bench.start(best)
+            bench.ready(best, None)
+            try:
+                bench.check(best)
+            except Refused as refusal:
+                reasons.append(str(refusal))
+
+        if best is not None and not self.held(subject, check, title):
+            return record
+        if reasons:
+            trial = Trial(record.best or "", None, reasons[0])
+            report_refused(title, [trial])
+            return None
+        known = replace(record, imported=False)
+        store.keep(facts_of(subject, self.target), self.name or "", known)
+        return known
+
+    def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
         names = list(found)[: BEST if self.level == 1 else None]
-        old = [] if before is None else [t for t in before.trials if t.name != before.best]
+        before = before or Record(0, None, ())
+        old = [each for each in before.trials if each.name != before.best]
         skipped = {trial.name for trial in old}
-        own, *others = (found[each] for each in names)
-        fresh = [own, *(each for each in others if name_of(each) not in skipped)]
-        if before is not None and before.best in found and found[before.best] not in fresh:
-            fresh.append(found[before.best])
-        title = group_of(shape).name
-        contest = self.held(shape, fresh, title)
-        measured = {trial.name for trial in contest.trials}
-        trials = [*contest.trials, *(each for each in old if each.name not in measured)]
-        report_refused(title, contest.trials)
-        winner = contest.winner
-        level = self.level if contest.complete else 0
-        return Record(level, None if winner is None else name_of(winner), tuple(trials))
+        fresh = dict.fromkeys([names[0], *([before.best] if before.best in found else [])])
+        fresh |= dict.fromkeys(each for each in names if each not in skipped)
+        title = subject.group.name
+        bar = Bar(f"{self.place}, {title}", len(fresh))
+        contests = []
 
-    def held(self, shape: Shape, fresh: Sequence[Choice], title: str) -> Contest:
-        """A contest that is over, or was ended; Ctrl-C ends all searches of this compilation."""
-        own = candidates_of(shape, self.target)[0].choice
-        bar = Bar(title, len(fresh))
-        with ExitStack() as stack:
-            stack.callback(bar.close)
-            workshop = Workshop(shape, own, self.target, self.bed)
-            contest = Contest(fresh, workshop, bar, self.until)
-            try:
-                stack.enter_context(workshop)
-                contest.run()
-            except KeyboardInterrupt:
-                self.ended = True
-                warnings.warn(
-                    "the search for schedules was interrupted; the best so far are compiled "
-                    "(Ctrl-C again ends the compilation)",
-                    TuningWarning,
-                    stacklevel=6,
-                )
-            except Exception as error:  # tuning is not needed to compile: what stops it is told
-                self.ended = isinstance(error, NoDevice)
-                warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
-        return contest
+        def run(bench: Workshop) -> None:
+            contests.append(Contest([found[each] for each in fresh], bench, bar, self.until))
+            contests[0].run()
+
+        try:
+            self.held(subject, run, title)
+        finally:
+            bar.close()
+        if not contests:
+            return before
+        (contest,) = contests
+        measured = {trial.name for trial in contest.trials}
+        report_refused(title, contest.trials)
+        trials = [*contest.trials, *(each for each in before.trials if each.name not in measured)]
+        winner = None if contest.winner is None else name_of(contest.winner)
+        if before.best is not None and before.best not in measured:
+            winner = before.best  # it was ended before it came to that
+        level = self.level if contest.complete else before.level
+        return Record(level, winner, tuple(trials))
+
+    def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
+        """Do some work in a workshop; False if it was ended or failed, which is told.
+
+        Ctrl-C ends all searches of this compilation.
+        """
+        own = candidates_of(subject, self.target)[0].choice
+        try:
+            with self.interrupts.waiting(), Workshop(subject, own, self.target, self.bed) as bench:
+                work(bench)
+            return True
+        except KeyboardInterrupt:
+            self.ended = True
+            warnings.warn(
+                "the search for schedules was interrupted; the best so far are compiled "
+                "(Ctrl-C again ends the compilation)",
+                TuningWarning,
+                stacklevel=6,
+            )
+        except Exception as error:  # tuning is not needed to compile: what stops it is told
+            self.ended = isinstance(error, NoDevice)
+            warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
+        return False
 
 
 def fits(record: Record, found: dict[str, Choice]) -> bool:
@@ -165,6 +220,17 @@ def fits(record: Record, found: dict[str, Choice]) -> bool:
 
 
 def chosen(record: Record, found: dict[str, Choice]) -> Choice | None:
-    """The best candidate of a record; None if it is the cost model's own choice, or none fits."""
-    own = next(iter(found))
-    return None if record.best in (None, own) else found.get(record.best or "")
+    """What to build by a record; None: the cost model's own choice.
+
+    Where nothing was right it is what the cost model likes best of what was not found wrong; the
+    automatic schedule where all was.
+    """
+    if record.best not in found:
+        wrong = {each.name for each in record.trials if is_broken(each)}
+        left = [name for name in found if name not in wrong]
+        best = left[0] if left else None
+    else:
+        best = record.best
+    if best is None:
+        return AUTOMATIC
+    return None if best == next(iter(found)) else found[best]

@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
-from hidet import schedules
-from hidet.__about__ import __version__
-from hidet.build.kernels import Shape
+from hidet.build.kernels import Shape, group_of, shape_of
 from hidet.build.units import Units
+from hidet.fusion.group import Group
+from hidet.graph.tensor import Tensor
 from hidet.runtime.device import cuda_name, host_name
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
+from hidet.tuning.origin import origin
 from hidet.tuning.record import canonical
 from hidet.tuning.signature import signature
 
 
-def facts_of(shape: Shape, target: Target) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Subject:
+    """What is tuned: a group, and which of its inputs are the same at all calls."""
+
+    shape: Shape
+    constants: tuple[int, ...] = ()
+
+    @property
+    def group(self) -> Group:
+        """The group, of tensors of its own."""
+        return group_of(self.shape)
+
+
+def subject_of(group: Group, derived: Collection[Tensor] = ()) -> Subject:
+    """A group as it is tuned; `derived` are computed from constants before the first call."""
+    constants = (
+        number
+        for number, each in enumerate(group.inputs)
+        if each.storage is not None or each in derived
+    )
+    return Subject(shape_of(group), tuple(constants))
+
+
+def facts_of(subject: Subject, target: Target) -> dict[str, Any]:
     """What a record of a group counts for, the device apart."""
+    shape = subject.shape
     assert shape.anchor is not None
     op = shape.wiring[shape.anchor][0]
     names = [each.name for each in SCHEDULES if isinstance(op, each.ops)]
@@ -29,23 +53,14 @@ def facts_of(shape: Shape, target: Target) -> dict[str, Any]:
     compiler = {k: v for k, v in Units(target).compiler().items() if k != "target"}
     facts = {
         "group": signature(shape.wiring, [shape.anchor, *shape.also]),
+        "constants": subject.constants,
         "target": str(target),
-        "hidet": __version__,
-        "schedules": [*names, digest()],
+        "among": names,
         "compiler": compiler,
+        **origin(),
     }
     found: dict[str, Any] = json.loads(canonical(facts))
     return found
-
-
-@lru_cache(maxsize=1)
-def digest() -> str:
-    """A digest of our schedules' sources: what was measured of others does not count."""
-    found = hashlib.sha256()
-    root = Path(schedules.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()[:16]
 
 
 def device_name(device: str) -> str:

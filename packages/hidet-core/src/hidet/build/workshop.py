@@ -8,9 +8,11 @@ from dataclasses import replace
 from statistics import median
 
 from hidet import options
-from hidet.build.kernels import Recipes, Shape, group_of
+from hidet.build.hoist import hoist
+from hidet.build.kernels import Recipes, group_of
 from hidet.build.planner import Planner
 from hidet.build.schedule import chosen
+from hidet.build.tuning_facts import Subject
 from hidet.build.units import Units
 from hidet.build.workers import Crew, jobs
 from hidet.errors import HidetError
@@ -23,14 +25,18 @@ from hidet.target import Target
 from hidet.tuning.contest import Refused
 from hidet.tuning.problem import problem_of, symbols_in
 from hidet.tuning.testbed import Testbed
+from hidet.tuning.verdict import constant_name
 from hidet.types import TensorType, boolean
 
 
 class Workshop:
-    """A bench for a contest. Compilers leave a GPU alone, but not the CPU that is measured."""
+    """A bench for a contest. Compilers leave a GPU alone, but not the CPU that is measured.
 
-    def __init__(self, shape: Shape, own: Choice, target: Target, bed: Testbed) -> None:
-        self.shape, self.own, self.target, self.bed = shape, own, target, bed
+    What candidates make of constants alone they make before they are measured, as in a network.
+    """
+
+    def __init__(self, subject: Subject, own: Choice, target: Target, bed: Testbed) -> None:
+        self.subject, self.own, self.target, self.bed = subject, own, target, bed
         self.numbers: dict[Choice, int] = {}
         self.recipes = Recipes()
         self.crew = Crew(self.compiled)
@@ -38,11 +44,12 @@ class Workshop:
         self.noise = 2.0 if target.kind == "cpu" else 1.0
 
     def __enter__(self) -> Workshop:
-        group = group_of(self.shape)
+        group = self.subject.group
         assert group.anchor is not None
         candidate = chosen(group, self.target)
         work = candidate.point.work(group.anchor.op, self.target)
-        self.bed.pose(problem_of(group, alone(group), work.flops))
+        posed = problem_of(group, alone(group), work.flops)
+        self.bed.pose(replace(posed, constants=self.subject.constants))
         self.crew.__enter__()
         return self
 
@@ -52,18 +59,21 @@ class Workshop:
 
     def compiled(self, choice: Choice) -> bytes:
         """The archive of the group at a candidate."""
-        with options.options(dump=""):  # what is looked at is what is built in the end
+        # What is looked at is what is built in the end, and what is shown is the contest.
+        with options.options(dump="", progress=False):
             return self.archive(choice)
 
     def archive(self, choice: Choice) -> bytes:
         """The same, under the options in force."""
         explicit = None if choice == self.own else choice
-        group = group_of(replace(self.shape, choice=explicit))
+        shape = replace(self.subject.shape, choice=explicit)
+        group = group_of(shape, dict.fromkeys(self.subject.constants, ()))
+        names = {t: constant_name(i) for i, t in enumerate(group.inputs) if t.storage is not None}
         units = Units(self.target, strict=True)
-        planner = Planner(alone(group), self.target, units, {})
+        planner = Planner(alone(group), self.target, units, names)
         planner.run([group], self.recipes)
         binaries, home = units.compile("Compiling a candidate")
-        return Archive({"main": planner.plan(home)}, binaries).to_bytes()
+        return Archive(hoist({"main": planner.plan(home)}), binaries).to_bytes()
 
     def start(self, choice: Choice) -> None:
         """Let a compiler take a candidate."""
@@ -94,7 +104,7 @@ class Workshop:
 
 def alone(group: Group) -> FlowGraph:
     """A group as a graph; symbols that are no size of an input become sizes of further ones."""
-    inputs = list(group.inputs)
+    inputs = [each for each in group.inputs if each.storage is None]
     sizes = [size for each in (*inputs, *group.results) for size in each.shape]
     read = [size for each in inputs for size in each.shape]
     for symbol in dict.fromkeys(var for size in sizes for var in symbols_in(size)):

@@ -13,6 +13,7 @@ from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
+from hidet.passes.shorten_loops import shorten_loops
 from hidet.passes.simplify import simplify
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.passes.unroll import unroll
@@ -35,6 +36,7 @@ CPU: tuple[Pass, ...] = (
     unfold_tasks,  # first: everything below sees plain loops only
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
+    shorten_loops,  # of the guards that are left; while indices are apart
     flatten_indices,  # after guards, which speak in tensor coordinates
     unroll,  # small task loops; vector loops stay for the C++ compiler
     simplify,  # constant turns make constant indices

@@ -18,7 +18,9 @@ from hidet.runtime.stream import Event
 LEAST_CACHE = 32 << 20
 """Bytes that a cache of unknown size is taken to hold."""
 FLUSHED = 4
-"""How many times that is written before a measurement: on a GPU longer than a launch takes."""
+"""How many times that a GPU writes before a measurement: longer than a launch takes."""
+READ = 2
+"""How many times that a CPU reads: long writes go past its caches."""
 
 
 class Timing(float):
@@ -85,8 +87,12 @@ def flushing(device: str, stream: int = 0) -> Callable[[], None]:
     if device == "cpu":
         name = "SC_LEVEL3_CACHE_SIZE"
         known = os.sysconf(name) if name in os.sysconf_names else 0
-        array = np.empty(FLUSHED * max(known, LEAST_CACHE), np.uint8)
-        return lambda: array.fill(0)
+        array = np.ones(READ * max(known, LEAST_CACHE), np.uint8)
+
+        def read() -> None:
+            array.max()
+
+        return read
     nbytes = FLUSHED * max(attribute(device, "L2_CACHE_SIZE"), LEAST_CACHE)
     memory = CudaAllocator().empty(nbytes, device)
     return lambda: call("cuMemsetD8Async", memory.pointer, 0, nbytes, stream)

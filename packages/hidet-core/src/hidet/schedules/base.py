@@ -127,6 +127,10 @@ class Choice:
         return f"{self.schedule} {self.point}"
 
 
+AUTOMATIC = Choice("automatic", None)
+"""What is made for any definition, where no schedule that was written for an operator is right."""
+
+
 def candidates(op: Op, target: Target) -> list[Candidate]:
     """Every schedule at every point that fits, the cheapest by the cost model first.
 
@@ -181,6 +185,7 @@ def unshared(point: Any) -> Any:
 
 
 __all__ = [
+    "AUTOMATIC",
     "SCHEDULES",
     "Candidate",
     "Choice",

@@ -2,6 +2,7 @@
 
 from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
+from hidet.schedules.cpu import conv_rows as _cpu_conv_rows
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
@@ -17,6 +18,7 @@ from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
 LOADED = (
     _cpu_attention,
     _cpu_conv,
+    _cpu_conv_rows,
     _cpu_depthwise,
     _cpu_matmul,
     _cpu_matvec,

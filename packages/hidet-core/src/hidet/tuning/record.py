@@ -10,6 +10,10 @@ from hidet.schedules.base import Choice
 from hidet.schedules.space import to_json
 
 
+LEVELS = (0, 1, 2)
+"""What the option `search_space` may be."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """One candidate: its typical time, or why it is never chosen."""
@@ -21,17 +25,22 @@ class Trial:
 
 @dataclass(frozen=True)
 class Record:
-    """The trials of an operator, and the best candidate; `level` is the space they cover whole."""
+    """The trials of an operator, and the best candidate; `level` is the space they cover whole.
+
+    What came from a file is `imported` until its best candidate was checked here.
+    """
 
     level: int
     best: str | None
     trials: tuple[Trial, ...]
+    imported: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON-able data."""
         trials = [[json.loads(each.name), each.seconds, each.reason] for each in self.trials]
         best = None if self.best is None else json.loads(self.best)
-        return {"level": self.level, "best": best, "trials": trials}
+        data = {"level": self.level, "best": best, "trials": trials}
+        return data | ({"imported": True} if self.imported else {})
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Record:
@@ -41,7 +50,12 @@ class Record:
             for name, seconds, reason in data["trials"]
         )
         best = None if data["best"] is None else canonical(data["best"])
-        return Record(int(data["level"]), best, trials)
+        level = int(data["level"])
+        if level not in LEVELS:
+            raise ValueError(f"there is no search space {level}")
+        if not all(each.seconds is None or each.seconds > 0 for each in trials):
+            raise ValueError("a time is not positive")
+        return Record(level, best, trials, bool(data.get("imported", False)))
 
 
 def name_of(choice: Choice) -> str:

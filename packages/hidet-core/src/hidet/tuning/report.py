@@ -21,12 +21,17 @@ class TuningWarning(UserWarning):
     """A candidate computed something else than its operator, crashed, or was not measured."""
 
 
+def is_broken(trial: Trial) -> bool:
+    """Whether a candidate failed, or computed nonsense, rather than merely did not suit."""
+    return trial.seconds is None and not trial.reason.startswith(EXPECTED)
+
+
 def report_refused(title: str, trials: Sequence[Trial]) -> None:
     """Warn of candidates that failed; those whose point merely does not suit are logged."""
     refused = [each for each in trials if each.seconds is None]
     for each in refused:
         LOG.info("%s: %s is not used: %s", title, each.name, each.reason)
-    broken = [each for each in refused if not each.reason.startswith(EXPECTED)]
+    broken = [each for each in refused if is_broken(each)]
     if broken:
         lines = "\n".join(f"  {each.name}: {each.reason}" for each in broken)
         warnings.warn(

@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from platformdirs import user_cache_dir
 from hidet import options
 from hidet.errors import BadArgument
 from hidet.runtime.files import write_whole
+from hidet.tuning.origin import origin
 from hidet.tuning.record import Record, canonical
 from hidet.tuning.report import TuningWarning
 
-FORMAT = 1
+FORMAT = 2
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 Facts = Mapping[str, Any]
 """What decides how fast a candidate is, the device apart."""
@@ -72,22 +74,53 @@ def export(path: str | os.PathLike[str]) -> int:
 def load(path: str | os.PathLike[str]) -> int:
     """Take in the results of a JSON file that `export` wrote; returns for how many operators.
 
-    A result counts for the device and the versions that it was measured with. BadArgument if it is
-    no such file; then nothing of it was taken in.
+    A result counts for the device, the target and the compiler that it was measured with, and its
+    best schedule is checked here before it is first used; what is known here of as wide a space
+    stays. BadArgument if it is no such file, or
+    all of it is of another hidet; then nothing of it was taken in. What is, is left out with a
+    TuningWarning. OSError if it cannot be read.
     """
-    try:
-        data = json.loads(Path(path).read_text())
-        if data["hidet_tuning"] != FORMAT:
-            raise BadArgument(f"{path} has format {data['hidet_tuning']}, not {FORMAT}")
-        found = list(entries(data["results"]))
-    except BadArgument:
-        raise
-    except MALFORMED as error:
-        raise BadArgument(f"{path} holds no results of hidet.tuning.export") from error
-    for facts, records in found:
+    found = parsed(path, Path(path).read_bytes())
+    fitting = [(facts, records) for facts, records in found if is_ours(facts)]
+    if len(fitting) < len(found):
+        others = sorted({str(facts["hidet"]) for facts, _ in found if not is_ours(facts)})
+        why = (
+            f"{len(found) - len(fitting)} of {len(found)} results in {path} were measured with "
+            f"kernels of another hidet ({', '.join(others)}; this is {origin()['hidet']})"
+        )
+        if not fitting:
+            raise BadArgument(why, help="measure again, and export from this version")
+        warnings.warn(f"{why}; they are left out", TuningWarning, stacklevel=2)
+    for facts, records in fitting:
+        here = known(facts)
         for device, record in records.items():
-            keep(facts, device, record)
-    return len(found)
+            if device not in here or here[device].level < record.level:
+                keep(facts, device, replace(record, imported=True))
+    return len(fitting)
+
+
+def parsed(path: str | os.PathLike[str], text: bytes) -> list[tuple[Facts, dict[str, Record]]]:
+    """The operators in a file; BadArgument if it is none that `export` wrote."""
+    try:
+        data = json.loads(text)
+        number = data["hidet_tuning"]
+        found = list(entries(data["results"])) if number == FORMAT else []
+        for facts, _ in found:
+            facts["hidet"]
+    except MALFORMED as error:
+        raise BadArgument(
+            f"{path} holds no results of hidet.tuning.export",
+            help=f"what is wrong: {type(error).__name__}: {error}",
+        ) from error
+    if number != FORMAT:
+        help = "measure again, and export from this version"
+        raise BadArgument(f"{path} has format {number}, not {FORMAT}", help=help)
+    return found
+
+
+def is_ours(facts: Facts) -> bool:
+    """Whether a result is of the kernels that this hidet makes."""
+    return all(facts.get(name) == value for name, value in origin().items())
 
 
 def entry(facts: Facts, records: Mapping[str, Record]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """The other end of a testbed: a process that runs candidates, so that a bad one harms no other.
 
 It compiles nothing, and does one thing at a time. Outputs and scratch memory are full of NaN
-before a candidate is checked: what it does not write is seen. Caches are as in a network: on a GPU
-they are flushed before each measurement, on a CPU inputs take turns.
+before a candidate is checked: what it does not write is seen. Caches are as in a network, whose
+weights are more than they hold: flushed before each measurement. On a CPU, what the operator ahead
+has just written is there again.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -17,21 +18,18 @@ from time import perf_counter
 from typing import Any
 
 from filelock import FileLock
-from numpy import float64
+from numpy import float64, uint8
 
 from hidet.errors import CudaError, HidetError, OutOfMemory
 from hidet.runtime.archive import read
 from hidet.runtime.driver import call
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import Allocator, allocator_for, array_of, to_device
+from hidet.runtime.scratch import Scratch
 from hidet.runtime.stream import Work
 from hidet.runtime.timing import device_seconds, flushing, host_seconds
 from hidet.runtime.view import View
-from hidet.tuning.verdict import Expected, Problem, difference
-
-TURNS_BYTES = 64 << 20
-"""Inputs on the CPU are copied until they are so large together, beyond what caches hold."""
-MOST_TURNS = 8
+from hidet.tuning.verdict import Expected, Problem, constant_name, difference
 
 
 class Poisoned:
@@ -42,6 +40,8 @@ class Poisoned:
         self.outputs: dict[int, View] = {}
         self.scratch: View | None = None
         """What was given last: candidates share it, and leave in it what they please."""
+        self.preparing = False
+        """Whether outputs are what a candidate makes of constants, and keeps."""
 
     def empty(self, nbytes: int, device: str) -> View:
         """Scratch memory."""
@@ -59,6 +59,8 @@ class Poisoned:
 
     def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
         """The memory of an output."""
+        if self.preparing:
+            return self.plain.output(index, shape, dtype, device)
         if index not in self.outputs:
             self.outputs[index] = self.plain.output(index, shape, dtype, device)
         return self.outputs[index]
@@ -80,20 +82,15 @@ class Trials:
         self.memory = Poisoned(device)
         self.programs: dict[int, Executor] = {}
         self.agreed: list[Expected] | None = None
-        nbytes = sum(each.nbytes for each in problem.inputs)
-        turns = max(1, min(MOST_TURNS, TURNS_BYTES // max(1, nbytes))) if device == "cpu" else 1
-        copies = (each.copy() for _ in range(turns) for each in problem.inputs)
-        views = [to_device(each, device) for each in copies]
-        count = len(problem.inputs)
-        self.turns = [views[i * count : (i + 1) * count] for i in range(turns)]
-        self.turn = 0
-        self.flush = None if device == "cpu" else flushing(device)
+        views = [to_device(each, device) for each in problem.inputs]
+        self.constants = {constant_name(i): views[i] for i in problem.constants}
+        self.inputs = [v for i, v in enumerate(views) if i not in problem.constants]
+        self.scratch = Scratch(self.memory, device)
+        self.flush = flushing(device)
 
     def check(self, number: int, archive: bytes) -> str:
         """Run a candidate once; what is wrong with its results, if anything."""
-        self.programs[number] = Executor(
-            read(archive, "a candidate"), self.device, allocator=self.memory
-        )
+        self.programs[number] = self.loaded(archive)
         self.run(number)  # its memory is there now
         self.memory.renew()
         results = [array_of(each) for each in self.run(number)]
@@ -102,6 +99,19 @@ class Trials:
             if wrong:
                 return wrong
         return self.compared(results)
+
+    def loaded(self, archive: bytes) -> Executor:
+        """A candidate that has made what it makes of constants."""
+        self.memory.preparing = True
+        made = Executor(
+            read(archive, "a candidate"),
+            self.device,
+            allocator=self.memory,
+            weights=self.constants,
+        )
+        self.memory.preparing = False
+        made.scratch = self.scratch  # one after the other, they need no memory of their own
+        return made
 
     def compared(self, results: Sequence[Any]) -> str:
         """What differs from the first candidate that was right at the sampled elements."""
@@ -119,9 +129,8 @@ class Trials:
         return f"compared with the cost model's choice, {text}" if text else ""
 
     def run(self, number: int) -> list[View]:
-        """One run, on the inputs whose turn it is."""
-        self.turn = (self.turn + 1) % len(self.turns)
-        return self.programs[number](self.turns[self.turn])
+        """One run."""
+        return self.programs[number](self.inputs)
 
     def time(self, number: int, repeats: int, limit: float) -> list[float]:
         """Seconds of up to so many runs after one that does not count, one at least."""
@@ -129,17 +138,26 @@ class Trials:
         self.run(number)
         times: list[float] = []
         while len(times) < repeats and (not times or perf_counter() < end):
-            times.append(self.once(lambda: self.run(number)))
+            times.append(self.once(number))
         return times
 
-    def once(self, run: Callable[[], object]) -> float:
+    def once(self, number: int) -> float:
         """The time of one run."""
-        if self.flush is None:
-            return host_seconds(run)
+        if self.device == "cpu":
+            self.flush()
+            for each in self.inputs:
+                read_through(each)
+            return host_seconds(lambda: self.run(number))
         with Work(self.device, 0):
             # The GPU is busy with this while the host launches what is measured.
             self.flush()
-            return device_seconds(run, self.device, 0)
+            return device_seconds(lambda: self.run(number), self.device, 0)
+
+
+def read_through(view: View) -> None:
+    """Bring host memory into the caches."""
+    if view.nbytes:
+        array_of(view).reshape(-1).view(uint8).max()
 
 
 def wide(found: Any) -> Any:

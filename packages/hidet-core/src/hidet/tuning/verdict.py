@@ -29,11 +29,20 @@ class Expected:
 
 @dataclass(frozen=True)
 class Problem:
-    """Inputs, and for each result what it has to be, up to `factor` units in the last place."""
+    """Inputs, and for each result what it has to be, up to `factor` units in the last place.
+
+    `constants` are the positions of those inputs that are the same at all calls.
+    """
 
     inputs: tuple[Array, ...]
     expected: tuple[Expected, ...]
     factor: float
+    constants: tuple[int, ...] = ()
+
+
+def constant_name(position: int) -> str:
+    """The name that an archive has for the input at a position, if it is a constant."""
+    return f"constant{position}"
 
 
 def difference(found: Array, expected: Expected, factor: float) -> str:

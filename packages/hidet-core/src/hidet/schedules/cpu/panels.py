@@ -37,6 +37,8 @@ from hidet.target import Target
 
 PACKED_SCALAR = 16.0
 """Multiply-adds that moving one element to another order costs; vectors move as many at once."""
+FOUND = 128.0
+"""The same where each element has to be found: divisions, and the edges of images."""
 LINE = 16
 """Elements of a cache line of float32."""
 STRETCH = 256
@@ -66,7 +68,8 @@ class Registers:
         # Eight multiply-adds are under way at once; two loads come with one at most.
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
         making = [rows * (1.0 if t.rows_as_stored else PACKED_SCALAR)]
-        making += [columns * (1.0 if t.lanes_as_stored else PACKED_SCALAR)]
+        lanes_cost = 1.0 if t.lanes_as_stored else PACKED_SCALAR
+        making += [columns * (FOUND if p.scattered else lanes_cost)]
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
         flops = 2.0 * known(p.batch) * k * (rows * columns / busy + sum(making))

@@ -1,0 +1,126 @@
+"""Vector loops without conditions where these hold for all turns: compilers make vectors of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from hidet.ir.algebra import simplify_expression
+from hidet.ir.expr import (
+    And,
+    Const,
+    Expr,
+    FloorDiv,
+    Less,
+    LessEqual,
+    Load,
+    Minimum,
+    Mul,
+    Var,
+)
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.linear import Form, Terms, add, express
+from hidet.ir.ranges import unwrapped
+from hidet.ir.stmt import Assign, Body, Declare, For, If, LoopKind, Stmt, Store
+from hidet.ir.walk import postorder, rebuild_statements, substitute, variables
+from hidet.passes.base import kernel_pass, with_body
+from hidet.passes.fresh import copied
+
+
+@kernel_pass()
+def shorten_loops(kernel: Kernel) -> Kernel:
+    """Take conditions on the turn of a vector loop out of it where they hold for all turns.
+
+    before   for j in vectorize(16): if (left + j) // 7 < 7 and top < m:  y[left + j] = f(j)
+    after    if top < m:
+               if 49 - left >= 16:  for j in vectorize(16):  y[left + j] = f(j)
+               else:  for j in vectorize(16):  v = f(j);  if j < 49 - left:  y[left + j] = v
+
+    On a CPU only. A shorter loop would end in turns that are no vector, with a branch for each
+    choice in f; of a condition on a store alone compilers make a mask.
+    """
+    if kernel.kind is not KernelKind.CPU:
+        return kernel
+
+    def change(node: Stmt) -> Any:
+        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
+        return shortened(node) if vector else node  # type: ignore[arg-type]
+
+    return with_body(kernel, rebuild_statements(kernel.body, change))
+
+
+def shortened(loop: For) -> Stmt:
+    """A loop whose body is an `if`, with names for values ahead, in the form above."""
+    *ahead, last = loop.body
+    own = {each.var: each.init for each in ahead if isinstance(each, Declare)}
+    moved = {each.var for each in ahead if isinstance(each, Assign)}
+    plain = all(isinstance(each, Declare | Assign) for each in ahead) and moved <= own.keys()
+    if not (plain and isinstance(last, If) and not last.otherwise):
+        return loop
+    values: dict[Var, Expr] = {}
+    for var, init in own.items():
+        if init is not None and var not in moved:
+            values[var] = substitute(init, values)
+    ends, outside, inside = [], [], []
+    for condition in conditions(last.condition):
+        meant = substitute(condition, values)
+        if reads(meant) or own.keys() & set(variables(meant)):
+            inside.append(condition)
+        elif loop.var not in variables(meant):
+            outside.append(meant)
+        elif (end := bound(meant, loop.var)) is not None:
+            ends.append(end)
+        else:
+            inside.append(condition)
+    if not (ends or outside):
+        return loop
+    made: Stmt = replace(loop, body=(*ahead, *under(inside, last.then, last)))
+    if ends:
+        end = reduce(Minimum, ends)
+        masked = replace(loop, body=(*ahead, *under([*inside, Less(loop.var, end)], last.then, last)))
+        made = If(LessEqual(loop.extent, end), (made,), (copied((masked,), {})[0],), last.place)
+    return If(reduce(And, outside), (made,), (), last.place) if outside else made
+
+
+def under(asked: list[Expr], then: Body, old: If) -> Body:
+    """What is done under conditions; arithmetic on values that are there is done anyway."""
+    if not asked:
+        return then
+    ahead: list[Stmt] = []
+    kept: list[Stmt] = []
+    for each in then:
+        if isinstance(each, Store) and not reads(each.value) and not kept:
+            ahead.append(Declare(value := Var("value", each.value.type), each.value))
+            each = replace(each, value=value)
+        kept.append(each)
+    return (*ahead, If(reduce(And, asked), tuple(kept), (), old.place))
+
+
+def conditions(e: Expr) -> list[Expr]:
+    """What all has to hold."""
+    return [*conditions(e.a), *conditions(e.b)] if isinstance(e, And) else [e]
+
+
+def reads(e: Expr) -> bool:
+    """Whether memory is read: it may have another value in another turn, or not be there."""
+    return any(isinstance(each, Load) for each in postorder(e))
+
+
+def bound(condition: Expr, turn: Var) -> Expr | None:
+    """What the turns that meet a condition are below; None if that is not what it says."""
+    if not isinstance(condition, Less | LessEqual) or not unwrapped(condition.a.dtype):
+        return None
+    a, b = condition.a, condition.b
+    if isinstance(condition, Less):
+        while isinstance(a, FloorDiv) and isinstance(a.b, Const) and a.b.value > 0:
+            a, b = a.a, Mul(b, a.b)  # floor(a / c) < b, of integers: a < b * c
+    terms = Terms()
+    rest: Form = add(terms.form(a), terms.form(b), -1)
+    if rest.get((turn,)) != 1:
+        return None
+    rest = add(rest, {(turn,): 1}, -1)
+    if any(turn in variables(each) for product in rest for each in product):
+        return None
+    limit = add({(): int(isinstance(condition, LessEqual))}, rest, -1)
+    return simplify_expression(express(limit, a.dtype))
