@@ -23,6 +23,7 @@ from benchmarks.measure.bandwidth import (
     measure_bandwidth,
 )
 from benchmarks.measure.boundaries import BoundaryRow, boundary_table, measure_boundaries
+from benchmarks.measure.footprint import PlannedRow, planned, planned_table
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
 from benchmarks.measure.memory import MemoryRow, measure_memory, memory_table
@@ -36,7 +37,16 @@ from benchmarks.models import MEASURED, NETWORKS, build
 from benchmarks.operators import cases
 from benchmarks.source import write_sources
 
-KINDS = ("networks", "operators", "overhead", "bandwidth", "tuned", "boundaries", "memory")
+KINDS = (
+    "networks",
+    "operators",
+    "overhead",
+    "bandwidth",
+    "tuned",
+    "boundaries",
+    "memory",
+    "planned",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tuned = list(shown(each_tuned(asked)))
     boundaries = list(shown(each_boundary(asked)))
     memory = list(shown(each_memory(asked)))
+    plans = list(shown(each_planned(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
@@ -63,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Schedules by measuring", tuned, tuned_table),
         ("Boundaries between kernels", boundaries, boundary_table),
         ("Memory", memory, memory_table),
+        ("Memory, as the plans tell it", plans, planned_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -165,10 +177,17 @@ def each_boundary(asked: argparse.Namespace) -> Iterable[BoundaryRow]:
 
 
 def each_memory(asked: argparse.Namespace) -> Iterable[MemoryRow]:
-    """The rows of the memory that calls need, if they are asked for."""
-    if asked.memory is not None:
+    """The rows of the memory that calls need, if they are asked for and there is a GPU."""
+    if asked.memory is not None and asked.device == "cuda":
         for name in asked.memory or MEASURED:
             yield from measure_memory(name, asked.dtype, asked.batch)
+
+
+def each_planned(asked: argparse.Namespace) -> Iterable[PlannedRow]:
+    """The same memory from the plans for an H200, for which no GPU is needed."""
+    if asked.memory is not None:
+        for name in asked.memory or MEASURED:
+            yield planned(name, asked.dtype, asked.batch)
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

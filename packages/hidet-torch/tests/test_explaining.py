@@ -18,3 +18,11 @@ def test_coverage_is_counted_and_printed() -> None:
     assert "left to the framework: there is no converter" in text
     assert f"test_explaining.py:{line} in partly" in text
     assert text.endswith("2 uses compiled, 1 left to the framework, in 1 graph")
+
+
+def test_memory_beside_the_weights_is_told_for_a_gpu_that_is_not_there() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 32))
+    explanation = hidet_torch.explain(net.eval(), torch.randn(16, 64))
+    found = explanation.memory("sm_90a")
+    assert (found.derived, found.arena, found.outputs) == (0, 4 * 16 * 64, 4 * 16 * 32)
+    assert explanation.memory("cpu").derived > 0  # panels of the weights

@@ -184,6 +184,14 @@ overlap_launches = Option(
     _switch,
     affects_code=True,
 )
+in_place = Option(
+    "in_place",
+    True,
+    "Let a result take the memory of an operand that nothing reads after it, where each element is "
+    "read only by the thread that writes the same one.",
+    _switch,
+    affects_code=True,
+)
 verbose = Option(
     "verbose", False, "Print each graph pass: operators before and after, time.", _switch
 )
@@ -214,6 +222,7 @@ OPTIONS: dict[str, Option[Any]] = {
         fusion,
         attention,
         overlap_launches,
+        in_place,
         verbose,
         save_graph,
         profile_passes,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.footprint import Footprint, footprint_of
 from hidet.frontend.report import table
 from hidet.graph import FlowGraph
 from hidet_torch.backend import capture
@@ -27,6 +29,17 @@ class Explanation:
     coverage: Coverage
     graphs: int
     flow: tuple[FlowGraph, ...] = ()
+
+    def memory(
+        self, target: str | None = None, symbols: Mapping[str, int] | None = None
+    ) -> Footprint:
+        """What calls need of memory beside the weights, from the plans for `target`.
+
+        That is the graphs' device, or one that this machine need not have: "sm_90a". Schedules are
+        chosen for it, which takes a while. `symbols` are numbers for the sizes that vary.
+        """
+        each = (footprint_of(graph, target, symbols) for graph in self.flow)
+        return reduce(Footprint.beside, each, Footprint())
 
     def __str__(self) -> str:
         noun = "graph" if self.graphs == 1 else "graphs"

@@ -24,6 +24,7 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import split
 from hidet.runtime.archive import Archive, read
+from hidet.runtime.plan import Plan
 from hidet.target import Target
 
 RECIPES = Recipes()
@@ -76,6 +77,12 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     return Compiled(read(whole, f"cache entry {key}"), weights)
 
 
+def plan_graph(graph: FlowGraph, target: Target | str | None = None) -> dict[str, Plan]:
+    """The plans that `compile_graph` makes, without binaries: no compiler of kernels is needed."""
+    names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
+    return Draft(graph, target_for(graph, target), names).plans()
+
+
 def is_watched() -> bool:
     """Whether someone wants to see the stages of compilation, so that they have to take place."""
     asked = (options.dump, options.verbose, options.save_graph, options.profile_passes)
@@ -100,14 +107,24 @@ class Draft:
         """The archive, without values of weights."""
         with self.units as units:
             ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
-            for part, planner in self.planners.items():
-                planner.run(self.groups[part], RECIPES)
-            for part, planner in self.planners.items():
-                self.stages.groups(part, planner.groups, self.target)
+            self.write_down()
             binaries, home = units.compile(f"Compiling {self.name}")
         plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
         meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
         return Archive(plans, binaries, {}, meta)
+
+    def plans(self) -> dict[str, Plan]:
+        """The plans alone, their kernels in no binary yet."""
+        self.write_down()
+        home = dict.fromkeys(self.units.functions, "")
+        return hoist({part: planner.plan(home) for part, planner in self.planners.items()})
+
+    def write_down(self) -> None:
+        """Let the planners write down all groups."""
+        for part, planner in self.planners.items():
+            planner.run(self.groups[part], RECIPES)
+        for part, planner in self.planners.items():
+            self.stages.groups(part, planner.groups, self.target)
 
 
 def canonical(graph: FlowGraph) -> list[str]:

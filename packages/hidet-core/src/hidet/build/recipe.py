@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from hidet import options
 from hidet.build import effects, record
+from hidet.build.in_place import in_place
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
 from hidet.build.written import written
@@ -77,6 +78,9 @@ def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
     args += [Scalar(var.dtype.name, plan_size(var)) for var in kernel.params[len(numbers) :]]
     args += [tensor_map(each, kernel, numbers) for each in kernel.maps]
     reads, writes = touched(kernel, len(numbers))
+    number_of = dict(zip(kernel.params, numbers, strict=False))
+    allowed = in_place(kernel) if options.in_place.get() else ()
+    pairs = [(number_of[new], number_of[old]) for new, old in allowed]
     configuration = kernel.launch
     on_gpu = kernel.kind is KernelKind.CUDA
     return Launch(
@@ -89,6 +93,7 @@ def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
         three(configuration.block, fixed) if on_gpu else (1, 1, 1),
         configuration.shared_bytes,
         waits_first(kernel),
+        tuple(pairs),
     )
 
 

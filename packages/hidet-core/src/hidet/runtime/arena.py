@@ -7,8 +7,9 @@ before every step that uses the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from hidet.runtime.order import ancestors
 
@@ -24,16 +25,35 @@ class Arena:
 
 
 def place(
-    sizes: Mapping[int, int], users: Mapping[int, Sequence[int]], waits: Sequence[set[int]]
+    sizes: Mapping[int, int], users: Mapping[int, Collection[int]], waits: Sequence[set[int]]
 ) -> Arena:
     """Offsets for buffers of `sizes` bytes.
 
     `users` lists the steps that touch each buffer, `waits` the steps that each step waits for.
-    The largest buffers are placed first, each at the lowest offset free of those it must not meet.
+    Each is placed at the lowest offset free of those it must not meet: the largest first, or those
+    that are largest for longest, or in order of use, whichever comes out smallest.
     """
     before = ancestors(waits)
+    spans = {each: (min(users[each], default=0), max(users[each], default=0)) for each in sizes}
+    orders = (
+        sorted(sizes, key=lambda each: (-sizes[each], each)),
+        sorted(
+            sizes, key=lambda each: (-sizes[each] * (1 + spans[each][1] - spans[each][0]), each)
+        ),
+        sorted(sizes, key=lambda each: (spans[each][0], -sizes[each], each)),
+    )
+    return min((filled(order, sizes, users, before) for order in orders), key=attrgetter("nbytes"))
+
+
+def filled(
+    order: Sequence[int],
+    sizes: Mapping[int, int],
+    users: Mapping[int, Collection[int]],
+    before: Sequence[int],
+) -> Arena:
+    """The arena with buffers placed in an order."""
     offsets: dict[int, int] = {}
-    for buffer in sorted(sizes, key=lambda each: (-sizes[each], each)):
+    for buffer in order:
         taken = sorted(
             (offsets[other], offsets[other] + rounded(sizes[other]))
             for other in offsets
@@ -59,12 +79,12 @@ def first_gap(taken: Sequence[tuple[int, int]], nbytes: int) -> int:
     return offset
 
 
-def apart(first: Sequence[int], second: Sequence[int], before: Sequence[int]) -> bool:
+def apart(first: Collection[int], second: Collection[int], before: Sequence[int]) -> bool:
     """Whether all users of one buffer are done before any user of the other starts."""
     return all_before(first, second, before) or all_before(second, first, before)
 
 
-def all_before(early: Sequence[int], late: Sequence[int], before: Sequence[int]) -> bool:
+def all_before(early: Collection[int], late: Collection[int], before: Sequence[int]) -> bool:
     """Whether each step of `early` is an ancestor of each step of `late`."""
     needed = 0
     for step in early:

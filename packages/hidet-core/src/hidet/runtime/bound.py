@@ -20,6 +20,7 @@ from hidet.runtime.plan import (
     Scalar,
     Step,
 )
+from hidet.runtime.reuse import reused
 from hidet.runtime.sizes import Size, evaluate
 from hidet.runtime.view import View
 
@@ -37,6 +38,8 @@ class BoundPlan:
     steps: tuple[Step, ...]
     waits: tuple[frozenset[int], ...]
     arena: Arena
+    places: Mapping[int, int]
+    """For each workspace the first one that lies in its place: itself, or what it replaces."""
 
     def overlaps(self, number: int) -> bool:
         """Whether a step may begin while the only one it waits for still runs.
@@ -73,8 +76,27 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
         for number in plan.of_role("workspace")
         if number in users
     }
-    arena = place(sizes, users, waits)
-    return BoundPlan(plan, shapes, tuple(kept), tuple(map(frozenset, waits)), arena)
+    arena, places = placed(kept, sizes, users, waits)
+    return BoundPlan(plan, shapes, tuple(kept), tuple(map(frozenset, waits)), arena, places)
+
+
+def placed(
+    steps: Sequence[Step],
+    sizes: Mapping[int, int],
+    users: Mapping[int, Sequence[int]],
+    waits: Sequence[set[int]],
+) -> tuple[Arena, dict[int, int]]:
+    """Where workspaces lie; one takes an operand's place only if that makes the arena smaller."""
+    apart = place(sizes, users, waits)
+    places = reused(steps, sizes, users, waits)
+    merged: dict[int, set[int]] = {}
+    for each, first in places.items():
+        merged.setdefault(first, set()).update(users[each])
+    together = place({each: sizes[each] for each in merged}, merged, waits)
+    if together.nbytes >= apart.nbytes:
+        return apart, {each: each for each in sizes}
+    offsets = {each: together.offsets[first] for each, first in places.items()}
+    return Arena(offsets, together.nbytes), places
 
 
 def fixed(

@@ -57,7 +57,8 @@ class Launch:
     """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
 
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
-    memory, so that it may begin early.
+    memory, so that it may begin early. `in_place`: buffers that it writes, and for each one that it
+    reads in whose place that may lie.
     """
 
     binary: str
@@ -69,6 +70,7 @@ class Launch:
     block: tuple[int, int, int] = (1, 1, 1)
     shared_bytes: int = 0
     waits: bool = False
+    in_place: tuple[tuple[int, int], ...] = ()
 
     def on(self, number: Callable[[int], int]) -> Launch:
         """The launch on other buffers: `number` gives the new one for each."""
@@ -77,7 +79,8 @@ class Launch:
             for arg in self.args
         )
         reads, writes = (tuple(dict.fromkeys(map(number, n))) for n in (self.reads, self.writes))
-        return replace(self, args=tuple(args), reads=reads, writes=writes)
+        pairs = tuple((number(new), number(old)) for new, old in self.in_place)
+        return replace(self, args=tuple(args), reads=reads, writes=writes, in_place=pairs)
 
 
 @dataclass(frozen=True)
@@ -208,7 +211,12 @@ class Reader:
             )
         binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
         waits = self.flag(fields.get("waits", False), where)
-        return Launch(binary, function, args, reads, writes, grid, block, shared, waits)  # type: ignore[arg-type]
+        given = self.sequence({"in_place": [], **fields}, "in_place", where)
+        pairs = [self.whole(each, where, len_=2) for each in given]
+        if not all(new in writes and old in reads for new, old in pairs):
+            raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
+        more = shared, waits, tuple(pairs)
+        return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
     def argument(self, data: Any, where: str) -> Argument:
         """One argument of a launch."""

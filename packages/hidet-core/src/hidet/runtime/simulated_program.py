@@ -31,7 +31,8 @@ def load_simulated(binaries: Mapping[str, bytes]) -> SimulatedKernels:
 
 
 class SimulatedProgram:
-    """A plan's steps, run by the simulator; workspaces are new at each run."""
+    """A plan's steps, run by the simulator; workspaces are new at each run, and share memory only
+    where one takes the place of another's dying operand."""
 
     def __init__(
         self,
@@ -50,14 +51,17 @@ class SimulatedProgram:
         plan = self.bound.plan
         at = self.fixed | dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         views: dict[int, View] = {}
+        memory: dict[int, np.ndarray[Any, Any]] = {}
         for number, buffer in enumerate(plan.buffers):
             shape = self.bound.shapes[number]
             if number in at:
                 views[number] = View(at[number], shape, buffer.dtype, "cpu")
             elif buffer.role == "workspace":
-                made = np.empty(max(self.bound.nbytes(number), 1), np.uint8)
-                pointer = made.__array_interface__["data"][0]
-                views[number] = View(pointer, shape, buffer.dtype, "cpu", made)
+                first = self.bound.places.get(number, number)
+                if first not in memory:
+                    memory[first] = np.empty(max(self.bound.nbytes(number), 1), np.uint8)
+                pointer = memory[first].__array_interface__["data"][0]
+                views[number] = View(pointer, shape, buffer.dtype, "cpu", memory[first])
         arrays = {number: exposed(view) for number, view in views.items()}
 
         def host(step: Host) -> None:

@@ -62,7 +62,7 @@ class Kernels:
         launches = [step for step in bound.steps if isinstance(step, Launch)]
         programs = {step.function: self.program(step.function) for step in launches}
         finest = min((p.granule[Scope.GLOBAL] for p in programs.values()), default=1)
-        buffers = {number: buffer(bound, number, array) for number, array in arrays.items()}
+        buffers = memory_of(bound, arrays)
         report = Report(measures=False)
         constant = constants(bound)
         with np.errstate(all="ignore"):
@@ -73,13 +73,28 @@ class Kernels:
                         buffers[number].starts_undefined, buffers[number].written = False, None
                     continue
                 for number, each in buffers.items():
-                    each.read_only, each.pending = number not in step.writes, None
+                    if bound.places.get(number, number) != number:
+                        continue  # one memory is looked at once
+                    each.read_only, each.pending = number not in written(bound, step), None
                     if step.waits and number not in constant:
                         hold(each, finest)
                 program = programs[step.function]
                 given = arguments(program, step, buffers)
                 run_kernel(program, given, report, finest, STEPS)
         return report
+
+
+def memory_of(bound: BoundPlan, arrays: Mapping[int, np.ndarray[Any, Any]]) -> dict[int, Buffer]:
+    """The memory behind each buffer: the same for those of which one takes the other's place, so
+    that a thread that writes what another one still reads is found."""
+    places = {number: bound.places.get(number, number) for number in arrays}
+    made = {first: buffer(bound, first, arrays[first]) for first in places.values()}
+    return {number: made[first] for number, first in places.items()}
+
+
+def written(bound: BoundPlan, step: Launch) -> set[int]:
+    """The buffers that a step may write, each by the first one that lies in its place."""
+    return {bound.places.get(number, number) for number in step.writes}
 
 
 def constants(bound: BoundPlan) -> set[int]:

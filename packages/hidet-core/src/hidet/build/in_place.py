@@ -1,0 +1,193 @@
+"""Which result of a kernel may lie where one of its operands lies, as the index maps tell it.
+
+A kernel writes each element of a result once. So the result may take an operand's place if every
+load of the operand is in a run of statements that goes on to store a value made of it at the same
+index, in the same lanes: whoever loads an element is then the one who stores it, and does so after.
+What was loaded is not used after that store, so that a compiler, which is told that operands stay
+as they are, has no reason to load it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hidet.codegen.common.access import read_only
+from hidet.ir.expr import Expr, Lane, Load, Pack, Var
+from hidet.ir.kernel import Kernel
+from hidet.ir.node import Node
+from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, Stmt, Store, While
+from hidet.ir.walk import find, postorder, statements
+from hidet.types import TensorType, VectorType
+
+Pair: TypeAlias = tuple[Var, Var]
+"""A result, and the operand whose place it may take."""
+
+
+def in_place(kernel: Kernel) -> list[Pair]:
+    """The parameters of a lowered kernel that may share memory."""
+    operands, results = read_only(kernel), only_stored(kernel)
+    found = {
+        (result, operand): True
+        for result in results
+        for operand in kernel.params
+        if operand in operands and operand.dtype == result.dtype
+    }
+    if found:
+        scene = Scene.of(kernel)
+        for run in runs(kernel.body):
+            for position, load in loads(run.body):
+                for pair, good in found.items():
+                    if good and pair[1] is load.tensor:
+                        found[pair] = scene.meets(run, position, load, pair[0])
+    return [pair for pair, good in found.items() if good]
+
+
+def only_stored(kernel: Kernel) -> list[Var]:
+    """The array parameters of which nothing but stores is made."""
+    targets = {s.tensor for s in statements(kernel.body) if isinstance(s, Store)}
+    closed: set[Node] = {each.tensor for each in kernel.maps}
+    for node in postorder(kernel.body):
+        below = node.children()
+        closed.update(below[1:] if isinstance(node, Store) else below)
+    return [p for p in kernel.params if p in targets and p not in closed]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Statements that run one after the other, and the loops around them."""
+
+    body: Body
+    loops: tuple[For | While, ...] = ()
+
+
+def runs(body: Body, loops: tuple[For | While, ...] = ()) -> Iterator[Run]:
+    """All runs of statements of a kernel."""
+    yield Run(body, loops)
+    for each in body:
+        match each:
+            case For(body=inner) | While(body=inner):
+                yield from runs(inner, (*loops, each))
+            case If(then=then, otherwise=otherwise):
+                yield from runs(then, loops)
+                yield from runs(otherwise, loops)
+
+
+def loads(body: Body) -> Iterator[tuple[int, Load]]:
+    """The loads that a run's statements make themselves, with the statements' positions."""
+    for position, each in enumerate(body):
+        for load in find([n for n in each.children() if isinstance(n, Expr)], Load):
+            yield position, load
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the whole kernel tells of its variables and its stores."""
+
+    given: Mapping[Var, Expr]
+    """What variables are declared as."""
+    changed: frozenset[Var]
+    """Those that get other values later."""
+    stores: Mapping[tuple[Expr, tuple[Expr, ...]], int]
+    """How many statements store at an index of a tensor."""
+
+    @staticmethod
+    def of(kernel: Kernel) -> Scene:
+        """That of a kernel."""
+        given: dict[Var, Expr] = {}
+        changed: set[Var] = set()
+        stores: dict[tuple[Expr, tuple[Expr, ...]], int] = {}
+        for each in statements(kernel.body):
+            match each:
+                case Declare(var, init) if init is not None:
+                    given[var] = init
+                case Assign(var):
+                    changed.add(var)
+                case Invoke(results=results):
+                    changed.update(results)
+                case Store(tensor, index):
+                    stores[tensor, index] = stores.get((tensor, index), 0) + 1
+        return Scene(given, frozenset(changed), stores)
+
+    def meets(self, run: Run, position: int, load: Load, result: Var) -> bool:
+        """Whether what is loaded goes into the same element of the result, and nowhere after."""
+        if self.stores.get((result, load.index), 0) != 1 or not self.once(run, load.index):
+            return False
+        return ends_in(run.body[position:], load, result)
+
+    def once(self, run: Run, index: Sequence[Expr]) -> bool:
+        """Whether each turn of the loops around has an index of its own, known from the start."""
+        mentioned = self.behind(index)
+        if mentioned & self.changed or any(isinstance(each, While) for each in run.loops):
+            return False
+        if any(isinstance(node, Load) for node in postorder(index)):
+            return False
+        return all(isinstance(each, For) and each.var in mentioned for each in run.loops)
+
+    def behind(self, index: Sequence[Expr]) -> set[Var]:
+        """The variables of an index, and those that these are made of."""
+        found: set[Var] = set()
+        pending: list[Node] = list(index)
+        while pending:
+            for var in find([pending.pop()], Var):
+                if var not in found:
+                    found.add(var)
+                    if var in self.given:
+                        pending.append(self.given[var])
+        return found
+
+
+def ends_in(rest: Sequence[Stmt], load: Load, result: Var) -> bool:
+    """Whether the first of some statements loads what only values use up to the result's store."""
+    made: dict[Expr, frozenset[int]] = {load: frozenset(range(load.lanes))}
+    for number, each in enumerate(rest):
+        stored = isinstance(each, Store) and (each.tensor, each.index) == (result, load.index)
+        if not stored and not uses(each, made):
+            continue
+        match each:
+            case Store(value=value) if stored:
+                after = any(uses(later, made) for later in rest[number + 1 :])
+                return not after and lane_by_lane(value, load.lanes, made)
+            case Declare(var, init) if init is not None and is_kept(var, init, made):
+                made[var] = lanes(init, made)
+            case _:
+                return False
+    return False
+
+
+Made: TypeAlias = Mapping[Expr, frozenset[int]]
+"""What was made of a load, and of which of its lanes."""
+
+
+def is_kept(var: Var, init: Expr, made: Made) -> bool:
+    """Whether a variable holds a number made of a load, or just what was loaded."""
+    if isinstance(var.of, VectorType):
+        return init in made
+    return not isinstance(var.of, TensorType)
+
+
+def uses(each: Stmt, made: Made) -> bool:
+    """Whether a statement has anything to do with what was made of a load."""
+    return any(node in made for node in postorder(each))
+
+
+def lanes(e: Expr, made: Made) -> frozenset[int]:
+    """The lanes of a load that a value depends on."""
+    if e in made:
+        return made[e]
+    if isinstance(e, Lane) and e.vector in made:
+        vector = made[e.vector]
+        return frozenset({e.lane}) & vector if isinstance(e.vector.type, VectorType) else vector
+    below = [lanes(each, made) for each in e.children() if isinstance(each, Expr)]
+    return frozenset().union(*below)
+
+
+def lane_by_lane(value: Expr, width: int, made: Made) -> bool:
+    """Whether a stored value is made of the load, each lane of the same one."""
+    if width == 1:
+        return bool(lanes(value, made))
+    if not isinstance(value, Pack) or len(value.lanes) != width:
+        return value in made  # moved as it is
+    found = [lanes(each, made) for each in value.lanes]
+    return all(each <= {number} for number, each in enumerate(found)) and any(found)

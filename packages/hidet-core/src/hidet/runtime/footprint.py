@@ -1,0 +1,98 @@
+"""What calls need of a device's memory beside the weights, as their plans tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hidet.errors import BadArgument
+from hidet.runtime.arena import rounded
+from hidet.runtime.bound import BoundPlan, bind, shape_of
+from hidet.runtime.plan import Plan
+from hidet.runtime.view import View
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes beside the weights; prints in MiB."""
+
+    derived: int = 0
+    """Other forms of weights, which are kept between calls."""
+    arena: int = 0
+    """The one piece of memory for all workspaces of a call."""
+    live: int = 0
+    """The most bytes of workspaces that are in use at once, step by step: no arena is smaller."""
+    outputs: int = 0
+    """What a call makes for its caller."""
+
+    @property
+    def peak(self) -> int:
+        """The most that there is during a call."""
+        return self.derived + self.arena + self.outputs
+
+    @property
+    def packing(self) -> float:
+        """How many times the least possible arena this one is."""
+        return self.arena / self.live if self.live else 1.0
+
+    def beside(self, other: Footprint) -> Footprint:
+        """Both graphs in one process, on one stream: they take turns in the larger arena."""
+        return Footprint(
+            self.derived + other.derived,
+            max(self.arena, other.arena),
+            max(self.live, other.live),
+            self.outputs + other.outputs,
+        )
+
+    def __str__(self) -> str:
+        mib = {name: getattr(self, name) / MIB for name in ("derived", "arena", "live", "outputs")}
+        return (
+            f"{self.peak / MIB:.2f} MiB beside the weights: {mib['derived']:.2f} derived from them,"
+            f" an arena of {mib['arena']:.2f} (at least {mib['live']:.2f}), "
+            f"{mib['outputs']:.2f} of outputs"
+        )
+
+
+def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = None) -> Footprint:
+    """What calls of an archive's plans need, where sizes that vary are `symbols`."""
+    main = bound_at(plans["main"], symbols or {})
+    derived = main.plan.of_role("derived")
+    return Footprint(
+        sum(map(main.nbytes, derived)),
+        main.arena.nbytes,
+        most_in_use(main),
+        sum(map(main.nbytes, main.plan.outputs)),
+    )
+
+
+def bound_at(plan: Plan, symbols: Mapping[str, int]) -> BoundPlan:
+    """The plan at these sizes; BadArgument names those that are missing."""
+    missing = sorted(set(plan.symbols) - set(symbols))
+    if missing:
+        raise BadArgument(
+            f"the memory of a call depends on {', '.join(missing)}",
+            help="give a number for each",
+        )
+    buffers = [plan.buffers[number] for number in plan.inputs]
+    inputs = [View(0, shape_of(each, symbols), each.dtype, "") for each in buffers]
+    return bind(plan, inputs)
+
+
+def most_in_use(bound: BoundPlan) -> int:
+    """The most bytes of workspaces that lie between their first and their last step at once."""
+    change = [0] * (len(bound.steps) + 1)
+    touched: dict[int, list[int]] = {}
+    for number, step in enumerate(bound.steps):
+        for each in {*step.reads, *step.writes}:
+            if each in bound.places:
+                touched.setdefault(bound.places[each], []).append(number)
+    for each, steps in touched.items():
+        change[steps[0]] += rounded(bound.nbytes(each))
+        change[steps[-1] + 1] -= rounded(bound.nbytes(each))
+    most = now = 0
+    for each in change:
+        now += each
+        most = max(most, now)
+    return most
