@@ -19,7 +19,6 @@ from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous, reads
 from hidet.schedules.automatic.cuda_merge import cluster_meets
-from hidet.schedules.automatic.cuda_row_shape import MOST_BLOCKS
 from hidet.schedules.automatic.emit import (
     AnyReduce,
     ceil_div,
@@ -29,9 +28,9 @@ from hidet.schedules.automatic.emit import (
     unrolled,
     with_serial_reductions,
 )
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
 
 THREADS = 256
@@ -103,7 +102,8 @@ def shared(alone: Columns, tiles: int, deepest: int, target: Target) -> Columns:
     """The same with blocks that share columns, if there are too few `tiles` of them and the rows
     are neither few nor, where a sum could also be split over two kernels, very many."""
     wanted = RESIDENT * target.cores
-    together = replace(alone, blocks=min(MOST_BLOCKS, power(wanted // max(1, tiles))))
+    blocks = min(target.max_blocks_per_cluster, power(wanted // max(1, tiles)))
+    together = replace(alone, blocks=blocks)
     rows = deepest // together.together
     fits = tiles < wanted // 2 and target.has_feature("cluster") and rows >= IN_FLIGHT
     enough = rows <= LONGEST and tiles * together.blocks >= target.cores

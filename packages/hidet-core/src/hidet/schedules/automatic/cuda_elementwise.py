@@ -12,9 +12,9 @@ from hidet.ir.stmt import Body, For, If, LoopKind
 from hidet.ir.walk import find
 from hidet.schedules.automatic.access import constant_size, reads, stride
 from hidet.schedules.automatic.emit import ceil_div, put
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import Size, i32
 
 ELEMENTS = 8

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from hidet.ir.expr import Var
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
 from hidet.schedules.automatic.emit import AnyReduce, free
-from hidet.schedules.automatic.grid import ACCESS_BYTES, WARP
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import Size
 
 
@@ -32,8 +31,6 @@ class Shape:
 
 ELEMENTS = 32
 """Elements of a long row that a thread takes, if it walks over the row several times."""
-MOST_BLOCKS = 8
-"""Blocks that every device with clusters can put into one."""
 MOST_THREADS = 1024
 """Threads of a row that is one block's."""
 ALONE = 512
@@ -66,10 +63,11 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
 
 def over_cluster(shape: Shape, elements: int, target: Target) -> Shape | None:
     """The same for a row of `elements` that the blocks of a cluster share; None for short ones."""
-    if shape.width <= ALONE or not target.has_feature("cluster"):
+    most = target.max_blocks_per_cluster
+    if shape.width <= ALONE or most == 1:
         return None
     width = threads_of(elements)
-    blocks = min(MOST_BLOCKS, width // THREADS)
+    blocks = min(most, width // THREADS)
     return replace(shape, width=min(width, MOST_THREADS * blocks), blocks=blocks)
 
 

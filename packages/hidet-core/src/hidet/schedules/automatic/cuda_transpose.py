@@ -18,8 +18,9 @@ from hidet.ir.stmt import Body, Declare, For, Invoke, LoopKind, Store
 from hidet.ir.walk import substitute
 from hidet.schedules.automatic.access import constant_size, reads, stride
 from hidet.schedules.automatic.emit import ceil_div, put, unrolled
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, kernel
 from hidet.schedules.automatic.plan import MapStage
+from hidet.target import ACCESS_BYTES
 from hidet.types import Scope, Size, TensorType, i32
 
 THREADS = 256

@@ -29,9 +29,9 @@ from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
+from hidet.target import WARP
 from hidet.types import Size, TensorType
 
-WARP = 32
 VECTOR = 4
 PADDING = 8
 """Elements between rows, so that the rows of a fragment lie in different banks."""

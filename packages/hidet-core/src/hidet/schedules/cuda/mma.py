@@ -30,10 +30,9 @@ from hidet.schedules.cuda.pace import Pace
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 from hidet.types import DType, bf16, f16
 
-WARP = 32
 VECTOR = 8
 """Elements of a 16-byte access."""
 SECOND_ROUNDS = 2

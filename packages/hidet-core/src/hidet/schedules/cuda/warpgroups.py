@@ -12,11 +12,10 @@ from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
 from hidet.schedules.product import Product
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
 from hidet.types import Size, f32
 
-WARPGROUP = 128
 PRODUCER = 32
 """Threads beside those that multiply: a warp, of which one lane starts copies."""
 FEW, MANY = 40, 232

@@ -25,8 +25,9 @@ from hidet.lang.cuda import (
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
+from hidet.target import WARPGROUP
 
 FULL, EMPTY = 0, 1
 """The two barriers of a stage."""

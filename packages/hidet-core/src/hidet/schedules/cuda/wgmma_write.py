@@ -22,8 +22,9 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get
-from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.product import Product
+from hidet.target import WARPGROUP
 
 ROWS, COLUMNS = 16, 64
 """What a warp writes at once."""
