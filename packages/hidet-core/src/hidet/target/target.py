@@ -19,6 +19,7 @@ from hidet.target.gpus import (
     SINCE,
     SPECIFIC,
     WARP,
+    Capability,
     features,
 )
 from hidet.target.measured import H200, MEASURED, Measured
@@ -133,6 +134,14 @@ class Target:
                 f"{self} has no {units} for {dtype}", help=f"it has {', '.join(table) or 'none'}"
             )
         return table[dtype]
+
+    def runs_on(self, capability: Capability) -> bool:
+        """Whether a GPU of this compute capability runs code for the target: that of an `a` variant
+        only its own, other code later ones of the same major version too."""
+        own = self.capability
+        if own is None or self.arch.endswith("a"):
+            return capability == own
+        return capability[0] == own[0] and capability >= own
 
     def resident_blocks(self, threads: int, shared_bytes: int = 0, registers: int = 0) -> int:
         """How many such blocks one core holds at once; 0 where not even one fits.

@@ -17,7 +17,12 @@ from hidet.ir.expr import Address, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
-from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous, reads
+from hidet.schedules.automatic.access import (
+    known_product,
+    mostly_contiguous,
+    reads,
+    whole_lanes,
+)
 from hidet.schedules.automatic.cuda_merge import cluster_meets
 from hidet.schedules.automatic.emit import (
     AnyReduce,
@@ -121,11 +126,7 @@ def walks_down(reduce: AnyReduce, last: Var) -> bool:
 def column_lanes(reduces: list[AnyReduce], last: Size) -> int:
     """How many neighbouring columns one thread takes: 16 bytes, if the innermost axis allows."""
     found = [read.tensor.dtype.nbytes for each in reduces for read in reads(each.value)]
-    size = constant_size(last)
-    lanes = ACCESS_BYTES // max(2, *found, 2) if size is not None else 1
-    while lanes > 1 and size is not None and size % lanes:
-        lanes //= 2
-    return lanes
+    return whole_lanes(ACCESS_BYTES // max(2, *found, 2), last)
 
 
 def power(count: int) -> int:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hidet.ir.expr import Var
-from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
+from hidet.schedules.automatic.access import (
+    known_product,
+    mostly_contiguous,
+    whole_lanes,
+)
 from hidet.schedules.automatic.emit import AnyReduce, free
 from hidet.schedules.automatic.plan import MapStage
 from hidet.target import ACCESS_BYTES, WARP, Target
@@ -78,8 +82,4 @@ def threads_of(elements: int) -> int:
 
 def group_lanes(extents: tuple[Size, ...], nbytes: int, neighbours: bool) -> int:
     """How many neighbouring elements a thread takes at once."""
-    last = constant_size(extents[-1])
-    lanes = ACCESS_BYTES // max(nbytes, 2) if neighbours and last is not None else 1
-    while lanes > 1 and (last is None or last % lanes):
-        lanes //= 2
-    return max(lanes, 1)
+    return whole_lanes(ACCESS_BYTES // max(nbytes, 2), extents[-1]) if neighbours else 1
