@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.cost import Work
+from hidet.cost import CACHE_GAIN, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
@@ -13,8 +13,6 @@ from hidet.target import WARP, Target
 
 KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
-CACHE_GAIN = 2.0
-"""How much faster tiles come from the second-level cache than from memory; an estimate."""
 MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
 """Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
 FAR, NEAR = 1 / 4, 1 / 16

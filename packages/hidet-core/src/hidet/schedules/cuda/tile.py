@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import prod
 
-from hidet.cost import Work
+from hidet.cost import CACHE_GAIN, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     ScriptFunction,
@@ -33,8 +33,6 @@ from hidet.schedules.cuda.staging import Side
 from hidet.target import Target
 from hidet.types import DType
 
-CACHE_GAIN = 2.0
-"""How much faster tiles come from the second-level cache than from memory; an estimate."""
 SCATTERED = 16
 """Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
 MEETING = 1
