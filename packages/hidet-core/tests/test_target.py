@@ -96,3 +96,18 @@ def test_clusters_reach_the_cores_that_were_measured():
 
 def test_what_nobody_measured_counts_as_an_h200():
     assert Target.parse("sm_80").measured.name == Target.parse("sm_90").measured.name == "H200"
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "runs"),
+    [
+        ("sm_90a", (9, 0), True),
+        ("sm_80", (8, 6), True),
+        ("sm_86", (8, 0), False),
+        ("sm_80", (9, 0), False),
+        ("sm_100a", (10, 3), False),
+        ("cpu", (8, 0), False),
+    ],
+)
+def test_which_gpus_run_code(name, capability, runs):
+    assert Target.parse(name).runs_on(capability) is runs

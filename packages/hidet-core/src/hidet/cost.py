@@ -20,6 +20,8 @@ REACHED_BANDWIDTH = 0.88
 """The part of the published bandwidth that a large copy reaches: 4.24 of 4.8 TB/s on an H200."""
 REACHED_RATE = 0.7
 """The part of the published rate that a large matmul reaches: 674 of 989 TFLOP/s on an H200."""
+CACHE_GAIN = 2.0
+"""How much faster data comes from a GPU's second-level cache than from memory; an estimate."""
 ROUND_SECONDS = 0.5e-6
 """A block's wait for data it has just asked for, with little else to do; an estimate."""
 SATURATING_THREADS = 256

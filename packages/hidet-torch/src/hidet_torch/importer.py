@@ -11,9 +11,8 @@ import torch
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NotYet
 from hidet.frontend.coverage import Coverage, Use
-from hidet.graph import FlowGraph, Foreign, Tensor, apply_all, placed, tracing
+from hidet.graph import FlowGraph, Tensor, placed, tracing
 from hidet.graph.dims import same
-from hidet.graph.foreign import ResultTypes
 from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
@@ -27,7 +26,6 @@ from hidet_torch.facts import (
     require_plain,
     view_shape,
 )
-from hidet_torch.foreign import ForeignCall, Number, Slot
 from hidet_torch.imported import Imported, LiveInput, Update
 from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
@@ -36,11 +34,11 @@ from hidet_torch.sizes import Sizes
 from hidet_torch.slices import (
     example,
     is_strided,
-    is_symbolic,
     is_symbolic_slice,
     strided,
     symbolic_slice,
 )
+from hidet_torch.staying import Staying
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of, storage_of
 from hidet_torch.weights import Weight
@@ -78,11 +76,10 @@ class Importer:
         self.numbers: dict[str, int] = {}
         self.weights: dict[Tensor, Weight] = {}
         self.known: dict[int, Tensor] = {}
-        self.calls: dict[str, ForeignCall] = {}
         self.uses: list[Use] = []
         self.mutations: list[tuple[int, Tensor]] = []
-        self.token: Tensor | None = None
         self.device = main_device(module.graph)
+        self.staying = Staying(self.values, self.sizes, self.device)
         self.updates = updates_in_place(module.graph)
         self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
@@ -128,7 +125,7 @@ class Importer:
         if value.ndim:
             require_device(value, self.device)
         order = order_of(value) or tuple(range(value.ndim))
-        shape = self.shape(value)
+        shape = self.sizes.of(value)
         whole = (*order, *range(value.ndim, len(shape)))
         type_ = TensorType(hidet_dtype(value.dtype), tuple(shape[axis] for axis in whole))
         symbol = Tensor(type_, self.device, name=node.name)
@@ -218,7 +215,7 @@ class Importer:
         """An operator: converted, or left to PyTorch with the reason noted."""
         reason = self.converted(node)
         if reason:
-            self.foreign(node)
+            self.staying.add(node)
         self.uses.append(Use(str(node.target), place_of(node), reason))
 
     def converted(self, node: torch.fx.Node) -> str:
@@ -265,7 +262,7 @@ class Importer:
         """One result, cast where PyTorch gives another type."""
         if not isinstance(expected, torch.Tensor) or not isinstance(found, Tensor):
             return found
-        wanted = self.shape(expected)
+        wanted = self.sizes.of(expected)
         fits = len(wanted) == found.ndim and all(
             same(a, b) is not False for a, b in zip(wanted, found.shape, strict=True)
         )
@@ -290,83 +287,16 @@ class Importer:
                 return device_of(value)
         return value
 
-    # ---- what stays in PyTorch ------------------------------------------------------------------
-
-    def foreign(self, node: torch.fx.Node) -> None:
-        """A node that PyTorch runs; random ones in a chain, which keeps their order."""
-        operands: list[Tensor] = []
-        args, kwargs = self.template(node.args, operands), self.template(node.kwargs, operands)
-        expected = node.meta.get("val")
-        results = expected if isinstance(expected, list | tuple) else [expected]
-        tensors = [n for n, each in enumerate(results) if isinstance(each, torch.Tensor)]
-        if any(isinstance(each, torch.SymInt | torch.SymFloat) for each in results):
-            raise NotYet(f"{node.target}, whose results are numbers that depend on data")
-        types = [self.type_of(results[number]) for number in tensors]
-        random = is_random(node.target)
-        if random:
-            operands += [] if self.token is None else [self.token]
-            types.append(TensorType(u8, (1,)))
-        key = f"{len(self.calls)}:{node.target}"
-        flat = range(len(tensors))
-        self.calls[key] = ForeignCall(node.target, args, kwargs, tuple(flat))
-        made = apply_all(
-            Foreign, tuple(operands), key=key, gives=ResultTypes(types), device=self.device
-        )
-        if random:
-            self.token = made[-1]
-        placed_ = dict(zip(tensors, made, strict=False))
-        many = tuple(placed_.get(number) for number in range(len(results)))
-        self.values[node] = many if isinstance(expected, list | tuple) else many[0]
-
-    def template(self, value: Any, operands: list[Tensor]) -> Any:
-        """Arguments with places for the values that a call brings."""
-        match value:
-            case torch.fx.Node():
-                example = value.meta.get("val")
-                if isinstance(example, torch.Tensor):
-                    require_device(example, self.device)
-                    operands.append(self.values[value])
-                    sizes, strides = (
-                        tuple(map(self.number, each)) for each in (example.shape, example.stride())
-                    )
-                    return Slot(len(operands) - 1, example.dtype, sizes, strides)
-                return self.number(example) if is_symbolic(example) else self.values[value]
-            case list() | tuple():
-                return [self.template(each, operands) for each in value]
-            case dict():
-                return {key: self.template(each, operands) for key, each in value.items()}
-        return value
-
-    def number(self, value: Any) -> Any:
-        """A symbolic number as something that reads it from the symbols of a call."""
-        if not is_symbolic(value):
-            return value
-        e = value.node.expr
-        for each in e.free_symbols:
-            self.sizes.convert(each)
-        kind = float if isinstance(value, torch.SymFloat) else int
-        return Number(lambda symbols: kind(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
-
-    def type_of(self, value: torch.Tensor) -> TensorType:
-        """The type of a result."""
-        require_plain(value)
-        require_device(value, self.device)
-        return TensorType(hidet_dtype(value.dtype), self.shape(value))
-
-    def shape(self, value: torch.Tensor) -> tuple[Any, ...]:
-        """The shape in hidet; complex numbers are pairs."""
-        return (*self.sizes.shape(value.shape), *((2,) if value.is_complex() else ()))
-
     # ---- what goes out --------------------------------------------------------------------------
 
     def finish(self, placeholders: list[torch.fx.Node]) -> Imported:
         """The graph of the outputs, then what is written into inputs, then the end of the chain."""
         (node,) = self.module.graph.find_nodes(op="output")
-        results = Results(self.values, self.number, set(self.frozen))
+        results = Results(self.values, self.staying.number, set(self.frozen))
         outputs = results.outputs(list(node.args[0]), placeholders)
         mutations = [results.mutation(*each) for each in self.mutations]
-        if self.token is not None:
-            results.add(self.token)
+        if self.staying.token is not None:
+            results.add(self.staying.token)
         numbers = {each.position: number for number, each in enumerate(self.inputs)}
         updates = [Update(position, numbers[position]) for position, _ in self.updated]
         # Last, for they do not come out: the results before them keep their numbers.
@@ -378,7 +308,7 @@ class Importer:
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         return Imported(
             FlowGraph(inputs, tensors, self.name), self.device, self.inputs, carriers,
-            symbols, outputs, mutations, updates, self.weights, self.calls,
+            symbols, outputs, mutations, updates, self.weights, self.staying.calls,
             Coverage(tuple(self.uses)), self.values,
         )  # fmt: skip
 

@@ -84,6 +84,10 @@ class Sizes:
             raise NotYet(f"the number {e}")
         return reduce(function, given) if len(given) > 1 else function(given[0])
 
+    def of(self, value: torch.Tensor) -> tuple[Any, ...]:
+        """The shape of a tensor in hidet; complex numbers are pairs."""
+        return (*self.shape(value.shape), *((2,) if value.is_complex() else ()))
+
     def shape(self, value: Any) -> tuple[Size, ...]:
         """Every size of a shape."""
         return tuple(map(self.size, value))

@@ -10,7 +10,6 @@ from hidet.fusion import Group, partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.optimize import split
-from hidet.optimize.separate_outputs import is_view
 from hidet.target import Target
 
 
@@ -30,7 +29,7 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     for name, part in (("prepare", parts.prepare), ("main", parts.main)):
         if part is not None:
             groups = partition(part, scheduled)
-            count = sum(takes_kernel(group) for group in groups)
+            count = sum(not group.is_shape for group in groups)
             texts.append(f"{name}: {count} groups\n{described(groups, found)}")
     return "\n".join(texts)
 
@@ -48,14 +47,9 @@ def described(groups: Sequence[Group], target: Target) -> str:
 
 def manner(group: Group, target: Target) -> str:
     """How a group is computed."""
-    if not takes_kernel(group):
+    if group.is_shape:
         return "another shape of what lies in memory, no kernel"
     if group.anchor is None:
         return "no anchor"
     best = chosen(group, target)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
-
-
-def takes_kernel(group: Group) -> bool:
-    """Whether anything is computed for a group."""
-    return not (len(group.nodes) == 1 and is_view(group.results[0]))

@@ -198,9 +198,8 @@ class CompiledFunction:
     def check_capability(self, device: str) -> None:
         """Raise unless the GPU runs code for the target."""
         assert isinstance(self.target, Target)
-        found, wanted = cuda_capability(device), self.target.capability or (0, 0)
-        exact = str(self.target).endswith("a")
-        if not (found == wanted if exact else found[0] == wanted[0] and found >= wanted):
+        found = cuda_capability(device)
+        if not self.target.runs_on(found):
             raise BadArgument(
                 f"{self.module.name} was compiled for {self.target}; "
                 f"{device} is sm_{found[0]}{found[1]}",

@@ -15,7 +15,7 @@ from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
-from hidet.optimize.separate_outputs import is_view, memory
+from hidet.optimize.separate_outputs import memory
 from hidet.runtime.plan import Buffer, Host, Launch, Plan, Role, Step
 from hidet.target import Target
 from hidet.types import TensorType
@@ -112,9 +112,7 @@ class Planner:
 
 def is_computed(group: Group) -> bool:
     """Whether kernels compute the group: it is no region of the framework's, and no mere view."""
-    if isinstance(group.last.op, Foreign):
-        return False
-    return not (len(group.nodes) == 1 and is_view(group.results[0]))
+    return not isinstance(group.last.op, Foreign) and not group.is_shape
 
 
 def lowered_groups(groups: Iterable[Group]) -> list[Group]:

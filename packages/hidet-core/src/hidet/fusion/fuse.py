@@ -91,7 +91,9 @@ class Surgery:
         )
         return Module(self.module.name, params, kernels, calls, self.module.workspaces)
 
-    def rewritten(self, kernel: Kernel, change, local: tuple[Var, ...]) -> Kernel:  # type: ignore[no-untyped-def]
+    def rewritten(
+        self, kernel: Kernel, change: Callable[[IrNode], IrNode], local: tuple[Var, ...]
+    ) -> Kernel:
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
         body = rebuild_body(kernel.body, change)
         maps = tuple(substitute(each, self.repeated()) for each in kernel.maps)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hidet.graph.tensor import Node, Tensor
+from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.base import Choice
 
 
@@ -52,6 +53,11 @@ class Group:
     def results(self) -> tuple[Tensor, ...]:
         """What the group writes."""
         return (*self.also, *self.last.outputs)
+
+    @property
+    def is_shape(self) -> bool:
+        """Whether it is a new shape of what lies in memory alone, for which nothing runs."""
+        return len(self.nodes) == 1 and is_view(self.results[0])
 
     def add(self, nodes: Iterable[Node]) -> None:
         """Let operators in; each is there once, and all stay in an order in which they can run."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.compute import At, Computed, Definition, Input
-from hidet.compute.classify import within
+from hidet.compute import Computed, Definition, Input
+from hidet.compute.classify import elements_read
 from hidet.compute.sizes import Shape, same
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.walk import substitute
@@ -81,7 +81,7 @@ def straight_reads(result: Computed, operand: Input) -> set[tuple[Expr, ...]] | 
     found: set[tuple[Expr, ...]] = set()
 
     def visit(grid: Computed, index: dict[Var, Expr]) -> bool:
-        for at in (node for node in within(grid.value) if isinstance(node, At)):
+        for at in elements_read(grid.value):
             where = tuple(substitute(e, index) for e in at.index)
             if at.grid is operand:
                 found.add(where)

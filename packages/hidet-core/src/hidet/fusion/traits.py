@@ -12,9 +12,7 @@ from hidet.ir.expr import Expr, Math
 from hidet.ir.node import Node
 from hidet.ir.walk import contains, postorder
 from hidet.ops.attention import Attention
-
-ONE_BLOCK = 64
-"""Rows of attention that one block can take."""
+from hidet.schedules.attention import FEW_ROWS
 
 
 @lru_cache(maxsize=4096)
@@ -50,7 +48,7 @@ def read_by_all(op: Op, position: int) -> bool:
     if not isinstance(op, Attention) or position not in (1, 2):
         return False
     rows = op.q.shape[-2]
-    return not isinstance(rows, int) or rows > ONE_BLOCK
+    return not isinstance(rows, int) or rows > FEW_ROWS
 
 
 @lru_cache(maxsize=4096)

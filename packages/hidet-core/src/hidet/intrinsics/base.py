@@ -13,8 +13,6 @@ from hidet.ir.stmt import Invoke
 Spell: TypeAlias = Callable[[Expr], str]
 """Gives the C text of an expression; a pointer is a typed C pointer, a variable its name."""
 
-WARP = 32
-
 
 @dataclass(frozen=True)
 class Effects:

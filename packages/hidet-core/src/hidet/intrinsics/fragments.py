@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hidet.intrinsics.base import WARP
 from hidet.intrinsics.context import Array
+from hidet.target import WARP
 
 GROUP = np.arange(WARP)[:, None] // 4
 PLACE = np.arange(WARP)[:, None] % 4

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.expect import expect, expect_option, expect_pointer
 from hidet.intrinsics.fragments import Table, eight_by_eight
 from hidet.intrinsics.mma import expect_room, places
 from hidet.ir.stmt import Invoke
+from hidet.target import WARP
 from hidet.types import DTYPES
 
 MOVED = tuple(of for of in DTYPES if of.bits in (8, 16, 32) and not of.is_bool)

@@ -15,12 +15,13 @@ from math import prod
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.expect import expect, expect_pointer
 from hidet.intrinsics.fragments import Table, accumulator, operand_a, operand_b
 from hidet.ir.expr import Address, Const
 from hidet.ir.stmt import Invoke
+from hidet.target import WARP
 from hidet.types import (
     DType,
     Scope,

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.base import TOUCHES_NOTHING, WARP, Intrinsic, Spell
+from hidet.intrinsics.base import TOUCHES_NOTHING, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.expect import expect, expect_dtype, expect_option, expect_scalar
 from hidet.ir.stmt import Invoke
+from hidet.target import WARP
 from hidet.types import DTYPES, VectorType, boolean, f32, f64, i32, i64, u32, u64
 
 SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 or not each.is_float)

@@ -20,7 +20,7 @@ from functools import lru_cache
 import numpy as np
 
 from hidet.errors import BadKernel
-from hidet.intrinsics.base import WARP, Effects, Intrinsic, Spell
+from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context, MatrixUnit
 from hidet.intrinsics.descriptors import decoded, lines
 from hidet.intrinsics.expect import expect, expect_pointer, expect_scalar
@@ -40,6 +40,7 @@ from hidet.intrinsics.mma import (
 )
 from hidet.ir.expr import Const, Expr
 from hidet.ir.stmt import Invoke
+from hidet.target import WARP, WARPGROUP
 from hidet.types import (
     DType,
     PointerType,
@@ -54,7 +55,6 @@ from hidet.types import (
 )
 
 ROWS, WARPS = 64, 4
-WARPGROUP = WARP * WARPS
 FLAGS = ("negate_a", "negate_b", "transpose_a", "transpose_b", SATURATE)
 SHAPE = re.compile(r"m64n(\d+)k(\d+)")
 

@@ -13,7 +13,7 @@ from hidet.ir.expr import Builtin, Const, Expr, Get, Load, Var
 from hidet.ir.kernel import ONE, KernelKind, Launch
 from hidet.ir.walk import find
 from hidet.lang.values import index, plain, spoken
-from hidet.target import MOST_SHARED_BYTES
+from hidet.target import MAX_THREADS, MOST_SHARED_BYTES
 
 ATTRIBUTES = (
     "func_kind",
@@ -24,7 +24,6 @@ ATTRIBUTES = (
     "cuda_dynamic_smem_bytes",
     "cuda_min_blocks",
 )
-MOST_THREADS = 1024
 HOST = "public"
 INTERNAL = ("cuda_internal", "cpu_internal")
 """The kinds of functions that are parts of kernels, which they are without saying so."""
@@ -109,9 +108,9 @@ def dimensions(name: str, value: Any, declared: frozenset[Var]) -> tuple[Expr, E
             raise BadScript(f"{name} has the size {size.value}; sizes are at least 1")
     x, y, z = (*sizes, ONE, ONE)[:3]
     threads = prod(int(size.value) for size in (x, y, z) if isinstance(size, Const))
-    if name == "cuda_block_dim" and threads > MOST_THREADS:
+    if name == "cuda_block_dim" and threads > MAX_THREADS:
         raise BadScript(
-            f"a block has at most {MOST_THREADS} threads, not {threads}",
+            f"a block has at most {MAX_THREADS} threads, not {threads}",
             help="let each thread do more, or launch more blocks",
         )
     return x, y, z

@@ -264,10 +264,7 @@ def check_target(plan: Plan, device: str) -> None:
     if device == "cpu":
         raise BadArchive(f"the archive was compiled for {plan.target}, not for the CPU")
     found = cuda_capability(device)
-    exact = plan.target.endswith("a")
-    wanted = target.capability or (0, 0)
-    fits = found == wanted if exact else found[0] == wanted[0] and found >= wanted
-    if not fits:
+    if not target.runs_on(found):
         raise BadArchive(
             f"the archive was compiled for {plan.target}; {device} is sm_{found[0]}{found[1]}"
         )

@@ -29,9 +29,8 @@ from hidet.sim.faults import MissingWait, OutOfBounds
 from hidet.sim.gang import Gang, Residents, thread_name
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask
+from hidet.target import WARP
 from hidet.types import Scope
-
-WARP = 32
 
 
 @dataclass

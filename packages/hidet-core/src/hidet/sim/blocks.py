@@ -22,13 +22,12 @@ from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.program import Program
 from hidet.sim.races import LastReader, Shadow
 from hidet.sim.values import Array
+from hidet.target import WARP, WARPGROUP
 from hidet.types import Scope
 
 LANES = 1 << 16
 """Threads that run as one gang at most (more only if one block has more)."""
 
-WARP = 32
-WARPGROUP = 128
 QUIET = 3
 """Rounds without any change after which there will be none; one turn of a loop may take two."""
 PATIENT = 32

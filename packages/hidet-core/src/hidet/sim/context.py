@@ -32,9 +32,8 @@ from hidet.sim.gang import Gang
 from hidet.sim.memory import Pointer
 from hidet.sim.values import Array, Mask, choose, rows, spread, varies
 from hidet.sim.wgmma import Unit
+from hidet.target import WARP
 from hidet.types import Scope
-
-WARP = 32
 
 
 @dataclass(frozen=True)

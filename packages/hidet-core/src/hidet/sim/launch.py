@@ -22,13 +22,9 @@ from hidet.sim.gang import Run
 from hidet.sim.memory import Pointer
 from hidet.sim.program import Program, compiled
 from hidet.sim.report import Report
+from hidet.target import MAX_CLUSTER, MAX_THREADS
 from hidet.types import PointerType, Scope, TensorType
 from hidet.types.tensor_map import check_tensor
-
-MOST_BLOCKS = 8
-"""Blocks that every device with clusters can put into one."""
-MOST_THREADS = 1024
-"""Threads that a block of any CUDA device has at most."""
 
 
 def launch(
@@ -126,8 +122,8 @@ def run_kernel(
     grid = extents(kernel.launch.grid, bound, f"the grid of {kernel.name}")
     block = extents(kernel.launch.block, bound, f"the block of {kernel.name}")
     threads = block[0] * block[1] * block[2]
-    if threads > MOST_THREADS:
-        raise BadKernel(f"a block of {kernel.name} has {threads} threads; {MOST_THREADS} fit one")
+    if threads > MAX_THREADS:
+        raise BadKernel(f"a block of {kernel.name} has {threads} threads; {MAX_THREADS} fit one")
     cluster = kernel.launch.cluster
     check_cluster(kernel.name, grid, cluster)
     if 0 in (*grid, threads):
@@ -161,8 +157,8 @@ def tensor_map(map: TensorMap, bound: Bound) -> Boxes:
 
 def check_cluster(name: str, grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
     """`BadArgument` unless whole clusters fill the grid; `BadKernel` for too large ones."""
-    if prod(cluster) > MOST_BLOCKS:
-        raise BadKernel(f"a cluster of {name} has {prod(cluster)} blocks; {MOST_BLOCKS} fit one")
+    if prod(cluster) > MAX_CLUSTER:
+        raise BadKernel(f"a cluster of {name} has {prod(cluster)} blocks; {MAX_CLUSTER} fit one")
     if any(n % c for n, c in zip(grid, cluster, strict=True)):
         raise BadArgument(
             f"{name} is launched with a grid {grid}, which is not whole clusters {cluster}"

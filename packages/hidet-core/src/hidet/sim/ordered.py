@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidet.sim.access import (
-    addresses,
-    granules,
-    note_write,
-    refuse_sealed,
-    row_of,
-)
+from hidet.sim.access import addresses, granules, note_write, refuse_sealed, row_of
 from hidet.sim.actors import NOBODY
 from hidet.sim.conflicts import report_race
 from hidet.sim.dependents import check as check_pending

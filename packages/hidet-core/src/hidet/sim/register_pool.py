@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from hidet.sim.faults import RegisterBudget
 from hidet.sim.gang import Gang
 from hidet.sim.values import Array, Mask
-from hidet.sim.wgmma import REGISTERS, WARPGROUP, warpgroups
+from hidet.sim.wgmma import REGISTERS, warpgroups
+from hidet.target import WARPGROUP
 
 FILE = 64 * 1024
 """Registers of a multiprocessor."""

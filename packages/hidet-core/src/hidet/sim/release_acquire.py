@@ -17,9 +17,8 @@ from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer
 from hidet.sim.releases import joined
 from hidet.sim.values import Array, Mask
+from hidet.target import WARP
 from hidet.types import Scope
-
-WARP = 32
 
 
 def fence(gang: Gang, mask: Mask, scope: str) -> None:

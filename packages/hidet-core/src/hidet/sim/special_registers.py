@@ -10,8 +10,7 @@ from hidet.errors import BadKernel
 from hidet.sim.gang import Gang
 from hidet.sim.shared import DEVICE, dynamic_shared
 from hidet.sim.values import Array, Value
-
-WARP = 32
+from hidet.target import WARP
 
 
 def special(gang: Gang, name: str) -> Value:

@@ -15,9 +15,9 @@ import numpy as np
 from hidet.sim.gang import Gang
 from hidet.sim.memory import Buffer
 from hidet.sim.values import Array, Mask
+from hidet.target import WARP
 from hidet.types import Scope
 
-WARP = 32
 SECTOR = 32
 BANKS = 32
 WORD = 4

@@ -23,9 +23,9 @@ from hidet.sim.gang import Gang
 from hidet.sim.holds import Holds, Turns
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.values import Array, Mask
+from hidet.target import WARPGROUP
 from hidet.types import DType, Scope
 
-WARPGROUP = 128
 LINE = 16
 """Bytes that an operand in shared memory is made of."""
 PRODUCT, REGISTERS = "wgmma", "registers"

@@ -9,6 +9,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Capability: TypeAlias = tuple[int, int]
+WARP = 32
+"""Threads that execute together, on every GPU."""
+WARPGROUP = 4 * WARP
+"""Threads of four warps in a row, which multiply together. PTX ISA: wgmma."""
+ACCESS_BYTES = 16
+"""The widest access of a thread."""
+MAX_THREADS = 1024
+"""Threads that a block has at most."""
+MAX_CLUSTER = 8
+"""Blocks that a cluster has at most on every GPU that has clusters. CUDA C++ Programming Guide,
+"Thread Block Clusters"."""
 KIB = 1024
 MIB = 1024 * KIB
 TERA = 10**12

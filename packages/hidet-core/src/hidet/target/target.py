@@ -9,7 +9,19 @@ from typing import Literal, NoReturn
 
 from hidet.errors import BadArgument
 from hidet.target import cpus
-from hidet.target.gpus import GPUS, KIB, MIB, SINCE, SPECIFIC, features
+from hidet.target.gpus import (
+    ACCESS_BYTES,
+    GPUS,
+    KIB,
+    MAX_CLUSTER,
+    MAX_THREADS,
+    MIB,
+    SINCE,
+    SPECIFIC,
+    WARP,
+    Capability,
+    features,
+)
 from hidet.target.measured import H200, MEASURED, Measured
 
 SIMULATED = "sm_90a"
@@ -37,6 +49,8 @@ class Target:
     """Threads that execute together; 1 on a CPU."""
     max_threads_per_block: int
     """1 on a CPU, where a block is one core's piece of work."""
+    max_blocks_per_cluster: int
+    """Blocks that every such device can put into one cluster; 1 where there are no clusters."""
     max_threads_per_sm: int
     """Threads resident on a core at once."""
     max_blocks_per_sm: int
@@ -121,6 +135,14 @@ class Target:
             )
         return table[dtype]
 
+    def runs_on(self, capability: Capability) -> bool:
+        """Whether a GPU of this compute capability runs code for the target: that of an `a` variant
+        only its own, other code later ones of the same major version too."""
+        own = self.capability
+        if own is None or self.arch.endswith("a"):
+            return capability == own
+        return capability[0] == own[0] and capability >= own
+
     def resident_blocks(self, threads: int, shared_bytes: int = 0, registers: int = 0) -> int:
         """How many such blocks one core holds at once; 0 where not even one fits.
 
@@ -170,15 +192,16 @@ def _cuda(capability: tuple[int, int], specific: bool, text: str) -> Target:
         features=features(capability, specific),
         capability=capability,
         cores=row.cores,
-        warp_size=32,
-        max_threads_per_block=1024,
+        warp_size=WARP,
+        max_threads_per_block=MAX_THREADS,
+        max_blocks_per_cluster=MAX_CLUSTER if capability >= SINCE["cluster"] else 1,
         max_threads_per_sm=row.threads,
         max_blocks_per_sm=row.blocks,
         max_shared_bytes_per_block=(row.shared - 1) * KIB,
         shared_bytes_per_sm=row.shared * KIB,
         registers_per_sm=64 * KIB,
         max_registers_per_thread=255,
-        vector_bytes=16,
+        vector_bytes=ACCESS_BYTES,
         l1_bytes=row.l1 * KIB,
         l2_bytes=row.l2 * MIB,
         l3_bytes=0,
@@ -208,6 +231,7 @@ def _cpu(extras: list[str], text: str) -> Target:
         cores=cpus.CORES,
         warp_size=1,
         max_threads_per_block=1,
+        max_blocks_per_cluster=1,
         max_threads_per_sm=1,
         max_blocks_per_sm=1,
         max_shared_bytes_per_block=0,

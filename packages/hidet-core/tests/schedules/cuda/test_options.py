@@ -5,6 +5,7 @@ import pytest
 
 from hidet import sim
 from hidet.codegen import cuda
+from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
@@ -102,6 +103,13 @@ def test_tf32_is_chosen_only_where_it_is_allowed():
 def test_tf32_is_chosen_for_products_of_typical_sizes(op):
     with options(tf32=True):
         assert candidates(op, TARGET)[0].schedule.name.endswith("_tf32")
+
+
+def test_simt_takes_attention_from_tensor_cores():
+    op = Attention(f16[1, 2, 33, 64], f16[1, 2, 40, 64], f16[1, 2, 40, 64], None, False, 0.125)
+    assert names(op) == {"attention_mma"}
+    with options(mma="simt"):
+        assert names(op) == set()
 
 
 @pytest.mark.parametrize("of", [f16, bf16])

@@ -71,6 +71,15 @@ def constant_size(size: Size) -> int | None:
     return size if isinstance(size, int) else None
 
 
+def whole_lanes(lanes: int, size: Size) -> int:
+    """How many neighbours along an axis of `size`, `lanes` at most, can be taken at once, so that
+    all of them are there or none: 1 if the size is not known."""
+    known = constant_size(size)
+    while lanes > 1 and (known is None or known % lanes):
+        lanes //= 2
+    return lanes
+
+
 def known_product(sizes: Sequence[Size]) -> int:
     """The product of sizes, those unknown until run time taken as 256."""
     return prod(n if (n := constant_size(size)) is not None else 256 for size in sizes)

@@ -17,9 +17,13 @@ from hidet.ir.expr import Address, Expr, Load, Var, constant, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
-from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous, reads
+from hidet.schedules.automatic.access import (
+    known_product,
+    mostly_contiguous,
+    reads,
+    whole_lanes,
+)
 from hidet.schedules.automatic.cuda_merge import cluster_meets
-from hidet.schedules.automatic.cuda_row_shape import MOST_BLOCKS
 from hidet.schedules.automatic.emit import (
     AnyReduce,
     ceil_div,
@@ -29,9 +33,9 @@ from hidet.schedules.automatic.emit import (
     unrolled,
     with_serial_reductions,
 )
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
 
 THREADS = 256
@@ -103,7 +107,8 @@ def shared(alone: Columns, tiles: int, deepest: int, target: Target) -> Columns:
     """The same with blocks that share columns, if there are too few `tiles` of them and the rows
     are neither few nor, where a sum could also be split over two kernels, very many."""
     wanted = RESIDENT * target.cores
-    together = replace(alone, blocks=min(MOST_BLOCKS, power(wanted // max(1, tiles))))
+    blocks = min(target.max_blocks_per_cluster, power(wanted // max(1, tiles)))
+    together = replace(alone, blocks=blocks)
     rows = deepest // together.together
     fits = tiles < wanted // 2 and target.has_feature("cluster") and rows >= IN_FLIGHT
     enough = rows <= LONGEST and tiles * together.blocks >= target.cores
@@ -121,11 +126,7 @@ def walks_down(reduce: AnyReduce, last: Var) -> bool:
 def column_lanes(reduces: list[AnyReduce], last: Size) -> int:
     """How many neighbouring columns one thread takes: 16 bytes, if the innermost axis allows."""
     found = [read.tensor.dtype.nbytes for each in reduces for read in reads(each.value)]
-    size = constant_size(last)
-    lanes = ACCESS_BYTES // max(2, *found, 2) if size is not None else 1
-    while lanes > 1 and size is not None and size % lanes:
-        lanes //= 2
-    return lanes
+    return whole_lanes(ACCESS_BYTES // max(2, *found, 2), last)
 
 
 def power(count: int) -> int:

@@ -10,11 +10,11 @@ from hidet.ir.expr import Expr, Math, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, For, If, LoopKind
 from hidet.ir.walk import find
-from hidet.schedules.automatic.access import constant_size, reads, stride
+from hidet.schedules.automatic.access import constant_size, reads, stride, whole_lanes
 from hidet.schedules.automatic.emit import ceil_div, put
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import Size, i32
 
 ELEMENTS = 8
@@ -83,13 +83,7 @@ def flat_kernel(stage: MapStage, name: str, params: tuple[Var, ...], lanes: int)
 
 def vector_lanes(stage: MapStage, total: Value, enough: int) -> int:
     """How many neighbouring elements one thread takes: 16 bytes, if the innermost axis allows."""
-    last = constant_size(stage.shape[-1]) if stage.shape else None
-    if last is None:
-        return 1
-    lanes = most_lanes(stage, total, enough)
-    while lanes > 1 and last % lanes:
-        lanes //= 2
-    return lanes
+    return whole_lanes(most_lanes(stage, total, enough), stage.shape[-1]) if stage.shape else 1
 
 
 def flat_lanes(stage: MapStage, total: Value, enough: int) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hidet.ir.expr import Address, Const, Expr, Load, Var, constant, convert
 from hidet.ir.stmt import Assign, Body, Declare, If, Invoke, Stmt, Store
 from hidet.schedules.automatic.emit import Accumulator, unrolled
-from hidet.schedules.automatic.grid import THREAD, WARP
+from hidet.schedules.automatic.grid import THREAD
+from hidet.target import WARP
 from hidet.types import PointerType, Scope, TensorType, i32, u32
 
 EVERY_LANE = Const(0xFFFFFFFF, u32)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hidet.ir.expr import Var
-from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
+from hidet.schedules.automatic.access import (
+    known_product,
+    mostly_contiguous,
+    whole_lanes,
+)
 from hidet.schedules.automatic.emit import AnyReduce, free
-from hidet.schedules.automatic.grid import ACCESS_BYTES, WARP
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import Size
 
 
@@ -32,8 +35,6 @@ class Shape:
 
 ELEMENTS = 32
 """Elements of a long row that a thread takes, if it walks over the row several times."""
-MOST_BLOCKS = 8
-"""Blocks that every device with clusters can put into one."""
 MOST_THREADS = 1024
 """Threads of a row that is one block's."""
 ALONE = 512
@@ -66,10 +67,11 @@ def choose_shape(stage: MapStage, reduces: list[AnyReduce]) -> Shape:
 
 def over_cluster(shape: Shape, elements: int, target: Target) -> Shape | None:
     """The same for a row of `elements` that the blocks of a cluster share; None for short ones."""
-    if shape.width <= ALONE or not target.has_feature("cluster"):
+    most = target.max_blocks_per_cluster
+    if shape.width <= ALONE or most == 1:
         return None
     width = threads_of(elements)
-    blocks = min(MOST_BLOCKS, width // THREADS)
+    blocks = min(most, width // THREADS)
     return replace(shape, width=min(width, MOST_THREADS * blocks), blocks=blocks)
 
 
@@ -80,8 +82,4 @@ def threads_of(elements: int) -> int:
 
 def group_lanes(extents: tuple[Size, ...], nbytes: int, neighbours: bool) -> int:
     """How many neighbouring elements a thread takes at once."""
-    last = constant_size(extents[-1])
-    lanes = ACCESS_BYTES // max(nbytes, 2) if neighbours and last is not None else 1
-    while lanes > 1 and (last is None or last % lanes):
-        lanes //= 2
-    return max(lanes, 1)
+    return whole_lanes(ACCESS_BYTES // max(nbytes, 2), extents[-1]) if neighbours else 1

@@ -32,9 +32,9 @@ from hidet.schedules.automatic.emit import (
     put,
     with_serial_reductions,
 )
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, WARP, guarded, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import Scope, Size, i32
 
 

@@ -16,10 +16,11 @@ from hidet.ir.expr import Expr, Get, Load, Value, Var, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, Declare, For, Invoke, LoopKind, Store
 from hidet.ir.walk import substitute
-from hidet.schedules.automatic.access import constant_size, reads, stride
+from hidet.schedules.automatic.access import constant_size, reads, stride, whole_lanes
 from hidet.schedules.automatic.emit import ceil_div, put, unrolled
-from hidet.schedules.automatic.grid import ACCESS_BYTES, BLOCK, THREAD, kernel
+from hidet.schedules.automatic.grid import BLOCK, THREAD, kernel
 from hidet.schedules.automatic.plan import MapStage
+from hidet.target import ACCESS_BYTES
 from hidet.types import Scope, Size, TensorType, i32
 
 THREADS = 256
@@ -84,7 +85,7 @@ def choose_tile(stage: MapStage) -> Tile | None:
         turned = tuple(each for each in across if stride(each, row) == 1)
         if turned and not short(sizes[row]) and len(turned) <= MOST:
             piece = max(1, ACCESS_BYTES // max(each.tensor.dtype.nbytes for each in turned))
-            lanes = [divisor(piece, sizes[var]) for var in (row, column)]
+            lanes = [whole_lanes(piece, sizes[var]) for var in (row, column)]
             return Tile(row, column, turned, piece, *lanes)
     return None
 
@@ -99,14 +100,6 @@ def jumps(read: Get, var: Var) -> bool:
     """Whether a step along `var` leaves the neighbourhood."""
     step = stride(read, var)
     return step is not None and step not in (0, 1)
-
-
-def divisor(lanes: int, size: Size) -> int:
-    """How many of `lanes` neighbours can be taken at once along an axis of `size`."""
-    known = constant_size(size)
-    while lanes > 1 and (known is None or known % lanes):
-        lanes //= 2
-    return lanes
 
 
 def transpose_kernel(stage: MapStage, name: str, params: tuple[Var, ...], tile: Tile) -> Kernel:

@@ -9,8 +9,6 @@ from hidet.types import i32
 
 THREAD = Builtin("threadIdx.x")
 BLOCK = Builtin("blockIdx.x")
-WARP = 32
-ACCESS_BYTES = 16
 
 
 def guarded(index: Expr, count: Value, per_block: int, body: Body) -> Body:

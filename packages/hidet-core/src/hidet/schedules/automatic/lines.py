@@ -8,11 +8,7 @@ from hidet.compute.sizes import product
 from hidet.ir.expr import Add, Const, Expr, Get, Mul, Sub, Var, convert, wrap
 from hidet.ir.stmt import Body, For, Put
 from hidet.ir.walk import substitute, variables
-from hidet.schedules.automatic.emit import (
-    Accumulator,
-    joined,
-    with_serial_reductions,
-)
+from hidet.schedules.automatic.emit import Accumulator, joined, with_serial_reductions
 from hidet.schedules.automatic.plan import ScanStage, ScatterStage, shape_of
 from hidet.types import Size, i32
 

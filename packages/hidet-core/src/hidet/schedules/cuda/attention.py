@@ -9,6 +9,7 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet import options
 from hidet.lang import (
     ScriptFunction,
     attr,
@@ -36,13 +37,14 @@ from hidet.schedules.cuda.attention_softmax import LOW, totalling
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.schedules.cuda.attention_walk import own_row, placing, walking
 from hidet.target import Target
-from hidet.types import bf16, f16
+from hidet.types import Size, bf16, f16
 
 
 def by_tensor_cores(op: Attention, target: Target) -> bool:
-    """Whether types and target are of tensor cores, and heads have a known size."""
-    narrow = op.q.dtype in (f16, bf16) and target.has_feature("mma_f16")
-    return narrow and target.has_feature("cp_async") and is_sized(op)
+    """Whether types, target and options are for tensor cores, and heads have a known size."""
+    narrow = op.q.dtype in (f16, bf16) and options.mma.get() == "mma"
+    able = target.has_feature("mma_f16") and target.has_feature("cp_async")
+    return narrow and able and is_sized(op)
 
 
 @schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)
@@ -84,7 +86,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
 
 
-def ending(rows: Rows, point: Blocks, together: int, padded: object) -> ScriptFunction:
+def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunction:
     """A part of a kernel: (sums, tops, totals, partial, partial_facts, y, z, top).
 
     What warps and blocks have found becomes the result, or a part of it in a workspace.

@@ -29,9 +29,9 @@ from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
+from hidet.target import WARP
 from hidet.types import Size, TensorType
 
-WARP = 32
 VECTOR = 4
 PADDING = 8
 """Elements between rows, so that the rows of a fragment lie in different banks."""
@@ -146,7 +146,7 @@ def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
     pieces = block * across
 
     @script
-    def keep(pile, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
+    def store_part(pile, facts, partial, partial_facts, share, first):  # type: ignore[no-untyped-def]
         for step in range(-(-pieces // threads)):
             piece = step * threads + threadIdx.x
             row, column = piece // across, piece % across * VECTOR
@@ -159,7 +159,7 @@ def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
                     partial_facts[share, first + row, 0] = best
                     partial_facts[share, first + row, 1] = total
 
-    return keep
+    return store_part
 
 
 def joining(

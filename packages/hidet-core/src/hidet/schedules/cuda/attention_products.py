@@ -15,9 +15,9 @@ from hidet.lang import ScriptFunction, address, cast, register_tensor, script, u
 from hidet.lang.cuda import ldmatrix, mma_sync, store_async, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Index
+from hidet.target import WARP
 from hidet.types import DType
 
-WARP = 32
 VECTOR = 8
 """Elements of a 16-byte access."""
 

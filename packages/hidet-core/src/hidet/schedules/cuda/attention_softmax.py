@@ -17,8 +17,8 @@ from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
+from hidet.target import WARP
 
-WARP = 32
 ALL = 0xFFFFFFFF
 LOW = float("-inf")
 LOG2_E = 1 / math.log(2)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.cost import Work
+from hidet.cost import CACHE_GAIN, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 
-WARP = 32
-MOST_TOGETHER = 8
-"""Blocks that every device with clusters can put into one."""
 KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
-CACHE_GAIN = 2.0
-"""How much faster tiles come from the second-level cache than from memory; an estimate."""
 MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
 """Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
 FAR, NEAR = 1 / 4, 1 / 16
@@ -57,7 +52,7 @@ class Blocks:
 
     def clustered(self, target: Target) -> bool:
         """Whether the blocks that share keys are a cluster, and so one kernel is enough."""
-        return 1 < self.slices <= MOST_TOGETHER and target.has_feature("cluster")
+        return 1 < self.slices <= target.max_blocks_per_cluster
 
     def registers(self, rows: Rows) -> int:
         """Registers of a thread, estimated."""

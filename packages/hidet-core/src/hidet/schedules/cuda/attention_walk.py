@@ -18,7 +18,8 @@ from hidet.lang.cuda import (
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_products import fetching, keeping, scoring, weighing
 from hidet.schedules.cuda.attention_softmax import masking, softening
-from hidet.schedules.cuda.attention_space import WARP, Blocks
+from hidet.schedules.cuda.attention_space import Blocks
+from hidet.target import WARP
 
 PADDING = 8
 """Elements between rows of a tile: they keep ldmatrix from bank conflicts."""

@@ -33,9 +33,8 @@ from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, together
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 
-ACCESS_BYTES = 16
 MOST_REGISTERS = 96
 """Registers for sums and a row of the window."""
 

@@ -30,10 +30,9 @@ from hidet.schedules.cuda.pace import Pace
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 from hidet.types import DType, bf16, f16
 
-WARP = 32
 VECTOR = 8
 """Elements of a 16-byte access."""
 SECOND_ROUNDS = 2
@@ -175,14 +174,14 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
 def writing(p: Contraction, point: Warps) -> ScriptFunction:
     """A part of a kernel: each lane writes its sums, in pairs of neighbours."""
     rows, columns = point.part
-    lanes_up, whole = range(2), point.slices == 1
+    whole = point.slices == 1
 
     @script
     def finish(sums, bias, partial, c, z, share, top, left):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp // point.warps[1] * rows + lane // 4
         column = left + warp % point.warps[1] * columns + lane % 4 * 2
-        for i, half, j in unroll(grid(rows // 16, len(lanes_up), columns // 8)):
+        for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
                 total = cast(sums[i, j, half * 2 + v], f32)
                 at = (z, row + i * 16 + half * 8, column + j * 8 + v)

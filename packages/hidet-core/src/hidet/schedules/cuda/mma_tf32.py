@@ -14,11 +14,11 @@ from hidet.cost import Work
 from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.mma import WARP, Warps
+from hidet.schedules.cuda.mma import Warps
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 from hidet.types import DType
 
 VECTOR = 4

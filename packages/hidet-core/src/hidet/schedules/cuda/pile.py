@@ -12,9 +12,9 @@ from hidet.lang import ScriptFunction, address, cast, register_tensor, script, u
 from hidet.lang.cuda import mapa, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
+from hidet.target import ACCESS_BYTES
 from hidet.types import DType
 
-ACCESS_BYTES = 16
 PADDING_BYTES = 32
 """Bytes between rows, so that the rows of a tensor core's fragment lie in different banks."""
 

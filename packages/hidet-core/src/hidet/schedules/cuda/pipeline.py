@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from hidet.lang import ScriptFunction, script, shared_tensor, static
 from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group, syncthreads
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.mma import VECTOR, WARP, Warps, by_tensor_cores
+from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 
 ACCESSES = (4, 8, 16)
 """Bytes that one asynchronous copy can have."""

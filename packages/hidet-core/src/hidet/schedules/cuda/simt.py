@@ -17,9 +17,8 @@ from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
+from hidet.target import ACCESS_BYTES
 from hidet.types import DType, i32
-
-ACCESS_BYTES = 16
 
 
 @dataclass(frozen=True)

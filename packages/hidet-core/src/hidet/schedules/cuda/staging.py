@@ -33,7 +33,9 @@ class Side:
     extent: int
     depth: int
     threads: int
+    """Those of the block, which share the work."""
     vector: int
+    """Neighbours that a thread brings at once."""
     dtype: DType
     """The type the tile has in shared memory."""
     padding: int

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import prod
 
-from hidet.cost import Work
+from hidet.cost import CACHE_GAIN, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     ScriptFunction,
@@ -33,12 +33,8 @@ from hidet.schedules.cuda.staging import Side
 from hidet.target import Target
 from hidet.types import DType
 
-CACHE_GAIN = 2.0
-"""How much faster tiles come from the second-level cache than from memory; an estimate."""
 SCATTERED = 16
 """Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
-MOST_TOGETHER = 8
-"""Blocks that every device with clusters can put into one."""
 MEETING = 1
 """Waits for memory that two barriers of a cluster and the reads between them take; an estimate."""
 IN_FLIGHT = 4
@@ -114,7 +110,7 @@ class Tile(ABC):
 
     def together(self, target: Target) -> bool:
         """Whether the blocks that share a sum are a cluster, and so one kernel is enough."""
-        return 1 < self.slices <= MOST_TOGETHER and target.has_feature("cluster")
+        return 1 < self.slices <= target.max_blocks_per_cluster
 
     def shared_bytes(self, p: Contraction, target: Target) -> int:
         """Tiles of both operands, and the sums that other blocks of a cluster read."""

@@ -12,12 +12,11 @@ from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
 from hidet.schedules.product import Product
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
 from hidet.types import Size, f32
 
-WARPGROUP = 128
-PRODUCER = 32
+PRODUCER = WARP
 """Threads beside those that multiply: a warp, of which one lane starts copies."""
 FEW, MANY = 40, 232
 """Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
@@ -74,7 +73,7 @@ class Warpgroups:
         if self.slices > 1:
             extra = prod(pile_shape(self.block, f32)) * f32.nbytes
         else:
-            extra = self.consumers // 32 * 16 * (64 + 8) * p.c.dtype.nbytes
+            extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
 
     def resident(self, p: Product, target: Target) -> int:

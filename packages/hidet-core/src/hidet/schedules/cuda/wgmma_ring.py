@@ -25,8 +25,9 @@ from hidet.lang.cuda import (
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
+from hidet.target import WARP, WARPGROUP
 
 FULL, EMPTY = 0, 1
 """The two barriers of a stage."""
@@ -48,7 +49,7 @@ def beginning(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             tma_prefetch_map(boxes_b)
             for stage in range(point.stages):
                 mbarrier_init(~bars[FULL, stage], 1)
-                mbarrier_init(~bars[EMPTY, stage], point.consumers // 32)
+                mbarrier_init(~bars[EMPTY, stage], point.consumers // WARP)
             fence_mbarrier_init()
         syncthreads()
 
@@ -88,7 +89,7 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
 
     @script
     def give_back(bars, stage):  # type: ignore[no-untyped-def]
-        if threadIdx.x % 32 == 0:
+        if threadIdx.x % WARP == 0:
             mbarrier_arrive(~bars[EMPTY, stage])
 
     @script

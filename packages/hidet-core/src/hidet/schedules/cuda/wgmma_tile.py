@@ -38,7 +38,7 @@ from hidet.schedules.cuda.wgmma_operand import DEPTH
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
 from hidet.schedules.product import Product
-from hidet.target import Target
+from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
 GROUP = 8
@@ -56,7 +56,7 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
     """A product as one kernel, whose blocks take whole tiles in turns."""
     a_side, b_side = point.sides(p)
     stages = point.stages
-    warps = point.consumers // 32
+    warps = point.consumers // WARP
     turns = cdiv(p.k, DEPTH)
     tiles = point.tiles(p)
     seats = point.resident(p, target) * target.cores

@@ -22,8 +22,9 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get
-from hidet.schedules.cuda.warpgroups import WARPGROUP, Warpgroups
+from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.product import Product
+from hidet.target import WARP, WARPGROUP
 
 ROWS, COLUMNS = 16, 64
 """What a warp writes at once."""
@@ -42,7 +43,7 @@ def writing(p: Product, point: Warpgroups) -> ScriptFunction:
 
     @script
     def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % 32, threadIdx.x // 32
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp * ROWS
         for part in static(range(point.columns // COLUMNS)):
             for number in static(range(COLUMNS // 16)):
@@ -59,8 +60,8 @@ def writing(p: Product, point: Warpgroups) -> ScriptFunction:
                 column = number * 16 + lane // 16 * 8
                 stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
             syncwarp()
-            for step in unroll(ROWS * across // 32):
-                i, j = step * (32 // across) + lane // across, lane % across * LANES
+            for step in unroll(ROWS * across // WARP):
+                i, j = step * (WARP // across) + lane // across, lane % across * LANES
                 for v in vectorize(LANES):
                     there = (z, row + i, left + part * COLUMNS + j + v)
                     c.put(*p.c_at(*there), staged[warp, i, j + v])
@@ -75,7 +76,7 @@ def keeping(point: Warpgroups) -> ScriptFunction:
     @script
     def keep(sums, pile):  # type: ignore[no-untyped-def]
         thread, part = threadIdx.x % WARPGROUP, threadIdx.x // WARPGROUP
-        row = part * 64 + thread // 32 * ROWS + thread % 32 // 4
+        row = part * 64 + thread // WARP * ROWS + thread % WARP // 4
         for block, half in static([(b, h) for b in range(point.columns // 8) for h in range(2)]):
             for v in vectorize(2):
                 column = block * 8 + thread % 4 * 2 + v
