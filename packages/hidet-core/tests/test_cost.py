@@ -13,7 +13,7 @@ TARGETS = [Target.parse(name) for name in ("sm_80", "sm_90a", "sm_120", "cpu", "
 AMOUNTS = st.floats(0, 1e12)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(
     st.sampled_from(TARGETS),
     st.builds(

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -143,7 +142,7 @@ def test_a_process_that_dies_is_said_and_costs_nothing_else(monkeypatch):
     assert found.to_bytes() == expected.to_bytes()
 
 
-def test_an_error_here_ends_the_processes(monkeypatch):
+def test_an_error_here_ends_the_processes(monkeypatch, eventually):
     started = []
 
     def start():
@@ -157,13 +156,14 @@ def test_an_error_here_ends_the_processes(monkeypatch):
     monkeypatch.setattr(ahead, "worked_out", fail)
     with pytest.raises(KeyboardInterrupt):
         built(2)
-    deadline = time.monotonic() + 5
-    while any(each.ready for each in started) and time.monotonic() < deadline:
+
+    def ended():
         for each in [*POOL.waiting]:
             each.end()
-        time.sleep(0.02)
+        return not any(each.ready for each in started)
+
     assert started
-    assert not any(each.ready for each in started)
+    eventually(ended)
 
 
 SCRIPT = """
@@ -172,21 +172,7 @@ print(Remote().process.pid, flush=True)
 """
 
 
-def test_a_process_ends_with_the_one_that_started_it():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=30
-    )
+def test_a_process_ends_with_the_one_that_started_it(alive, eventually):
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     pid = int(done.stdout)
-    deadline = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(pid)
-
-
-def alive(pid):
-    """Whether a process runs; one that has ended may wait for someone to ask."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    eventually(lambda: not alive(pid))

@@ -180,7 +180,7 @@ def test_processes_share_a_cache_and_see_whole_entries(cache):
     command = [sys.executable, "-W", "error", "-c", WRITER, str(cache.root)]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
     for process in processes:
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate()
         assert process.returncode == 0, told.decode()
     assert [path for path in cache.root.glob("??/*") if path.suffix] == []
 
@@ -192,24 +192,20 @@ from hidet.build.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 with cache.lock(sys.argv[2]):
     Path(sys.argv[3]).touch()
-    time.sleep(60)
+    time.sleep(300)
 """
 
 
-def test_an_interrupt_lets_go_of_the_lock_and_leaves_nothing(cache, tmp_path):
+def test_an_interrupt_lets_go_of_the_lock_and_leaves_nothing(cache, tmp_path, eventually):
     held = tmp_path / "held"
     command = [sys.executable, "-c", INTERRUPTED, str(cache.root), KEY, str(held)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
-    while not held.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    eventually(held.exists)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate()
     assert process.returncode != 0
-    start = time.monotonic()
-    with cache.lock(KEY):
+    with silence(), cache.lock(KEY):
         pass
-    assert time.monotonic() - start < 5
     assert cache.entries() == []
 
 

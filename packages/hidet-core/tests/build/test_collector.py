@@ -40,11 +40,11 @@ def test_it_rests_until_the_last_thread_is_done():
     def work():
         with collector_paused():
             entered.set()
-            leave.wait(5)
+            leave.wait(300)
 
     thread = threading.Thread(target=work)
     thread.start()
-    entered.wait(5)
+    assert entered.wait(300)
     with collector_paused():
         pass
     assert not gc.isenabled()

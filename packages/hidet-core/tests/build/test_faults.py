@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -182,46 +180,30 @@ def test_two_processes_at_once_compile_once(tmp_path):
     calls = tmp_path / "calls"
     cxx = wrapper(tmp_path, f"echo $$ >> {calls}; sleep 0.3")
     both = [start(CXX=cxx, HIDET_JOBS="1") for _ in range(2)]
-    answers = [process.communicate(timeout=60) for process in both]
+    answers = [process.communicate() for process in both]
     assert [process.returncode for process in both] == [0, 0], answers
     assert [out.strip() for out, _ in answers] == ["2.0", "2.0"]
     assert len(calls.read_text().splitlines()) == 1
 
 
-def test_interrupted_builds_leave_nothing_behind(tmp_path, monkeypatch):
+def test_interrupted_builds_leave_nothing_behind(tmp_path, alive, eventually):
     calls = tmp_path / "calls"
-    cxx = wrapper(tmp_path, f"echo $$ >> {calls}; sleep 30")
+    cxx = wrapper(tmp_path, f"echo $$ >> {calls}; sleep 300")
     process = start(CXX=cxx, HIDET_JOBS="2", TMPDIR=str(tmp_path))
     try:
-        wait_until(lambda: calls.exists() and calls.read_text().endswith("\n"))
-        began = time.perf_counter()
+        eventually(lambda: calls.exists() and calls.read_text().endswith("\n"))
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=20)
+        _, complaint = process.communicate()
     finally:
         process.kill()
-    assert time.perf_counter() - began < 5
     assert process.returncode != 0
     assert "KeyboardInterrupt" in complaint
     for number in map(int, calls.read_text().split()):
-        wait_until(lambda number=number: not alive(number))
+        eventually(lambda number=number: not alive(number))
     assert entries() == []
     assert list(tmp_path.rglob("*.part")) == list(tmp_path.glob("hidet-*")) == []
-    out, complaint = start().communicate(timeout=60)
+    out, complaint = start().communicate()
     assert out.strip() == "2.0", complaint
-
-
-def wait_until(done, seconds=20):
-    end = time.perf_counter() + seconds
-    while not done():
-        assert time.perf_counter() < end, "it takes too long"
-        time.sleep(0.02)
-
-
-def alive(number):
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_code_for_another_device_is_refused():

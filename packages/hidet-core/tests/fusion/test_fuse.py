@@ -25,9 +25,7 @@ from hidet.types import f32
 
 CUDA = Target.parse("sm_90a")
 FACTOR = 64.0
-FEW = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 
 def simulated(graph, arrays, launch, scheduled=lambda op: has_schedule(op, CUDA)):

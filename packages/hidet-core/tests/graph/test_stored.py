@@ -122,7 +122,7 @@ def test_what_a_framework_computes_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(st.integers(0, len(CONTENT) - 1), st.integers(1, 255))
 def test_any_changed_byte_is_noticed_or_without_effect(tmp_path_factory, position, change):
     content = bytearray(CONTENT)
@@ -135,7 +135,7 @@ def test_any_changed_byte_is_noticed_or_without_effect(tmp_path_factory, positio
     assert stored(found) == CONTENT
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.integers(0, len(CONTENT) - 1))
 def test_a_truncated_file_is_refused(tmp_path_factory, length):
     with pytest.raises(BadArchive, match=r"graph\.safetensors"):

@@ -158,7 +158,7 @@ expressions = st.recursive(
 intervals = st.tuples(st.integers(-5, 5), st.integers(0, 9)).map(lambda p: (p[0], p[0] + p[1]))
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=800)
 @given(e=expressions, a=intervals, b=intervals)
 def test_values_are_the_same(e, a, b):
     simple = simplify_expression(e, Bounds({i: Range(*a), j: Range(*b)}))
@@ -167,7 +167,7 @@ def test_values_are_the_same(e, a, b):
         assert evaluate(simple, world) == evaluate(e, world), f"{e} became {simple} at {world}"
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(e=expressions)
 def test_simple_expressions_stay(e):
     bounds = Bounds({i: Range(0, 63), j: Range(0, 7)})
@@ -185,7 +185,7 @@ def test_long_sums_are_fast():
         e = e + (i * k + t) // 8 % 16
     for k in range(2000):
         f = f * 2.0 + k
-    start = time.perf_counter()
+    start = time.process_time()
     assert simplify_expression(f, PLACE) is f
     simplify_expression(e, PLACE)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1

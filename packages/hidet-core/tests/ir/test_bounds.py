@@ -56,7 +56,7 @@ def worlds(a, b):
     return [{i: x, j: y} for x, y in product(range(a[0], a[1] + 1), range(b[0], b[1] + 1))]
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(e=expressions, a=intervals, b=intervals)
 def test_ranges_contain_every_value(e, a, b):
     found = range_of(e, {i: Range(*a), j: Range(*b)})
@@ -64,7 +64,7 @@ def test_ranges_contain_every_value(e, a, b):
         assert evaluate(e, world) in found
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(left=expressions, right=expressions, fact=expressions, a=intervals, b=intervals)
 def test_answers_hold_in_every_world_where_the_assumption_does(left, right, fact, a, b):
     assumed = fact < right

@@ -42,7 +42,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("combine", list(OPERATIONS), ids=lambda f: f.__name__)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(a=members(), b=members())
 def test_the_result_contains_every_result(combine, a, b):
     (left, lefts), (right, rights) = a, b
@@ -54,7 +54,7 @@ def test_the_result_contains_every_result(combine, a, b):
                 assert OPERATIONS[combine](x, y) in whole
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(a=members(), b=members())
 def test_meets_and_joins(a, b):
     (left, lefts), (right, rights) = a, b

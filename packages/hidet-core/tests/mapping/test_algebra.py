@@ -65,7 +65,7 @@ def mappings(draw):
     return result
 
 
-LAWS = settings(max_examples=60, deadline=None, derandomize=True)
+LAWS = settings(max_examples=60)
 
 
 @LAWS

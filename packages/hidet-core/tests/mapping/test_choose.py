@@ -6,7 +6,7 @@ from hidet.errors import BadArgument
 from hidet.mapping import Predicated, auto_map, is_partition
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(
     st.lists(st.integers(1, 13), min_size=1, max_size=3),
     st.integers(1, 32),

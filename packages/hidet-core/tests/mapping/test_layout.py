@@ -17,7 +17,7 @@ from hidet.mapping import (
     row_major,
 )
 
-LAWS = settings(max_examples=150, deadline=None, derandomize=True)
+LAWS = settings(max_examples=150)
 
 
 def table(layout):

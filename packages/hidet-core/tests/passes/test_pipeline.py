@@ -76,6 +76,6 @@ def test_lowered_kernels_are_flat_and_plain(kernels):
 
 def test_large_kernels_lower_fast(kernels):
     kernel = kernels.matmul(M, N, K, tile=64, each=4)
-    start = time.perf_counter()
+    start = time.process_time()
     lower(kernel)
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3

@@ -58,7 +58,7 @@ def test_equal_archives_are_equal_bytes():
     assert SMALL.to_bytes() == BYTES
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(st.integers(0, len(BYTES) - 1), st.integers(1, 255))
 def test_any_changed_byte_is_noticed_or_without_effect(position, change):
     content = bytearray(BYTES)
@@ -70,7 +70,7 @@ def test_any_changed_byte_is_noticed_or_without_effect(position, change):
     assert same(found, SMALL)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.integers(0, len(BYTES) - 1))
 def test_a_truncated_file_is_refused(length):
     with pytest.raises(BadArchive, match=r"model\.hidet"):

@@ -29,7 +29,7 @@ def may_share(a, b, waits):
     return forward or all(reaches(waits, j, i) for i in a for j in b)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(problems())
 def test_only_buffers_that_are_never_alive_together_share_memory(problem):
     sizes, users, waits = problem

@@ -127,7 +127,7 @@ def test_only_gpus_have_maps():
         Plan.from_json(plan(tiles(), target="cpu").to_json())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.sampled_from(["box", "dtype", "swizzle", "promotion", "fill", "shape", "strides"]),
     st.one_of(

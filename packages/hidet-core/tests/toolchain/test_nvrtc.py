@@ -1,4 +1,3 @@
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -91,8 +90,6 @@ def test_a_missing_library_is_said(monkeypatch):
 
 
 def test_threads_compile_at_once():
-    start = time.perf_counter()
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda i: compile_cuda(SOURCE, arch="sm_90a", name=f"k{i}"), range(4)))
     assert len({each.cubin[:4] for each in made}) == 1
-    assert time.perf_counter() - start < 30

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 from hidet.types import DType
 
 INFINITY = math.inf
+remembered = lru_cache(maxsize=1 << 14)
+"""Programs ask for the same few sets again and again."""
 
 
 class Range(NamedTuple):
@@ -109,6 +112,7 @@ def fit(result: Range, of: DType) -> Range:
     return result if result.within(int(low), int(high)) else Range(int(low), int(high))
 
 
+@remembered
 def both(a: Range, b: Range) -> Range:
     """Numbers in both ranges; where congruences differ, the stronger one is kept."""
     finer = a if a.divisor == 0 or (b.divisor != 0 and a.divisor >= b.divisor) else b
@@ -124,6 +128,7 @@ def either(a: Range, b: Range) -> Range:
     return span(min(a.least, b.least), max(a.most, b.most), divisor, a.remainder)
 
 
+@remembered
 def plus(a: Range, b: Range) -> Range:
     """Sums."""
     if a.divisor == 0 and b.divisor == 0:
@@ -137,6 +142,7 @@ def scaled(a: Range, factor: int) -> Range:
     return times(a, exactly(factor))
 
 
+@remembered
 def times(a: Range, b: Range) -> Range:
     """Products."""
     if a.divisor == 0 and b.divisor == 0:
@@ -151,6 +157,7 @@ def product(x: float, y: float) -> float:
     return 0 if x == 0 or y == 0 else x * y
 
 
+@remembered
 def floor_quotient(a: Range, b: Range) -> Range:
     """Quotients rounded down; no divisor is zero."""
     by = b.single
@@ -175,6 +182,7 @@ def floored(x: float, by: float) -> float:
     return int(x) // int(by)
 
 
+@remembered
 def floor_remainder(a: Range, b: Range) -> Range:
     """Remainders with the sign of the divisor; no divisor is zero."""
     by = b.single

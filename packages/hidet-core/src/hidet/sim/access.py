@@ -26,7 +26,7 @@ from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.races import Conflict
 from hidet.sim.release_acquire import pass_on
 from hidet.sim.traffic import measure
-from hidet.sim.values import Array, Mask, Value, rows, varies
+from hidet.sim.values import Array, Mask, Value, every, rows, some, varies
 from hidet.types import DType, Scope
 
 WIDEST = 16
@@ -95,7 +95,7 @@ def addresses(
     check_bounds(gang, buffer, offset, width, lanes)
     align = align or min(width & -width, WIDEST)
     wrong = offset % align != 0
-    if np.any(wrong):
+    if some(wrong):
         row = bad_row(gang, wrong, lanes)
         gang.fault(
             Misaligned,
@@ -115,7 +115,7 @@ def addresses(
 def check_bounds(gang: Gang, buffer: Buffer, offset: Value, width: int, lanes: Any) -> None:
     """`OutOfBounds` where an access leaves the buffer."""
     outside = (offset < 0) | (offset + width > buffer.size)
-    if np.any(outside):
+    if some(outside):
         worst = at_row(offset, outside)
         gang.fault(
             OutOfBounds,
@@ -149,7 +149,7 @@ def elsewhere(gang: Gang, pointer: Pointer, lanes: Any) -> Array:
     size = gang.team.cluster
     block = np.broadcast_to(rows(pointer.block, lanes), gang.slot[lanes].shape)
     bad = (block < 0) | (block >= size)
-    if bad.any():
+    if some(bad):
         row = bad_row(gang, bad, lanes)
         message = f"there is no block {at_row(block, bad)} in a cluster of {size}"
         gang.fault(ClusterMisuse, message, row)
@@ -196,7 +196,7 @@ def check_written(
     if buffer.written is None:
         return
     missing = ~buffer.written[touched]
-    if missing.any():
+    if some(missing):
         entry = int(np.argmax(missing))
         where = int(touched[entry]) * buffer.granule % buffer.stride
         gang.fault(
@@ -241,7 +241,7 @@ def note_write(
     if agent is not None:
         return None
     lost = buffer.shadow.disagree(touched, who)
-    if not lost.any():
+    if not some(lost):
         return None
     return np.asarray(lost.reshape(-1, each).any(axis=1))
 
@@ -249,10 +249,10 @@ def note_write(
 def under_copy(buffer: Buffer, touched: Array) -> Conflict | None:
     """The first write to what a copy under way may still read."""
     if buffer.copied:
-        buffer.copied = [each for each in buffer.copied if not each.done.all()]
+        buffer.copied = [each for each in buffer.copied if not every(each.done)]
     for sources in buffer.copied:
         held = sources.among(touched)
-        if held.any():
+        if some(held):
             return Conflict(int(np.argmax(held)), sources.number, 0, "reads")
     return None
 
@@ -270,7 +270,7 @@ def check_agreement(
     """`Race` if two threads wrote different values to one element in one step."""
     same = (view[elements] == given) | ((view[elements] != view[elements]) & (given != given))
     differs = ~same.reshape(len(at), -1).all(axis=1)
-    if not differs.any():
+    if not some(differs):
         return
     assert buffer.shadow is not None
     entry = int(np.argmax(differs))
@@ -351,5 +351,5 @@ def update(
         place = element if count == 1 else slice(element, element + count)
         out[row] = view[place]
         view[place] = change(out[row], int(row))
-    gang.run.progress += bool((view[touched] != before).any())
+    gang.run.progress += some(view[touched] != before)
     return out

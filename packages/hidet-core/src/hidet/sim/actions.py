@@ -16,7 +16,7 @@ from hidet.sim.compile_expr import Expressions
 from hidet.sim.declare import declared_array
 from hidet.sim.faults import AssertionFailed
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask, choose, rows
+from hidet.sim.values import Mask, choose, every, rows, some
 from hidet.types import TensorType
 
 LENGTHS = re.compile(r"(%[-+ #0]*\d*(?:\.\d+)?)(?:hh|h|ll|l)([diouxX])")
@@ -95,8 +95,8 @@ class Actions:
 
         def run(gang: Gang, mask: Mask) -> None:
             within = mask & inside(gang, mask)
-            if within.any():
-                write(gang, mask if within.all() else within)
+            if some(within):
+                write(gang, mask if every(within) else within)
 
         return run
 
@@ -106,7 +106,7 @@ class Actions:
 
         def run(gang: Gang, mask: Mask) -> None:
             broken = mask & ~np.asarray(holds(gang, mask), np.bool_)
-            if broken.any():
+            if some(broken):
                 gang.fault(AssertionFailed, message, int(np.argmax(broken)))
 
         return run

@@ -19,7 +19,7 @@ import numpy as np
 
 from hidet.sim.actors import AGENTS, GENERIC, NOBODY, RETIRED, Agent, Team, Who, pick
 from hidet.sim.releases import Releases
-from hidet.sim.values import Array
+from hidet.sim.values import Array, every, some
 
 
 class Clocks:
@@ -218,7 +218,7 @@ class Clocks:
         if who.agent is None:
             found |= other == who.thread
         by_agent = other <= AGENTS
-        if by_agent.any():
+        if some(by_agent):
             there = np.flatnonzero(by_agent & ~found)
             found[there] = self.after_agents(other[there], pick(who, there))
         near, actor = self.near(other, who)
@@ -230,12 +230,12 @@ class Clocks:
         else:
             known = self.seen[space, cluster, rows, actor]
         found |= near & (stamp < known)
-        if self.lanes and not found.all():
+        if self.lanes and not every(found):
             rest = np.flatnonzero(~found & near)
             found[rest] = stamp[rest] < self.by_lanes(
                 other[rest], actor[rest], pick(who, rest), space
             )
-        if self.releases.logs and not found.all():
+        if self.releases.logs and not every(found):
             rest = np.flatnonzero(~found & ~near)
             found[rest] = self.far(other[rest], stamp[rest], pick(who, rest), space)
         return found
@@ -255,7 +255,7 @@ class Clocks:
         team, by_agent = self.team, other <= AGENTS
         each = team.threads * team.cluster
         they, actor = other // each, 1 + other % each // team.warp
-        if by_agent.any():
+        if some(by_agent):
             cluster, channel, time = self.done[:, AGENTS - other[by_agent]]
             they[by_agent], actor[by_agent] = cluster, channel
             stamp = stamp.copy()
@@ -271,10 +271,10 @@ class Clocks:
         if wide is not None:
             lane[wide > 0] = 0
             first = 1 + other % each // team.threads * self.warps
-            for warp in range(self.warps if (wide == 2).any() else 0):
+            for warp in range(self.warps if some(wide == 2) else 0):
                 whole = self.releases.reached(me, they, (plain, special), space, first + warp)
                 known = np.where(wide == 2, np.maximum(known, whole), known)
-        if lane.any():
+        if some(lane):
             by_lane = self.releases.reached(me, they, (plain, special), space, lane)
             known = np.maximum(known, by_lane)
         found: Array = (they != me) & (stamp < known)

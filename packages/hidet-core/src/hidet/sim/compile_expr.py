@@ -39,7 +39,7 @@ from hidet.sim.faults import OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.special_registers import special
 from hidet.sim.spread import owner_table
-from hidet.sim.values import Mask, Value, bits_as, choose, rows, spread, varies
+from hidet.sim.values import Mask, Value, bits_as, choose, rows, some, spread, varies
 from hidet.types import DType, PointerType, TensorType, VectorType
 
 Code: TypeAlias = Callable[[Gang, Mask], Value]
@@ -122,7 +122,7 @@ class Expressions:
         def run(gang: Gang, mask: Mask) -> Value:
             first = left(gang, mask)
             open_ = mask & (~first if decided else first)
-            return join(first, right(gang, open_)) if open_.any() else first
+            return join(first, right(gang, open_)) if some(open_) else first
 
         return run
 
@@ -146,9 +146,9 @@ class Expressions:
                 a, b = then(gang, mask), otherwise(gang, mask)
                 return choose(chosen, a, b, vector and not by_lane)
             yes, no = mask & chosen, mask & ~chosen
-            if not no.any():
+            if not some(no):
                 return then(gang, mask)
-            if not yes.any():
+            if not some(yes):
                 return otherwise(gang, mask)
             a, b = then(gang, yes), otherwise(gang, no)
             return gang.pointed(b, a, chosen) if pointer else choose(chosen, a, b, vector)
@@ -172,7 +172,7 @@ class Expressions:
                     return of.numpy.type(0)
                 return load(gang, address(gang, mask), of, 1, mask)
             within = mask & valid
-            if not within.any():
+            if not some(within):
                 return of.numpy.type(0)
             found = load(gang, address(gang, within), of, 1, within)
             return np.where(within, found, of.numpy.type(0))
@@ -224,7 +224,7 @@ class Expressions:
             values = [wide(part(gang, mask)) for part in parts]
             extents = [int(size(gang, mask)) for size in sizes]
             if lanes:
-                check_index(gang, str(tensor), values, extents, lanes, mask)
+                check_index(gang, tensor, values, extents, lanes, mask)
             if table is not None:
                 return table.slot(gang, values, mask)
             if layout is not None:
@@ -252,7 +252,7 @@ def variable(e: Var) -> Code:
     def run(gang: Gang, mask: Mask) -> Value:
         if e in gang.unset:
             missing = gang.unset[e] & mask
-            if missing.any():
+            if some(missing):
                 message = f"variable {e.name} is read before it has a value"
                 gang.fault(Uninitialised, message, int(np.argmax(missing)))
         try:
@@ -276,16 +276,16 @@ def pack(parts: list[Code]) -> Code:
 
 
 def check_index(
-    gang: Gang, tensor: str, values: list[Value], extents: list[int], lanes: int, mask: Mask
+    gang: Gang, tensor: Expr, values: list[Value], extents: list[int], lanes: int, mask: Mask
 ) -> None:
     """`OutOfBounds` where an index of an active row leaves the shape."""
     for axis, (value, extent) in enumerate(zip(values, extents, strict=True)):
         last = lanes - 1 if axis == len(values) - 1 else 0
         bad = (value < 0) | (value + last >= extent)
-        if not np.any(bad):
+        if not some(bad):
             continue
         bad = spread(bad, gang.count) & mask
-        if not bad.any():
+        if not some(bad):
             continue
         row = int(np.argmax(bad))
         index = ", ".join(str(int(rows(v, np.int64(row)))) for v in values)

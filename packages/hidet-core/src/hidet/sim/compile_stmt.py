@@ -38,7 +38,7 @@ from hidet.sim.fork import forked, joined
 from hidet.sim.gang import Gang
 from hidet.sim.going import Going, Waiting, narrowed, staying, together, union
 from hidet.sim.spin import Spin
-from hidet.sim.values import Mask, varies
+from hidet.sim.values import Mask, some, varies
 from hidet.types import i32
 
 
@@ -148,9 +148,9 @@ class Statements:
                 side = then if chosen else otherwise
                 return mask if side is None else (yield from side(gang, mask))
             yes, no = mask & chosen, mask & ~chosen
-            if not no.any():
+            if not some(no):
                 return (yield from then(gang, mask))
-            if not yes.any():
+            if not some(yes):
                 return mask if otherwise is None else (yield from otherwise(gang, mask))
             sides = [then(gang, yes)]
             if otherwise is not None:
@@ -220,7 +220,7 @@ class Statements:
             gang.continued[loop] = np.zeros(gang.count, np.bool_)
             through = yield from inner(gang, mask)
             again = gang.continued[loop]
-            return union([through, again], mask) if again.any() else through
+            return union([through, again], mask) if some(again) else through
 
         return run
 

@@ -10,7 +10,7 @@ from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.node import Node
 from hidet.ir.stmt import Body, Declare, For, ForTasks, If, Invoke, Stmt, While
-from hidet.ir.walk import find, postorder
+from hidet.ir.walk import find
 from hidet.sim.faults import ResourceOveruse
 from hidet.sim.shared import DEVICE
 from hidet.types import DType, PointerType, Scope, TensorType, VectorType
@@ -113,7 +113,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.now = 0
-        self.lives: dict[Var, Life] = {}
+        self.lives: dict[Node, Life] = {}
 
     def body(self, body: Body) -> None:
         """Statements in order."""
@@ -159,9 +159,10 @@ class Walk:
 
     def use(self, nodes: list[Node]) -> None:
         """Variables are needed until here."""
-        for var in postorder(nodes):
-            if isinstance(var, Var) and var in self.lives:
-                self.lives[var].last = self.now
+        for node in nodes:
+            for var in node.mentioned():
+                if var in self.lives:
+                    self.lives[var].last = self.now
 
 
 def is_registers(var: Var) -> bool:

@@ -21,7 +21,7 @@ from hidet.sim.faults import StepLimit
 from hidet.sim.handover import Handover
 from hidet.sim.memory import Buffer, Pointer
 from hidet.sim.report import Report
-from hidet.sim.values import Array, Mask, Value
+from hidet.sim.values import Array, Mask, Value, every, some
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Gang:
         found = self._lanes.get(id(mask))
         if found is not None and found[0] is mask:
             return found[1]
-        lanes = slice(None) if mask.all() else np.flatnonzero(mask)
+        lanes = slice(None) if every(mask) else np.flatnonzero(mask)
         if len(self._lanes) > 64:
             self._lanes.clear()
         self._lanes[id(mask)] = (mask, lanes)
@@ -238,7 +238,7 @@ class Gang:
         if var in self.unset:
             left = self.unset[var] & ~mask
             self.unset[var] = left
-            if not left.any():
+            if not some(left):
                 del self.unset[var]
         full = mask is self.everyone
         if full or var not in self.env:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hidet.sim.gang import Gang
-from hidet.sim.values import Mask, varies
+from hidet.sim.values import Mask, every, some, varies
 
 Going: TypeAlias = "Mask | None"
 """The threads that go on; None: nobody."""
@@ -37,9 +37,9 @@ def narrowed(mask: Mask, holds: Any) -> Going:
     if not varies(holds):
         return mask if holds else None
     left = mask & holds
-    if not left.any():
+    if not some(left):
         return None
-    return mask if (left == mask).all() else left
+    return mask if every(left == mask) else left
 
 
 def union(ends: list[Going], whole: Mask) -> Going:
@@ -48,9 +48,9 @@ def union(ends: list[Going], whole: Mask) -> Going:
     if not found:
         return None
     both = np.logical_or.reduce(found)
-    return whole if (both == whole).all() else both
+    return whole if every(both == whole) else both
 
 
 def staying(gang: Gang, mask: Mask) -> Going:
     """The threads of the mask that have not left the kernel."""
-    return narrowed(mask, ~gang.exited) if gang.exited.any() else mask
+    return narrowed(mask, ~gang.exited) if some(gang.exited) else mask

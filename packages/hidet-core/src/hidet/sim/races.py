@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.sim.actors import GENERIC, NOBODY, SEVERAL, Team, Who, pick
 from hidet.sim.clocks import Clocks
-from hidet.sim.values import Array
+from hidet.sim.values import Array, every, some
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Shadow:
         bad = ~self.clocks.ordered(other, self.stamp[granules], who)
         if atomic:
             bad &= ~self.atomic[granules]
-        if not bad.any():
+        if not some(bad):
             return None
         entry = int(np.argmax(bad))
         stamp, site = int(self.stamp[granules[entry]]), int(self.site[granules[entry]])
@@ -90,7 +90,7 @@ class Shadow:
         if not self.sealed.size:
             return None
         hit = self.sealed[granules]
-        return int(np.argmax(hit)) if hit.any() else None
+        return int(np.argmax(hit)) if some(hit) else None
 
 
 class Readers:
@@ -154,11 +154,11 @@ class WarpReaders(Readers):
             known = clocks.seen[GENERIC, cluster, rows, 1 : 1 + self.warps]
         bad = (thread != NOBODY) & (thread != who.thread[:, None])
         bad[:, : self.warps] &= stamp >= known
-        if not bad.any():
+        if not some(bad):
             return None
         entry, column = np.nonzero(bad)
         fine = self.ordered(thread[entry, column], stamp, entry, column, who, clocks)
-        if fine.all():
+        if every(fine):
             return None
         first = int(np.argmin(fine))
         place, other = int(entry[first]), int(thread[entry[first], column[first]])
@@ -201,7 +201,7 @@ class LastReader(Readers):
         now = self.thread[granules]
         kept = np.maximum(kept, apart(now, who, clocks.team))
         self.spread[granules] = kept
-        if (now != who.thread).any():
+        if some(now != who.thread):
             np.maximum.at(self.spread, granules, kept.astype(np.int8))
         self.stamp[granules] = clocks.now
         self.site[granules] = who.site
@@ -224,10 +224,10 @@ class LastReader(Readers):
         in_block = mine & (stamp < known[:, 1 : 1 + clocks.all_warps].max(axis=1))
         fine = np.select([spread == 0, spread == 1, spread == 2], [alone, in_warp, in_block], False)
         bad = ~fine & (thread != NOBODY)
-        if clocks.releases.logs and bad.any():
+        if clocks.releases.logs and some(bad):
             rest = np.flatnonzero(bad & ~near & (spread < 3))
             bad[rest] = ~clocks.far(thread[rest], stamp[rest], pick(who, rest), wide=spread[rest])
-        if not bad.any():
+        if not some(bad):
             return None
         entry = int(np.argmax(bad))
         other = int(thread[entry]) if thread[entry] != who.thread[entry] else SEVERAL

@@ -21,6 +21,16 @@ def varies(value: Value, vector: bool = False) -> bool:
     return np.ndim(value) > int(vector)
 
 
+def some(condition: Value) -> bool:
+    """Whether a condition holds for any thread; faster than `any`, and asked of every access."""
+    return bool(np.count_nonzero(condition))
+
+
+def every(condition: Array) -> bool:
+    """Whether a condition holds for all threads."""
+    return bool(np.count_nonzero(condition) == condition.size)
+
+
 def rows(value: Value, lanes: Any, vector: bool = False) -> Value:
     """The value at the threads `lanes`; as it is where all threads agree."""
     return value[lanes] if varies(value, vector) else value

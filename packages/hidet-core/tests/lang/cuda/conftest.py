@@ -1,5 +1,7 @@
 """Script functions in the simulator, through NVRTC, and on a device where there is one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,11 @@ from hidet.toolchain import compile_cuda
 def run(request):
     """Run a script function; the arrays afterwards, the same bits wherever it runs.
 
-    In the simulator it runs as written and lowered, and its text is compiled for sm_90a.
-    `compare` brings results to a form that does not depend on the order of threads.
+    In the simulator it runs as written and lowered, and its text is compiled for sm_90a, with
+    those of the same test together. `compare` brings results to a form that does not depend on the
+    order of threads.
     """
+    lowered = []
 
     def both(function, *arrays, compare=lambda *found: found):
         simulated = [each.copy() for each in arrays]
@@ -28,14 +32,15 @@ def run(request):
             build_module(function.ir_module())(*given)
             same_bits(compare(*map(array_of, given)), expected)
         else:
-            lowered = lower(function.kernel)
+            lowered.append(replace(lower(function.kernel), name=f"kernel{len(lowered)}"))
             again = [each.copy() for each in arrays]
-            launch(lowered, *again)
+            launch(lowered[-1], *again)
             same_bits(compare(*again), expected)
-            compile_cuda(emit([lowered]), arch="sm_90a", name="kernel")
         return expected
 
-    return both
+    yield both
+    if lowered:
+        compile_cuda(emit(lowered), arch="sm_90a", name="kernels")
 
 
 def same_bits(found, expected):
