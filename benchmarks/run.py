@@ -23,6 +23,7 @@ from benchmarks.measure.bandwidth import (
     measure_bandwidth,
 )
 from benchmarks.measure.boundaries import BoundaryRow, boundary_table, measure_boundaries
+from benchmarks.measure.compiling import CompileRow, compile_table, measure_compiling
 from benchmarks.measure.footprint import PlannedRow, planned, planned_table
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
@@ -38,14 +39,8 @@ from benchmarks.operators import cases
 from benchmarks.source import write_sources
 
 KINDS = (
-    "networks",
-    "operators",
-    "overhead",
-    "bandwidth",
-    "tuned",
-    "boundaries",
-    "memory",
-    "planned",
+    *("networks", "operators", "overhead", "bandwidth", "tuned", "boundaries", "memory"),
+    *("planned", "compiling"),
 )
 
 
@@ -66,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     boundaries = list(shown(each_boundary(asked)))
     memory = list(shown(each_memory(asked)))
     plans = list(shown(each_planned(asked)))
+    compiling = list(shown(each_compiling(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
@@ -75,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Boundaries between kernels", boundaries, boundary_table),
         ("Memory", memory, memory_table),
         ("Memory, as the plans tell it", plans, planned_table),
+        ("First calls", compiling, compile_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -82,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         rows = dict(zip(KINDS, ([asdict(r) for r in part[1]] for part in parts), strict=True))
         save(asked.json, text, {"machine": facts, **rows})
-    measured = (*operators, *overhead, *bandwidth, *tuned, *boundaries)
+    measured = (*operators, *overhead, *bandwidth, *tuned, *boundaries, *compiling)
     failed = [row for row in measured if row.failure]
     failed += [row for row in networks if row.failure and row.system.startswith("hidet")]
     print(f"{len(failed)} of hidet's measurements failed")
@@ -104,6 +101,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--memory", nargs="*", choices=NETWORKS, help="beside the weights; none named: seven"
     )
+    parser.add_argument(
+        "--compile", nargs="*", choices=NETWORKS, help="first calls of a process; none named: seven"
+    )
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
@@ -112,7 +112,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
     asked = parser.parse_args(arguments)
     named = (asked.networks, asked.operators, asked.bandwidth, asked.tuned)
-    named += (asked.boundaries, asked.memory)
+    named += (asked.boundaries, asked.memory, asked.compile)
     if all(each is None for each in named) and not asked.overhead and not asked.source:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
@@ -188,6 +188,13 @@ def each_planned(asked: argparse.Namespace) -> Iterable[PlannedRow]:
     if asked.memory is not None:
         for name in asked.memory or MEASURED:
             yield planned(name, asked.dtype, asked.batch)
+
+
+def each_compiling(asked: argparse.Namespace) -> Iterable[CompileRow]:
+    """The rows of first calls, if they are asked for."""
+    if asked.compile is not None:
+        for name in asked.compile or MEASURED:
+            yield from measure_compiling(name, asked.dtype, asked.device, asked.batch)
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

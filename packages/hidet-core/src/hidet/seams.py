@@ -1,4 +1,5 @@
-"""The few named places where a lower layer reaches a higher one; there are no others.
+"""The few named places where a lower layer reaches a higher one, or what is seldom needed is loaded
+when it is; there are no others.
 
 A seam is a stub below and an implementation above, resolved at the first call. A test compares the
 two signatures.
@@ -13,6 +14,7 @@ from typing import Any
 SEAMS: dict[str, str] = {
     "load_operators": "hidet.ops.load:load_operators",
     "run_graph": "hidet.build.eager:run_graph",
+    "draft": "hidet.build.draft:Draft",
     "build_graph": "hidet.build.compiled:build_graph",
     "correctness_report": "hidet.build.correctness:correctness_report",
     "optimize_graph": "hidet.optimize.pipeline:optimize",

@@ -8,9 +8,10 @@ import sys
 import pytest
 
 from hidet import ops, options
-from hidet.build import ahead, kernels, remote
+from hidet.build import ahead, kernels, key
 from hidet.build.ahead import FEW, POOL, ProcessWarning, processes
-from hidet.build.compile import RECIPES, compile_graph
+from hidet.build.compile import compile_graph
+from hidet.build.draft import RECIPES
 from hidet.build.remote import Job, Remote
 from hidet.build.units import Units
 from hidet.graph import symbol, trace_from
@@ -106,10 +107,10 @@ def test_other_processes_are_not_used_where_they_know_less(tmp_path, monkeypatch
     with options.options(workers=4, dump=str(tmp_path)):
         assert processes(100) == 0
     foreign = Schedule("theirs", (), "cuda", object, lambda *_: False, lambda *_: None)
-    monkeypatch.setattr(remote, "SCHEDULES", [*SCHEDULES, foreign])
+    monkeypatch.setattr(key, "SCHEDULES", [*SCHEDULES, foreign])
     with options.options(workers=4):
         assert processes(100) == 0
-        monkeypatch.setattr(remote, "SCHEDULES", SCHEDULES)
+        monkeypatch.setattr(key, "SCHEDULES", SCHEDULES)
         assert processes(100) == 4
     op = OPERATORS["relu"](symbol((2,)).type)
     assert Job(kernels.Shape(None, ((op, (0,)),), (op.types()[0],)), CUDA, {}).known

@@ -12,7 +12,8 @@ import pytest
 from hidet import ops
 from hidet.build import written
 from hidet.build.cache import Cache, CacheWarning
-from hidet.build.compile import RECIPES, compile_graph
+from hidet.build.compile import compile_graph
+from hidet.build.draft import RECIPES
 from hidet.errors import BadArchive, CompilerError, MissingCompiler, OutOfMemory
 from hidet.graph.flow import trace_from
 from hidet.graph.tensor import symbol

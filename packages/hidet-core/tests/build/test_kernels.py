@@ -1,6 +1,6 @@
 """Groups as data: what goes to other processes."""
 
-from hidet.build.compile import Draft
+from hidet.build.draft import Draft
 from hidet.build.explain import manner
 from hidet.build.kernels import group_of, shape_of
 from hidet.build.remote import Job, answer

@@ -40,7 +40,8 @@ TEXT = """
 import numpy as np
 from hidet import ops
 from hidet.codegen import cpu, cuda
-from hidet.build.compile import RECIPES, canonical
+from hidet.build.draft import RECIPES
+from hidet.build.key import canonical
 from hidet.build.planner import Planner
 from hidet.build.schedule import has_schedule
 from hidet.build.units import Units

@@ -10,7 +10,8 @@ import pytest
 
 from hidet import ops
 from hidet.build import schedule, tuned
-from hidet.build.compile import Draft, compile_graph
+from hidet.build.compile import compile_graph
+from hidet.build.draft import Draft
 from hidet.build.tuning_facts import device_name, facts_of, subject_of
 from hidet.cost import Work
 from hidet.graph import evaluate, symbol, trace_from

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from hidet import options
 from hidet.build.kernels import Made, Recipes, key_of_group, settings, shape_of, worked_out
-from hidet.build.remote import Job, Pool, Remote, only_ours
+from hidet.build.key import has_only_our_schedules
+from hidet.build.remote import Job, Pool, Remote
 from hidet.build.units import Units
 from hidet.fusion.group import Group
 
@@ -36,7 +37,7 @@ def processes(groups: int) -> int:
     cores: compilers need the others.
     """
     asked = options.workers.get()
-    if options.dump.get() or not only_ours():
+    if options.dump.get() or not has_only_our_schedules():
         return 0
     cores = len(os.sched_getaffinity(0))
     if asked == 0:

@@ -21,9 +21,8 @@ from typing import IO, Any
 
 from hidet import seams
 from hidet.build.kernels import Made, Shape, group_of, worked_out
-from hidet.graph.operator import OPERATORS
+from hidet.build.key import is_our_operator
 from hidet.options import options
-from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 
 IDLE = 60.0
@@ -42,10 +41,7 @@ class Job:
     @property
     def known(self) -> bool:
         """Whether another process knows all this: it has no operators but ours."""
-        return all(
-            type(op).__module__.startswith("hidet.") and OPERATORS.get(op.name) is type(op)
-            for op, _ in self.shape.wiring
-        )
+        return all(is_our_operator(op) for op, _ in self.shape.wiring)
 
 
 class Remote:
@@ -110,11 +106,6 @@ class Pool:
         """Let it wait."""
         with self.lock:
             self.waiting.append(remote)
-
-
-def only_ours() -> bool:
-    """Whether no schedules but ours are filed: other processes know no others."""
-    return all(schedule.build.__module__.startswith("hidet.") for schedule in SCHEDULES)
 
 
 def send(to: IO[bytes], message: object) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from hidet import options
 from hidet.build.cache import Cache, key_of
+from hidet.build.key import compiler_of
 from hidet.build.workers import Crew, in_parallel, jobs
 from hidet.build.written import unit_of, written
 from hidet.codegen import cpu
@@ -19,8 +20,6 @@ from hidet.toolchain import (
     CompiledCuda,
     compile_cpp,
     compile_cuda,
-    cpp_version,
-    cuda_version,
     flags_for,
 )
 
@@ -98,11 +97,8 @@ class Units:
 
     def compiler(self) -> dict[str, object]:
         """What, besides source and target, decides what the compiler makes."""
-        if self.target.simulated:
-            return options.code_key()
-        if self.target.kind == "cuda":
-            return {"version": cuda_version(), **options.code_key()}
-        return {"version": cpp_version(), "flags": self.flags(), **options.code_key()}
+        flags = {"flags": self.flags()} if self.target.kind == "cpu" else {}
+        return {**compiler_of(self.target), **flags}
 
     def binary(self, unit: Unit) -> bytes:
         """A unit compiled, or found in the cache."""

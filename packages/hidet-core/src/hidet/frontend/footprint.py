@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hidet.build.compile import plan_graph
+from hidet.build.draft import plan_graph
 from hidet.graph.flow import FlowGraph
 from hidet.runtime.footprint import Footprint, footprint
 

@@ -144,7 +144,9 @@ def operator(name: str) -> Callable[[K], K]:
             raise BadArgument(f"operator {name!r} has no docstring", help="say what it computes")
         if cls.samples.__func__ is Op.samples.__func__:  # type: ignore[attr-defined]
             raise BadArgument(f"operator {name!r} has no samples", help="they are its tests")
-        made: Any = dataclass(frozen=True, repr=False)(cls)
+        # A class without fields of its own is a dataclass by its base already.
+        own = inspect.get_annotations(cls)
+        made: Any = dataclass(frozen=True, repr=False)(cls) if own else cls
         made.name = name
         OPERATORS[name] = made
         return cast(K, made)

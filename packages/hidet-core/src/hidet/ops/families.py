@@ -178,7 +178,7 @@ def declare(
     """The operator class of a row."""
     facts = {
         "__doc__": doc,
-        "__module__": base.__module__,
+        "__module__": value.__module__,
         "value": staticmethod(value),
         "numpy": staticmethod(reference),
         "gives": gives,

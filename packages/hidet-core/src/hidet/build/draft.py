@@ -1,0 +1,84 @@
+"""A graph optimised and partitioned, then scheduled, fused, lowered, compiled and planned."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from hidet import options
+from hidet.__about__ import __version__
+from hidet.build import ahead
+from hidet.build.hoist import hoist
+from hidet.build.kernels import Recipes
+from hidet.build.planner import Planner, lowered_groups
+from hidet.build.record import GraphStages
+from hidet.build.schedule import has_schedule, optimized
+from hidet.build.target import device_of, target_for
+from hidet.build.tuned import tuned
+from hidet.build.units import Units
+from hidet.fusion.group import Group
+from hidet.fusion.partition import partition
+from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Tensor
+from hidet.optimize import split
+from hidet.runtime.archive import Archive
+from hidet.runtime.plan import Plan
+from hidet.target import Target
+
+RECIPES = Recipes()
+
+
+class Draft:
+    """A graph optimised and partitioned: what is still open is how its groups are scheduled.
+
+    `names` are those of the graph's constants.
+    """
+
+    def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
+        self.stages, self.device = GraphStages(graph), device_of(graph)
+        graph = optimized(graph, chosen, [self.stages])
+        self.name, self.target, self.units = graph.name, chosen, Units(chosen)
+        parts = split(graph)
+        derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
+        self.planners = {"main": Planner(parts.main, chosen, self.units, {**names, **derived})}
+        if parts.prepare is not None:
+            self.planners["prepare"] = Planner(parts.prepare, chosen, self.units, names)
+        self.groups = {part: grouped(each.graph, chosen) for part, each in self.planners.items()}
+
+    def tuned(self) -> list[str]:
+        """Choose the schedules of what each call computes by measuring; the choices by name."""
+        derived = self.planners["main"].names
+        return tuned(lowered_groups(self.groups["main"]), self.target, self.device, derived)
+
+    def archive(self) -> Archive:
+        """The archive, without values of weights."""
+        with self.units as units:
+            ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
+            self.write_down()
+            binaries, home = units.compile(f"Compiling {self.name}")
+        plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
+        meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
+        return Archive(plans, binaries, {}, meta)
+
+    def plans(self) -> dict[str, Plan]:
+        """The plans alone, their kernels in no binary yet."""
+        self.write_down()
+        home = dict.fromkeys(self.units.functions, "")
+        return hoist({part: planner.plan(home) for part, planner in self.planners.items()})
+
+    def write_down(self) -> None:
+        """Let the planners write down all groups."""
+        for part, planner in self.planners.items():
+            planner.run(self.groups[part], RECIPES)
+        for part, planner in self.planners.items():
+            self.stages.groups(part, planner.groups, self.target)
+
+
+def plan_graph(graph: FlowGraph, target: Target | str | None = None) -> dict[str, Plan]:
+    """The plans that `compile_graph` makes, without binaries: no compiler of kernels is needed."""
+    names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
+    return Draft(graph, target_for(graph, target), names).plans()
+
+
+def grouped(graph: FlowGraph, target: Target) -> list[Group]:
+    """The groups of one part."""
+    return partition(graph, lambda op: has_schedule(op, target))

@@ -1,0 +1,67 @@
+"""What the result of a compilation depends on: the key of a graph, taken before any pass has run.
+
+So who finds a graph in the cache has loaded no pass, no schedule's text and no code generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet import options
+from hidet.build.cache import key_of
+from hidet.graph.flow import FlowGraph
+from hidet.graph.operator import OPERATORS, Op
+from hidet.schedules.base import SCHEDULES
+from hidet.target import Target
+from hidet.toolchain import cpp_version, cuda_version
+
+
+def key_of_graph(graph: FlowGraph, target: Target, choices: Sequence[str] = ()) -> str | None:
+    """The key of a graph compiled for `target` under the options in force, of which `choices` are
+    the schedules that were measured.
+
+    None if others' code takes part, of which we cannot see whether it changed: our own sources are
+    in every key, theirs are not.
+    """
+    if not (has_only_our_schedules() and all(is_our_operator(node.op) for node in graph.nodes)):
+        return None
+    return key_of(
+        graph=canonical(graph),
+        target=str(target),
+        compiler=compiler_of(target),
+        choices=list(choices),
+    )
+
+
+def canonical(graph: FlowGraph) -> list[str]:
+    """A graph as text that depends on what it computes, not on names or values."""
+    numbers = {tensor: f"i{i}" for i, tensor in enumerate(graph.inputs)}
+    numbers |= {tensor: f"c{i}" for i, tensor in enumerate(graph.constants)}
+    lines = [f"{number}: {tensor.type} {tensor.device}" for tensor, number in numbers.items()]
+    for node in graph.nodes:
+        read = [numbers[each] for each in node.inputs]
+        for each in node.outputs:
+            numbers[each] = f"t{len(numbers)}"
+        made = [f"{numbers[each]}: {each.type}" for each in node.outputs]
+        lines.append(f"{made} = {node.op!r} {read}")
+    lines.append(str([numbers[each] for each in graph.outputs]))
+    return lines
+
+
+def compiler_of(target: Target) -> dict[str, object]:
+    """What, besides source and target, decides what the target's compiler makes."""
+    if target.simulated:
+        return options.code_key()
+    if target.kind == "cuda":
+        return {"version": cuda_version(), **options.code_key()}
+    return {"version": cpp_version(), **options.code_key()}
+
+
+def is_our_operator(op: Op) -> bool:
+    """Whether an operator is one of those that come with us."""
+    return type(op).__module__.startswith("hidet.") and OPERATORS.get(op.name) is type(op)
+
+
+def has_only_our_schedules() -> bool:
+    """Whether no schedules but those that come with us are filed."""
+    return all(schedule.build.__module__.startswith("hidet.") for schedule in SCHEDULES)
