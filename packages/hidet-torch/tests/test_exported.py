@@ -233,3 +233,58 @@ def test_caches_are_updated_in_place() -> None:
         assert torch.equal(net.cache, expected)
     assert fast.run.imported.mutations == []
     assert len(fast.run.imported.updates) == 1
+
+
+class Two(nn.Module):
+    """A model whose inputs have names, one of them optional."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(
+        self, x: torch.Tensor, scale: torch.Tensor | None = None, *, shift: bool = False
+    ) -> torch.Tensor:
+        y = self.linear(x) if scale is None else self.linear(x) * scale
+        return y + 1 if shift else y
+
+
+def test_inputs_may_be_named() -> None:
+    net, x, scale = Two().eval(), torch.randn(3, 4), torch.randn(4)
+    for fast in (
+        hidet_torch.compile(net, x, scale),
+        hidet_torch.compile(net, x, scale=scale, search_space=0),
+        hidet_torch.compile(net, scale=scale, x=x),
+    ):
+        for result in (fast(x, scale), fast(x, scale=scale), fast(scale=scale, x=x)):
+            close(result, net(x, scale))
+    shifted = hidet_torch.compile(net, x, shift=True)
+    close(shifted(x, shift=True), net(x, shift=True))
+    with pytest.raises(BadArgument, match=r"called as \(\*\), compiled for \(\*, shift=\*\)"):
+        shifted(x)
+
+
+def test_a_call_that_the_model_would_not_take_either() -> None:
+    net, x = Two().eval(), torch.randn(3, 4)
+    fast = hidet_torch.compile(net, x)
+    with pytest.raises(BadArgument, match=r"called as \(\*, \*\), compiled for \(\*\)"):
+        fast(x, x)
+    with pytest.raises(BadArgument, match=r"Two.forward: .*'y'|Two.forward: .*'x'"):
+        fast(y=x)
+    with pytest.raises(BadArgument, match="there is no option 'serch_space'"):
+        hidet_torch.compile(net, x, serch_space=1)
+    with pytest.raises(BadArgument, match=r"takes a torch\.nn\.Module, not function"):
+        hidet_torch.compile(lambda x: x, x)  # type: ignore[arg-type]
+
+
+def test_a_warning_names_the_line_of_the_user() -> None:
+    class Spectrum(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.fft.rfft(x).abs() + x.sum()
+
+    x = torch.randn(8)
+    with pytest.warns(FallbackWarning) as direct:
+        hidet_torch.compile(Spectrum(), x)
+    with pytest.warns(FallbackWarning) as lazy, torch.no_grad():
+        torch.compile(Spectrum(), backend="hidet")(x)
+    assert [each.filename for each in (*direct, *lazy)] == [__file__, __file__]

@@ -57,6 +57,13 @@ def test_a_rejected_source_shows_its_line():
     assert "oops = 1;" in told.value.message
 
 
+def test_a_header_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr("hidet.toolchain.nvrtc.headers", tuple)
+    with pytest.raises(MissingCompiler, match="does not find its header cuda_fp16") as found:
+        compile_cuda("#include <cuda_fp16.h>", arch="sm_90a")
+    assert "hidet-core[cuda13]" in found.value.help
+
+
 def test_an_unknown_architecture_is_refused():
     with pytest.raises(CompilerError, match="sm_77"):
         compile_cuda(SOURCE, arch="sm_77")

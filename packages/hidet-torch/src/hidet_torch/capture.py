@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,6 +12,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from hidet.errors import NotYet
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.report import FallbackWarning, require_complete, warning
+from hidet_torch.caller import warn
 from hidet_torch.correctness import report_first
 from hidet_torch.imported import Imported
 from hidet_torch.importer import import_graph
@@ -63,7 +63,7 @@ def report(coverage: Coverage, settings: Settings) -> None:
     if settings.fallback == "error":
         require_complete(coverage)
     elif not coverage.is_complete:
-        warnings.warn(warning(coverage, "PyTorch"), stacklevel=2)
+        warn(warning(coverage, "PyTorch"))
 
 
 def everything_left(graph_module: torch.fx.GraphModule, reason: str) -> Coverage:
@@ -79,12 +79,11 @@ def everything_left(graph_module: torch.fx.GraphModule, reason: str) -> Coverage
 
 def compile_training(graph_module: torch.fx.GraphModule, example_inputs: Any) -> Boxed:
     """A graph of a region that needs gradients: PyTorch runs it, and the user is told."""
-    warnings.warn(
+    warn(
         FallbackWarning(
             "a region that needs gradients runs in PyTorch; for inference call the model under "
             'torch.no_grad(), or compile it with options={"inference": True}'
-        ),
-        stacklevel=2,
+        )
     )
     return in_pytorch(graph_module)
 

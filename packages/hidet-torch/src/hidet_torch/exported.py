@@ -14,6 +14,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from hidet.errors import BadArgument, UnsupportedOp
 from hidet.graph import FlowGraph
+from hidet_torch.calling import placed, separated, spelled
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import decompositions
 from hidet_torch.in_place import COPY
@@ -33,10 +34,13 @@ def compile(
 ) -> CompiledModel:
     """Compile a model for inputs like these; the result is called as the model is, without guards.
 
+    Inputs may be given by the names that `forward` has for them; other keywords are options.
     Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise. Weights that
     are written to or replaced are seen; weights of other types or shapes compile the model again.
     """
-    return CompiledModel(model, inputs, dynamic_shapes, settings_for(mode, options))
+    named, others = separated(model, options)
+    settings = settings_for(mode, others)
+    return CompiledModel(model, *placed(model, inputs, named), dynamic_shapes, settings)
 
 
 class Held:
@@ -66,12 +70,13 @@ class CompiledModel:
         self,
         model: torch.nn.Module,
         inputs: tuple[Any, ...],
+        named: dict[str, Any],
         dynamic_shapes: Any,
         settings: Settings,
     ) -> None:
         self.named = Named(model)
         self.dynamic_shapes, self.settings = dynamic_shapes, settings
-        self.capture(inputs, {})
+        self.capture(inputs, named)
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
@@ -100,6 +105,8 @@ class CompiledModel:
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """What the model gives for these inputs."""
+        if named:
+            inputs, named = placed(self.named.model, inputs, named)
         if not self.named.are_same():
             self.follow(inputs, named)
         flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
@@ -165,7 +172,7 @@ class CompiledModel:
         """The leaves of the inputs, if they are nested as those compiled for."""
         flat, spec = tree_flatten((inputs, named))
         if spec != self.in_spec:
-            raise BadArgument(f"called with {spec}, compiled for {self.in_spec}")
+            raise BadArgument(f"called as {spelled(spec)}, compiled for {spelled(self.in_spec)}")
         return flat
 
 

@@ -7,7 +7,6 @@ its gradients, and from then on the region is PyTorch's: who trains gains nothin
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from hidet.frontend.report import FallbackWarning
+from hidet_torch.caller import warn
 
 
 class CannotRepeat(Exception):
@@ -82,12 +82,11 @@ def tell(region: Region) -> None:
     """Leave the region to PyTorch from now on, and tell the user once."""
     if not region.is_trained:
         region.is_trained = True
-        warnings.warn(
+        warn(
             FallbackWarning(
                 "gradients were taken of a compiled region: it runs in PyTorch from now on, "
                 "as hidet compiles for inference"
-            ),
-            stacklevel=2,
+            )
         )
 
 

@@ -108,9 +108,14 @@ def meant(asked: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def known_names() -> list[str]:
+    """Every option there is, by each of its names."""
+    return [*OWN, *OPTIONS, *NAMES, "mode"]
+
+
 def check(name: str, value: Any) -> None:
     """Raise unless there is such an option, and the value fits it if it is one of ours."""
-    known = [*OWN, *OPTIONS, *NAMES, "mode"]
+    known = known_names()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"

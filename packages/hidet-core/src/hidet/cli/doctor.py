@@ -57,7 +57,8 @@ def host_compiler() -> Iterator[str]:
 def nvrtc() -> Iterator[str]:
     """NVRTC, tried."""
     yield cuda_version()
-    compile_cuda(PROBE.format("__global__"), arch="sm_90a")
+    source = "#include <cuda_fp16.h>\n" + PROBE.format("__global__")
+    compile_cuda(source, arch="sm_90a")
 
 
 def gpus() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from hidet.compute.sizes import (
     Shape,
@@ -14,7 +15,7 @@ from hidet.compute.sizes import (
     spelled,
     tidy,
 )
-from hidet.errors import ShapeMismatch
+from hidet.errors import BadArgument, ShapeMismatch
 from hidet.ir.expr import Var
 from hidet.types import Size, i32
 
@@ -54,7 +55,9 @@ def _missing(total: Size, rest: Size) -> Size:
 
 def axis_of(axis: int, ndim: int, what: str = "axis") -> int:
     """The axis counted from the front; an axis of a 0-d tensor may be 0 or -1."""
-    limit = max(ndim, 1)
+    if not isinstance(axis, SupportsIndex):
+        raise BadArgument(f"an {what} is a whole number, not {type(axis).__name__}")
+    limit, axis = max(ndim, 1), int(axis)
     if not -limit <= axis < limit:
         raise ShapeMismatch(f"{what} {axis} is outside of a tensor of {ndim} dimensions")
     return axis % limit
@@ -64,10 +67,10 @@ def axes_of(axes: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front, in order; all of them for None."""
     if axes is None:
         return tuple(range(ndim))
-    given = (axes,) if isinstance(axes, int) else axes
+    given = tuple(axes) if isinstance(axes, Sequence) else (axes,)
     found = sorted(axis_of(axis, ndim) for axis in given)
     if len(set(found)) != len(found):
-        raise ShapeMismatch(f"axes {tuple(given)} name one axis twice")
+        raise ShapeMismatch(f"axes {given} name one axis twice")
     return tuple(found) if ndim else ()
 
 

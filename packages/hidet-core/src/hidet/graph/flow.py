@@ -126,6 +126,9 @@ def trace_from(
 ) -> FlowGraph:
     """The graph that computes `outputs`; inputs not named are found, in order of use."""
     results = (outputs,) if isinstance(outputs, Tensor) else tuple(outputs)
+    for each in results:
+        if not isinstance(each, Tensor):
+            raise BadArgument(f"a graph computes tensors, not {type(each).__name__}")
     if inputs is not None:
         return FlowGraph((inputs,) if isinstance(inputs, Tensor) else inputs, results)
     leaves = [t for node in sorted_nodes(results, ()) for t in node.inputs] + list(results)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hidet.compute import Definition, Grid, Input
 from hidet.compute.sizes import numbers
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, ShapeMismatch
 from hidet.ir.expr import Expr
 from hidet.types import Size, TensorType
 
@@ -79,7 +79,11 @@ class Op:
     def results(self) -> tuple[TensorType, ...]:
         """The types of the results, always as a tuple."""
         found = self.infer()
-        return found if isinstance(found, tuple) else (found,)
+        results = found if isinstance(found, tuple) else (found,)
+        for each in results:
+            if any(isinstance(size, int) and size < 0 for size in each.shape):
+                raise ShapeMismatch(f"{self.name} would give {each}, whose sizes are not all sizes")
+        return results
 
     def arrange(self, values: Iterator[Any] | tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
         """One value for each operand that is there, arranged like the operand fields."""

@@ -63,6 +63,18 @@ def reflected(name: str) -> Callable[..., Any]:
     return call
 
 
+def listing(name: str) -> Callable[..., Any]:
+    """The same for an operator of a list, whose items may come one by one: `x.reshape(2, 3)`."""
+
+    def call(self: Tensor, *items: Any, **named: Any) -> Any:
+        given = items if len(items) < 2 else (items,)
+        return seams.call("load_operators")[name](self, *given, **named)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"See `hidet.ops.{name}`."
+    return call
+
+
 class Tensor:
     """An n-dimensional array on a device; without storage it stands for a value yet to be computed.
 
@@ -224,7 +236,17 @@ class Tensor:
             raise BadArgument(
                 "the truth of a symbolic tensor is not known yet", help="use where() instead of if"
             )
-        return bool(self.cpu().numpy())
+        if self.size != 1:
+            raise BadArgument(
+                f"the truth of {self.size} elements is ambiguous", help="use .any() or .all()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
 
     def __len__(self) -> int:
         if not self.ndim or not isinstance(self.shape[0], int):
@@ -257,8 +279,9 @@ class Tensor:
     relu, sigmoid, tanh, exp, log, sqrt, rsqrt = map(
         method, ("relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt")
     )
-    reshape, permute, transpose, expand = map(method, ("reshape", "permute", "transpose", "expand"))
+    reshape, permute, expand = map(listing, ("reshape", "permute", "expand"))
     squeeze, unsqueeze, flatten, split = map(method, ("squeeze", "unsqueeze", "flatten", "split"))
+    transpose = method("transpose")
     cast, astype, clamp = method("cast"), method("cast"), method("clamp")
 
 

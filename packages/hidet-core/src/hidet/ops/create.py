@@ -23,19 +23,23 @@ Scalar = Number | Expr
 """What an element may be made of: a Python number, or a size that only a call tells."""
 
 
-def full(shape: Sequence[Size], value: Scalar, dtype: Any = f32, *, device: str = "cpu") -> Tensor:
-    """`value` everywhere."""
+def full(
+    shape: Size | Sequence[Size], value: Scalar, dtype: Any = f32, *, device: str = "cpu"
+) -> Tensor:
+    """`value` everywhere; a shape of one axis may be its size alone."""
+    wanted = (shape,) if isinstance(shape, int | Expr) else tuple(shape)
+    value = number(value)
     if isinstance(value, Expr):
-        return expand(size_value(value, dtype, device=device), shape)
-    return apply(Full, shape=tuple(shape), value=value, dtype=element_type(dtype), device=device)
+        return expand(size_value(value, dtype, device=device), wanted)
+    return apply(Full, shape=wanted, value=value, dtype=element_type(dtype), device=device)
 
 
-def zeros(shape: Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+def zeros(shape: Size | Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
     """Zero everywhere."""
     return full(shape, 0, dtype, device=device)
 
 
-def ones(shape: Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
+def ones(shape: Size | Sequence[Size], dtype: Any = f32, *, device: str = "cpu") -> Tensor:
     """One everywhere."""
     return full(shape, 1, dtype, device=device)
 
@@ -99,6 +103,7 @@ def scalar(value: Scalar, like: Tensor) -> Tensor:
 
     Beside narrow floats it is float32, so that it is not rounded before the computation.
     """
+    value = number(value)
     of = scalar_type(value, like.dtype)
     wide = f32 if of.is_float and of is not f64 else of
     if isinstance(value, Expr):
@@ -107,8 +112,20 @@ def scalar(value: Scalar, like: Tensor) -> Tensor:
     return node.outputs[0]
 
 
+def number(value: Any) -> Scalar:
+    """A number of Python's or numpy's, or a size; BadArgument for anything else."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, int | float | Expr):
+        return plain
+    raise BadArgument(
+        f"a tensor or a number was expected, not {type(value).__name__}",
+        help="hidet.asarray(...) makes a tensor of arrays, lists and other libraries' tensors",
+    )
+
+
 def scalar_type(value: Scalar, like: DType) -> DType:
     """The type of a tensor of type `like` combined with a Python number, as PyTorch has it."""
+    value = number(value)
     if isinstance(value, bool):
         return like
     if isinstance(value, int | Expr):

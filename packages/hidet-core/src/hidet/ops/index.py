@@ -44,6 +44,11 @@ def take(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     The indices broadcast; their shape stands where the first of them is, or in front if axes
     without an index lie between them. Negative positions count from the end.
     """
+    if isinstance(indices, Tensor):
+        raise BadArgument(
+            "take takes a list with a tensor or None for each axis, not one tensor",
+            help="index_select(x, axis, index) takes the elements of one axis",
+        )
     axes, given = chosen(x, indices)
     return apply(Take, x, given, axes=axes)
 

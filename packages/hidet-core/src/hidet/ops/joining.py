@@ -21,10 +21,9 @@ from hidet.types import Size, TensorType, f16, f32, i32, promote
 
 def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """The tensors one after the other along `axis`; mixed types promote."""
-    if not tensors:
-        raise BadArgument("concat of no tensors")
-    common = reduce(promote, (each.dtype for each in tensors))
-    parts = tuple(cast(each, common) for each in tensors)
+    listed = several("concat", tensors)
+    common = reduce(promote, (each.dtype for each in listed))
+    parts = tuple(cast(each, common) for each in listed)
     if len(parts) == 1:
         return parts[0]
     return apply(Concat, parts, axis=axis_of(axis, parts[0].ndim))
@@ -32,14 +31,26 @@ def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """The tensors along a new axis."""
+    listed = several("stack", tensors)
+    where = axis_of(axis, listed[0].ndim + 1)
+    return concat([unsqueeze(each, where) for each in listed], where)
+
+
+def several(name: str, tensors: Any) -> tuple[Tensor, ...]:
+    """The tensors of a list, which has some; BadArgument for anything else."""
+    if not isinstance(tensors, Sequence):
+        raise BadArgument(f"{name} takes a list of tensors, not {type(tensors).__name__}")
     if not tensors:
-        raise BadArgument("stack of no tensors")
-    where = axis_of(axis, tensors[0].ndim + 1)
-    return concat([unsqueeze(each, where) for each in tensors], where)
+        raise BadArgument(f"{name} of no tensors")
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise BadArgument(f"{name} takes tensors, not {type(each).__name__}")
+    return tuple(tensors)
 
 
-def tile(x: Tensor, counts: Sequence[int]) -> Tensor:
+def tile(x: Tensor, counts: int | Sequence[int]) -> Tensor:
     """`x` repeated as a whole, `counts` times along each axis; missing axes are added in front."""
+    counts = (counts,) if isinstance(counts, int) else tuple(counts)
     rank = max(x.ndim, len(counts))
     wide = reshape(x, (1,) * (rank - x.ndim) + x.shape)
     times = (1,) * (rank - len(counts)) + tuple(counts)

@@ -25,6 +25,11 @@ def pad(
 
     "reflect" mirrors without repeating the edge, "replicate" repeats it, "circular" goes round.
     """
+    if not all(isinstance(each, Sequence) and len(each) == 2 for each in widths):
+        raise BadArgument(
+            f"pad takes (before, after) for each axis, not {widths}",
+            help=f"a tensor of {x.ndim} axes takes {x.ndim} pairs",
+        )
     pairs = tuple((before, after) for before, after in widths)
     if all(before == after == 0 for before, after in pairs if isinstance(before, int)) and all(
         isinstance(each, int) for pair in pairs for each in pair

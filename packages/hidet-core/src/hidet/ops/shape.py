@@ -17,10 +17,15 @@ from hidet.ir.expr import Expr
 from hidet.types import Size, TensorType, f16, f32, i32
 
 
-def reshape(x: Tensor, shape: Sequence[Size]) -> Tensor:
+def reshape(x: Tensor, shape: Size | Sequence[Size]) -> Tensor:
     """The same elements in row-major order under another shape; one size may be -1."""
-    wanted = reshaped(x.shape, shape)
+    wanted = reshaped(x.shape, listed(shape))
     return x if same_shape(x.shape, wanted) else apply(Reshape, x, shape=wanted)
+
+
+def listed(shape: Size | Sequence[Size]) -> tuple[Size, ...]:
+    """A shape as a tuple; a single size is a shape of one axis."""
+    return (shape,) if isinstance(shape, int | Expr) else tuple(shape)
 
 
 def copy(x: Tensor) -> Tensor:
@@ -43,8 +48,9 @@ def transpose(x: Tensor, a: int = -2, b: int = -1) -> Tensor:
     return permute(x, order)
 
 
-def expand(x: Tensor, shape: Sequence[Size]) -> Tensor:
+def expand(x: Tensor, shape: Size | Sequence[Size]) -> Tensor:
     """Axes of size 1 repeated and leading axes added, up to `shape`; -1 keeps a size."""
+    shape = listed(shape)
     skipped = len(shape) - x.ndim
     if skipped < 0:
         raise ShapeMismatch(f"cannot expand {spelled(x.shape)} to {spelled(shape)}")

@@ -66,6 +66,8 @@ def split(x: Tensor, sizes: int | Sequence[Size], axis: int = 0) -> tuple[Tensor
         if not isinstance(whole, int):
             raise ShapeMismatch("a symbolic axis is split by giving all sizes")
         each = sizes
+        if each < 1:
+            raise BadArgument(f"pieces of {each} elements")
         sizes = [min(each, whole - start) for start in range(0, max(whole, 1), each)]
     out: list[Tensor] = []
     start: Size = 0

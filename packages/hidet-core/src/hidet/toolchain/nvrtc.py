@@ -17,6 +17,9 @@ try:
 except ImportError:  # a platform without NVIDIA's bindings: everything but CUDA still works
     nvrtc = None
 
+INSTALL = "pip install 'hidet-core[cuda13]' (or [cuda12] for an older driver)"
+"""What brings NVRTC and its headers."""
+
 FATAL = {
     "C7508": "setmaxnreg was ignored",
     "C7510": "wgmma was serialised for lack of registers",
@@ -54,7 +57,8 @@ def compile_cuda(
 ) -> CompiledCuda:
     """The cubin of a CUDA source for `arch`, such as "sm_90a".
 
-    Raises MissingCompiler without NVRTC and CompilerError, with its log, for a bad source.
+    Raises MissingCompiler without NVRTC or its headers and CompilerError, with its log, for a bad
+    source.
     """
     library()
     flags = [
@@ -70,6 +74,9 @@ def compile_cuda(
         raw = read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         log = raw.rstrip(b"\0 \n").decode(errors="replace")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            absent = re.search(r'could not open source file "([^"]+)"', log)
+            if absent is not None:
+                raise MissingCompiler(f"NVRTC does not find its header {absent[1]}", help=INSTALL)
             raise CompilerError(
                 f"NVRTC rejected {name} for {arch}:\n{log[-4000:]}",
                 help="this is a defect of hidet; please report it with the text above",
@@ -89,13 +96,12 @@ def cuda_version() -> str:
 @lru_cache(maxsize=1)
 def library() -> tuple[int, int]:
     """NVRTC's version; raises MissingCompiler if it is not there."""
-    hint = "pip install 'hidet-core[cuda13]' (or [cuda12] for an older driver)"
     if nvrtc is None:
-        raise MissingCompiler("cuda-bindings is not installed", help=hint)
+        raise MissingCompiler("cuda-bindings is not installed", help=INSTALL)
     try:
         return checked(nvrtc.nvrtcVersion())  # type: ignore[no-any-return]
     except (RuntimeError, OSError) as error:
-        raise MissingCompiler(f"NVRTC cannot be loaded: {error}", help=hint) from error
+        raise MissingCompiler(f"NVRTC cannot be loaded: {error}", help=INSTALL) from error
 
 
 def checked(result: tuple[Any, ...]) -> Any:
