@@ -201,7 +201,7 @@ def test_an_imported_choice_that_is_wrong_here_is_told_and_measured_anew(
     export(tmp_path / "tuned.json")
     text = (tmp_path / "tuned.json").read_text()
     data = json.loads(text)
-    ((name, record),) = data["results"][0]["devices"].items()
+    (record,) = data["results"][0]["devices"].values()
     record["best"] = next(name for name, _, _ in record["trials"] if name[0] == "nonsense")
     (tmp_path / "edited.json").write_text(json.dumps(data))
     monkeypatch.setattr(store, "_memory", {})

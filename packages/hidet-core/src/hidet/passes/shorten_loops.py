@@ -1,4 +1,4 @@
-"""Vector loops without conditions where these hold for all turns: compilers make vectors of them."""
+"""Vector loops have no conditions where these hold for all turns: C++ compilers need that."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ def shortened(loop: For) -> Stmt:
     made: Stmt = replace(loop, body=(*ahead, *under(inside, last.then, last)))
     if ends:
         end = reduce(Minimum, ends)
-        masked = replace(loop, body=(*ahead, *under([*inside, Less(loop.var, end)], last.then, last)))
+        masked = replace(
+            loop, body=(*ahead, *under([*inside, Less(loop.var, end)], last.then, last))
+        )
         made = If(LessEqual(loop.extent, end), (made,), (copied((masked,), {})[0],), last.place)
     return If(reduce(And, outside), (made,), (), last.place) if outside else made
 

@@ -9,7 +9,6 @@ from typing import Any
 from hidet.schedules.base import Choice
 from hidet.schedules.space import to_json
 
-
 LEVELS = (0, 1, 2)
 """What the option `search_space` may be."""
 

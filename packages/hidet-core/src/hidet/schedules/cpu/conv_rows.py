@@ -143,7 +143,10 @@ def conv_rows(op: Conv, target: Target, point: Tile) -> Scheduled:
                             found = get(x, image, channel, top + i * down, left + j * across)
                             copy[plane, phase, i * r.line + j] = cast(found, r.wide)
             for number in parallel(r.stacks * place_tiles * row_tiles):
-                stack, rest = number // (place_tiles * row_tiles), number % (place_tiles * row_tiles)
+                stack, rest = (
+                    number // (place_tiles * row_tiles),
+                    number % (place_tiles * row_tiles),
+                )
                 tile = rest // row_tiles if r.weights_stay else rest % place_tiles
                 row_tile = rest % row_tiles if r.weights_stay else rest // place_tiles
                 done = register_tensor(r.wide, (r.height, r.width), init=0.0)
@@ -192,7 +195,9 @@ def multiplying(r: Rows) -> ScriptFunction:
                 c = stretch * step + turn
                 for tap, (phase, shift) in static(list(enumerate(r.taps))):
                     at = plane + c, phase, left + shift
-                    row = [load(copy, at[0], at[1], at[2] + v * lanes, lanes=lanes) for v in vectors]
+                    row = [
+                        load(copy, at[0], at[1], at[2] + v * lanes, lanes=lanes) for v in vectors
+                    ]
                     for i in static(range(r.height)):
                         each = panels[panel, c * count + tap, i]
                         for v in static(vectors):
