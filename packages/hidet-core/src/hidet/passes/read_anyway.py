@@ -53,13 +53,8 @@ def ahead(loop: For) -> Body:
                     known[choice] = Select(choice.condition, value, choice.otherwise)
         if isinstance(each, Declare) and each.init is not None:
             values[each.var] = substitute(each.init, values)
-        made.append(each.map_children(lambda e, known=known: swapped(e, known)) if known else each)
+        made.append(replaced(each, known) if known else each)
     return tuple(made)
-
-
-def swapped(e: Any, known: dict[Expr, Expr]) -> Any:
-    """An operand of a statement with choices put in."""
-    return replaced(e, known) if isinstance(e, Expr) else e
 
 
 def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr]) -> bool:
@@ -85,7 +80,7 @@ def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr]) -> bool:
 
 def clamped(read: Load) -> Load:
     """A read of an element that is there."""
-    of = read.tensor.of
+    of = read.tensor.type
     assert isinstance(of, TensorType)
     index = []
     for each, size in zip(read.index, of.shape, strict=True):

@@ -47,13 +47,13 @@ def host_flags() -> frozenset[str]:
     return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
 
 
-@lru_cache(maxsize=1)
 def host_threads() -> int:
     """How many threads a team of the host has."""
     given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     return int(given) if given.isdecimal() else len(os.sched_getaffinity(0))
 
 
+@lru_cache(maxsize=1)
 def host_name() -> str:
     """The product name of this machine's CPU, as Linux knows it."""
     try:
