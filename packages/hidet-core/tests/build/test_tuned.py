@@ -1,82 +1,41 @@
 """Schedules chosen by measuring on this machine's CPU: checked, remembered, interrupted."""
 
-import json
 import time
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import schedule, tuned
+from hidet.build import tuned
 from hidet.build.compile import compile_graph
 from hidet.build.draft import Draft
 from hidet.build.tuning_facts import device_name, facts_of, subject_of
-from hidet.cost import Work
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
-from hidet.lang import attr, parallel, script, script_module
-from hidet.ops.matmul import Matmul
 from hidet.options import options
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
-from hidet.schedules.assemble import assemble
-from hidet.schedules.base import AUTOMATIC, SCHEDULES, Scheduled, schedule_for
-from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.testing.compare import assert_close
-from hidet.tuning import TuningWarning, contest, export, load, store
+from hidet.tuning import TuningWarning, export, load, store
 from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, Trial, name_of
+from hidet.tuning.record import Record, name_of
 
-from .tuned_graphs import RANDOM, constant, convolution, dense
+from .tuned_graphs import (
+    RANDOM,
+    check,
+    choices,
+    compiled,
+    constant,
+    convolution,
+    dense,
+    only_record,
+    records,
+)
 
-ALL = schedule.choices
 CUDA = Target.parse("sm_90a")
-
-
-def choices(op, target):
-    """The first few candidates: so many take seconds."""
-    return ALL(op, target)[:5]
-
-
-@pytest.fixture(autouse=True)
-def few_candidates(monkeypatch):
-    monkeypatch.setattr(schedule, "choices", choices)
-    monkeypatch.setattr(tuned, "BEST", 2)
-    monkeypatch.setattr(contest, "ROUND_SECONDS", 0.05)
-
-
-@pytest.fixture(autouse=True)
-def own_records(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_memory", {})
-    with options(cache_dir=str(tmp_path), progress=False):
-        yield
-
-
-def compiled(graph, level, **more):
-    with options(search_space=level, **more):
-        return compile_graph(graph)
-
-
-def check(graph, made):
-    """The compiled graph against its references."""
-    arrays = [RANDOM.uniform(-1, 1, each.shape).astype(np.float32) for each in graph.inputs]
-    found = Executor(made.with_weights(), "cpu")([view_of(each) for each in arrays])
-    for view, expected, tensor in zip(found, evaluate(graph, *arrays), graph.outputs, strict=True):
-        assert_close(array_of(view), expected, tensor.dtype, 64.0)
-
-
-def records():
-    return [json.loads(path.read_text()) for path in store.folder().glob("*.json")]
-
-
-def only_record():
-    (entry,) = records()
-    ((name, data),) = entry["devices"].items()
-    assert name == device_name("cpu")
-    return Record.from_json(data)
+pytestmark = pytest.mark.usefixtures("tuning")
 
 
 class Measured(BaseException):
@@ -189,30 +148,6 @@ def test_results_are_exported_and_loaded(tmp_path, monkeypatch):
         assert not only_record().imported  # its best candidate was checked
 
 
-def test_an_imported_choice_that_is_wrong_here_is_told_and_measured_anew(
-    tmp_path, monkeypatch, bad_schedule
-):
-    def nonsense(op, target, point):
-        return Scheduled(filled(op, 7.0), point)
-
-    bad_schedule(nonsense)
-    graph = dense(columns=32)
-    with pytest.warns(TuningWarning, match="are wrong"):
-        compiled(graph, 1)
-    export(tmp_path / "tuned.json")
-    text = (tmp_path / "tuned.json").read_text()
-    data = json.loads(text)
-    ((name, record),) = data["results"][0]["devices"].items()
-    record["best"] = next(name for name, _, _ in record["trials"] if name[0] == "nonsense")
-    (tmp_path / "edited.json").write_text(json.dumps(data))
-    monkeypatch.setattr(store, "_memory", {})
-    with options(cache_dir=str(tmp_path / "other")):
-        load(tmp_path / "edited.json")
-        with pytest.warns(TuningWarning, match="nonsense"):
-            check(graph, compiled(graph, 1))
-        assert "matmul_panels" in only_record().best
-
-
 def test_symbolic_sizes_are_measured_at_a_typical_one():
     n = size_symbol("n")
     x = symbol([n, 24])
@@ -223,96 +158,6 @@ def test_symbolic_sizes_are_measured_at_a_typical_one():
         array = RANDOM.uniform(-1, 1, (rows, 24)).astype(np.float32)
         (view,) = Executor(made.with_weights(), "cpu")([view_of(array)])
         assert_close(array_of(view), evaluate(graph, array)[0], graph.outputs[0].dtype, 64.0)
-
-
-@dataclass(frozen=True)
-class Cheap:
-    """A point that the cost model likes best."""
-
-    only: int = choice(0)
-
-    def fits(self, op, target):
-        return True
-
-    def work(self, op, target):
-        return Work(0, 0, 1.0, "float32", 1, 1)
-
-
-@pytest.fixture
-def bad_schedule():
-    """Files a schedule of matrix products that the cost model likes best; gone after the test."""
-    before = list(SCHEDULES)
-
-    def file(build):
-        schedule_for(Matmul, target="cpu", space=Cheap)(build)
-        schedule.known_choices.cache_clear()
-
-    yield file
-    SCHEDULES[:] = before
-    schedule.known_choices.cache_clear()
-
-
-def filled(op, value, offset=0):
-    """A module that fills the result with a number."""
-    m, n = op.infer().shape
-
-    with script_module():
-
-        @script
-        def fill(a: op.a, b: op.b, c: op.infer()) -> None:
-            attr.func_kind = "cpu_kernel"
-            for i in parallel(m):
-                for j in range(n):
-                    c[i + offset, j] = value
-
-    return assemble("filled", [fill], ["a", "b"], ["c"])
-
-
-def test_a_wrong_schedule_is_caught_and_told_and_a_right_one_chosen(bad_schedule):
-    def nonsense(op, target, point):
-        return Scheduled(filled(op, 7.0), point)
-
-    bad_schedule(nonsense)
-    graph = dense(columns=32)
-    with pytest.warns(TuningWarning, match=r"1 of 2 schedules of matmul.*\n.*nonsense.*are wrong"):
-        made = compiled(graph, 1)
-    check(graph, made)
-    assert "matmul_panels" in only_record().best
-
-
-def test_where_all_are_wrong_the_automatic_schedule_is_taken(monkeypatch, bad_schedule):
-    def nonsense(op, target, point):
-        return Scheduled(filled(op, 7.0), point)
-
-    bad_schedule(nonsense)
-    graph = dense(columns=32)
-    record = Record(2, None, (Trial('["nonsense", {"only": 0}]', None, "1 element is wrong"),))
-    found = {record.trials[0].name: ALL(graph.nodes[0].op, Target.parse("cpu"))[0].choice}
-    assert tuned.chosen(record, found) == AUTOMATIC
-    monkeypatch.setattr(tuned.Tuner, "choice", lambda self, subject: AUTOMATIC)
-    check(graph, compiled(graph, 1))
-
-
-def test_a_crash_of_one_keeps_the_others(bad_schedule):
-    def crashing(op, target, point):
-        return Scheduled(filled(op, 7.0, offset=1 << 28), point)
-
-    bad_schedule(crashing)
-    graph = dense(columns=32)
-    with pytest.warns(TuningWarning, match="it crashed: SIGSEGV"):
-        made = compiled(graph, 1)
-    check(graph, made)
-
-
-def test_one_that_cannot_be_built_keeps_the_others(bad_schedule):
-    def failing(op, target, point):
-        raise ZeroDivisionError("no tile of nothing")
-
-    bad_schedule(failing)
-    graph = dense(columns=32)
-    with pytest.warns(TuningWarning, match="ZeroDivisionError: no tile of nothing"):
-        made = compiled(graph, 1)
-    check(graph, made)
 
 
 def test_an_interrupt_keeps_the_best_and_compiles_on(monkeypatch):

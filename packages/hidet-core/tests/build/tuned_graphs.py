@@ -1,9 +1,28 @@
-"""Small graphs to tune, with weights."""
+"""Small graphs to tune, with weights, compiled and checked; and what is then on record."""
+
+import json
 
 import numpy as np
 
 from hidet import ops
-from hidet.graph import from_numpy, symbol, trace_from
+from hidet.build import schedule
+from hidet.build.compile import compile_graph
+from hidet.build.tuning_facts import device_name
+from hidet.graph import evaluate, from_numpy, symbol, trace_from
+from hidet.options import options
+from hidet.runtime.executor import Executor
+from hidet.runtime.memory import array_of, view_of
+from hidet.testing.compare import assert_close
+from hidet.tuning import store
+from hidet.tuning.record import Record
+
+ALL = schedule.choices
+
+
+def choices(op, target):
+    """The first few candidates: so many take seconds."""
+    return ALL(op, target)[:5]
+
 
 RANDOM = np.random.default_rng(3)
 
@@ -21,3 +40,27 @@ def dense(rows=24, inner=40, columns=36, dtype="float32"):
 def convolution():
     x = symbol([1, 6, 10, 10])
     return trace_from(ops.conv2d(x, constant(8, 6, 3, 3), padding=1), inputs=[x])
+
+
+def compiled(graph, level, **more):
+    with options(search_space=level, **more):
+        return compile_graph(graph)
+
+
+def check(graph, made):
+    """The compiled graph against its references."""
+    arrays = [RANDOM.uniform(-1, 1, each.shape).astype(np.float32) for each in graph.inputs]
+    found = Executor(made.with_weights(), "cpu")([view_of(each) for each in arrays])
+    for view, expected, tensor in zip(found, evaluate(graph, *arrays), graph.outputs, strict=True):
+        assert_close(array_of(view), expected, tensor.dtype, 64.0)
+
+
+def records():
+    return [json.loads(path.read_text()) for path in store.folder().glob("*.json")]
+
+
+def only_record():
+    (entry,) = records()
+    ((name, data),) = entry["devices"].items()
+    assert name == device_name("cpu")
+    return Record.from_json(data)

@@ -1,4 +1,4 @@
-"""Ctrl-C, as a signal: in and out of a wait, a second one, and where the program has its own way."""
+"""Ctrl-C, as a signal: in and out of a wait, a second one, and where a program has its own way."""
 
 import signal
 import subprocess

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from hidet.build.kernels import Shape, group_of, shape_of
 from hidet.build.units import Units
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
-from hidet.runtime.device import cuda_name, host_name
+from hidet.runtime.device import cuda_name, host_name, host_threads
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.tuning.origin import origin
@@ -67,5 +66,4 @@ def device_name(device: str) -> str:
     """A device as records name it: its product, and on the CPU how much of it there is."""
     if device != "cpu":
         return cuda_name(device)
-    threads = os.environ.get("OMP_NUM_THREADS") or len(os.sched_getaffinity(0))
-    return f"{host_name()}, {threads} threads"
+    return f"{host_name()}, {host_threads()} threads"

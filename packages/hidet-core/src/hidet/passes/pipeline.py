@@ -13,6 +13,7 @@ from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
+from hidet.passes.read_anyway import read_anyway
 from hidet.passes.shorten_loops import shorten_loops
 from hidet.passes.simplify import simplify
 from hidet.passes.unfold_tasks import unfold_tasks
@@ -37,6 +38,7 @@ CPU: tuple[Pass, ...] = (
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart
+    read_anyway,  # where the choices that are left are; an element there is known by its indices
     flatten_indices,  # after guards, which speak in tensor coordinates
     unroll,  # small task loops; vector loops stay for the C++ compiler
     simplify,  # constant turns make constant indices

@@ -1,4 +1,4 @@
-"""Vector loops without conditions where these hold for all turns: compilers make vectors of them."""
+"""Vector loops have no conditions where these hold for all turns: C++ compilers need that."""
 
 from __future__ import annotations
 
@@ -113,10 +113,11 @@ def bound(condition: Expr, turn: Var) -> Expr | None:
     """What the turns that meet a condition are below; None if that is not what it says."""
     if not isinstance(condition, Less | LessEqual) or not unwrapped(condition.a.dtype):
         return None
-    a, b = condition.a, condition.b
+    a: Expr = condition.a
+    b: Expr = condition.b
     if isinstance(condition, Less):
-        while isinstance(a, FloorDiv) and isinstance(a.b, Const) and a.b.value > 0:
-            a, b = a.a, Mul(b, a.b)  # floor(a / c) < b, of integers: a < b * c
+        while isinstance(a, FloorDiv) and isinstance(divisor := a.b, Const) and divisor.value > 0:
+            a, b = a.a, Mul(b, divisor)  # floor(a / c) < b, of integers: a < b * c
     terms = Terms()
     rest: Form = add(terms.form(a), terms.form(b), -1)
     if rest.get((turn,)) != 1:

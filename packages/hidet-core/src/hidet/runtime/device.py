@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -44,6 +45,12 @@ def host_flags() -> frozenset[str]:
         return frozenset()
     lines = (line.split() for line in text.splitlines())
     return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
+
+
+def host_threads() -> int:
+    """How many threads a team of the host has."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    return int(given) if given.isdecimal() else len(os.sched_getaffinity(0))
 
 
 @lru_cache(maxsize=1)

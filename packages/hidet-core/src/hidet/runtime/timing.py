@@ -72,6 +72,13 @@ def host_seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def thread_seconds(run: Callable[[], object]) -> float:
+    """The time that this thread is at work in one call."""
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
+
+
 def device_seconds(run: Callable[[], object], device: str, stream: int) -> float:
     """The time of one call's work on a stream, by the GPU's clock."""
     start, end = Event(device, timed=True), Event(device, timed=True)

@@ -6,6 +6,7 @@ import pytest
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
+from hidet.schedules.cpu.conv_rows import Tile, conv_rows, is_read_in_rows
 from hidet.schedules.cpu.depthwise import RowVectors, depthwise_rows
 from hidet.target import Target
 from hidet.types import f16, f32, f64
@@ -26,11 +27,21 @@ APART = [
     Conv(f64[2, 2, 9, 40], f64[2, 1, 1, 4], f64[2], (1, 3), ((0, 0), (1, 2)), (1, 2), 2),
     Conv(f16[1, 4, 7, 7], f16[4, 1, 7, 7], f16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
 ]
+ROWS = [
+    *(op for op in CONVS if is_read_in_rows(op, WIDE)),
+    Conv(f32[1, 300, 7, 7], f32[17, 300, 3, 3], f32[17], ONE, SAME, ONE, 1),  # several stretches
+    Conv(f32[2, 3, 31, 29], f32[9, 3, 7, 7], None, (2, 2), ((3, 3), (3, 3)), ONE, 1),
+    Conv(f32[2, 4, 17, 2], f32[6, 2, 3, 1], f32[6], (3, 2), ((1, 0), (0, 0)), (2, 3), 2),
+]
 CASES = [
     *((op, conv_panels(op, WIDE, ConvRegisters(8, 2))) for op in CONVS),
     *((op, conv_panels(op, WIDE, ConvRegisters(14, 1))) for op in CONVS[-5:]),
     *((op, conv_panels(op, HALF, ConvRegisters(6, 2))) for op in CONVS[-5:]),
     *((op, conv_panels(op, PLAIN, ConvRegisters(4, 2))) for op in CONVS[-5:-3]),
+    *((op, conv_rows(op, WIDE, Tile(8, 2))) for op in ROWS),
+    *((op, conv_rows(op, WIDE, Tile(4, 4))) for op in ROWS[-4:]),
+    *((op, conv_rows(op, HALF, Tile(6, 2))) for op in ROWS),
+    *((op, conv_rows(op, PLAIN, Tile(2, 1))) for op in ROWS[-4:]),
     *((op, depthwise_rows(op, WIDE, RowVectors(count))) for op in APART for count in (1, 2)),
     *((op, depthwise_rows(op, PLAIN, RowVectors(4))) for op in APART),
 ]
@@ -53,4 +64,12 @@ def test_convolutions(library, number, check):
 @pytest.mark.parametrize("op", [*CONVS, *APART], ids=str)
 def test_each_is_one_kind(op):
     kinds = {each.schedule.name for each in candidates(op, HALF)}
-    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"})
+    rows = {"conv_rows"} if is_read_in_rows(op, HALF) else set()
+    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"} | rows)
+
+
+def test_windows_are_read_in_rows_and_single_places_in_panels():
+    window = Conv(f32[1, 64, 28, 28], f32[64, 64, 3, 3], None, ONE, SAME, ONE, 1)
+    place = Conv(f32[1, 64, 28, 28], f32[64, 64, 1, 1], None, ONE, ((0, 0), (0, 0)), ONE, 1)
+    assert candidates(window, WIDE)[0].schedule.name == "conv_rows"
+    assert candidates(place, WIDE)[0].schedule.name == "conv_panels"

@@ -59,9 +59,10 @@ def contiguous(value: Expr, var: Var) -> bool:
     return 1 in steps and all(step in (0, 1) for step in steps)
 
 
-def mostly_contiguous(value: Expr, var: Var) -> bool:
-    """Whether at least one read walks along consecutive elements with `var`."""
-    return any(stride(read, var) == 1 for read in reads(value) if shape_of(read.tensor))
+def mostly_contiguous(value: Expr, var: Var, most: int = 1) -> bool:
+    """Whether at least one read walks along with `var` by steps of at most `most` elements."""
+    steps = (stride(read, var) for read in reads(value) if shape_of(read.tensor))
+    return any(step is not None and 1 <= step <= most for step in steps)
 
 
 def constant_size(size: Size) -> int | None:

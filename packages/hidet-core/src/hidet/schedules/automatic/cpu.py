@@ -34,6 +34,8 @@ PARALLEL_WORK = 1 << 14
 """Elements below which starting the team costs more than it saves."""
 LANES = 16
 TILE = 64
+NEAR = 4
+"""Steps up to which a vector gathered from memory is faster than its elements one by one."""
 
 
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
@@ -159,10 +161,10 @@ def lane_reduce(reduce: Reduce, value: Expr, suffix: str) -> tuple[Body, Expr]:
 
 
 def tiled(stage: MapStage, reduces: list[AnyReduce]) -> bool:
-    """Whether neighbouring outputs read neighbouring elements, so that lanes may be outputs."""
+    """Whether neighbouring outputs read elements near one another, so that lanes may be outputs."""
     last = stage.vars[-1]
     plain = all(isinstance(each, Reduce) for each in reduces) and len(reduces) == 1
-    return plain and stage.shape[-1] != 1 and mostly_contiguous(reduces[0].value, last)
+    return plain and stage.shape[-1] != 1 and mostly_contiguous(reduces[0].value, last, NEAR)
 
 
 def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:

@@ -79,7 +79,7 @@ class Rows:
         self.stacks = self.images * op.groups
         self.out = op.spatial()
         (down, across), (down_by, across_by) = op.stride, op.dilation
-        high, wide = map(int, op.window)  # type: ignore[arg-type]
+        high, wide = map(int, op.window)
         reach = (high - 1) * down_by, (wide - 1) * across_by
         self.phases_down, self.phases_across = min(down, reach[0] + 1), min(across, reach[1] + 1)
         self.phases = self.phases_down * self.phases_across

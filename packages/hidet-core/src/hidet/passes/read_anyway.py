@@ -1,0 +1,90 @@
+"""Reads of elements apart in memory have no condition: compilers gather vectors, but not masked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hidet.ir.algebra import simplify_expression
+from hidet.ir.expr import Const, Expr, Load, Maximum, Minimum, Select, Var, constant
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.linear import Terms
+from hidet.ir.stmt import Assign, Body, Declare, For, LoopKind, Stmt, Store
+from hidet.ir.walk import find, postorder, rebuild_statements, replaced, substitute, variables
+from hidet.passes.base import kernel_pass, with_body
+from hidet.passes.flatten_indices import row_major
+from hidet.types import Scope, TensorType
+
+
+@kernel_pass()
+def read_anyway(kernel: Kernel) -> Kernel:
+    """Read some element that is there where the one meant is not, in vector loops on a CPU.
+
+    before   for j in vectorize(n):  y[j] = x[2 * j - 1] if 1 <= 2 * j else 0
+    after    for j in vectorize(n):  read = x[max(2 * j - 1, 0)];  y[j] = read if 1 <= 2 * j else 0
+
+    Elements that are neighbours stay as they are: they are read under a mask.
+    """
+    if kernel.kind is not KernelKind.CPU:
+        return kernel
+
+    def change(node: Stmt) -> Any:
+        if not (isinstance(node, For) and node.kind is LoopKind.VECTOR):
+            return node
+        body = ahead(node)
+        return node if body == node.body else replace(node, body=body)
+
+    return with_body(kernel, rebuild_statements(kernel.body, change))
+
+
+def ahead(loop: For) -> Body:
+    """The body of a loop with such reads ahead of the statements they are in."""
+    values: dict[Var, Expr] = {}
+    made: list[Stmt] = []
+    for each in loop.body:
+        known: dict[Expr, Expr] = {}
+        if isinstance(each, Declare | Assign | Store):
+            for choice in find([each], Select):
+                if is_apart(choice, loop.var, values):
+                    assert isinstance(choice.then, Load)
+                    value = Var("read", choice.dtype)
+                    made.append(Declare(value, clamped(choice.then)))
+                    known[choice] = Select(choice.condition, value, choice.otherwise)
+        if isinstance(each, Declare) and each.init is not None:
+            values[each.var] = substitute(each.init, values)
+        made.append(replaced(each, known) if known else each)
+    return tuple(made)
+
+
+def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr]) -> bool:
+    """Whether a choice reads elements of a parameter, not side by side, of which any may be read.
+
+    `values` are what variables of the loop stand for.
+    """
+    read = choice.then
+    if not (isinstance(read, Load) and isinstance(choice.otherwise, Const) and read.lanes == 1):
+        return False
+    of = read.tensor.type
+    if not isinstance(of, TensorType) or of.scope is not Scope.GLOBAL or of.layout is not None:
+        return False
+    if not all(isinstance(size, int) and size > 0 for size in of.shape):
+        return False
+    if any(isinstance(each, Load | Select) for each in postorder(read.index)):
+        return False
+    flat = simplify_expression(row_major(of, tuple(substitute(i, values) for i in read.index)))
+    form = Terms().form(flat)
+    others = any(turn in variables(list(each)) for each in form if each != (turn,))
+    return others or form.get((turn,), 0) not in (0, 1)
+
+
+def clamped(read: Load) -> Load:
+    """A read of an element that is there."""
+    of = read.tensor.type
+    assert isinstance(of, TensorType)
+    index = []
+    for each, size in zip(read.index, of.shape, strict=True):
+        assert isinstance(size, int)
+        first, final = constant(0, each.dtype), constant(size - 1, each.dtype)
+        index.append(Maximum(first, Minimum(each, final)))
+    return Load(read.tensor, tuple(index))

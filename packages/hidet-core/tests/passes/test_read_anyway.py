@@ -1,0 +1,84 @@
+"""Reads of elements apart lose their condition, neighbours keep it."""
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.ir.expr import (
+    And,
+    Const,
+    FloorDiv,
+    FloorMod,
+    LessEqual,
+    Load,
+    Select,
+    Var,
+    constant,
+    wrap,
+)
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import Declare, For, LoopKind, Store
+from hidet.ir.walk import find
+from hidet.passes.read_anyway import read_anyway
+from hidet.types import f32, i32
+
+x, y = Var("x", f32[5, 7]), Var("y", f32[40])
+j, at = Var("j", i32), Var("at", i32)
+ZERO = Const(0.0, f32)
+
+
+def number(of):
+    return constant(of, i32)
+
+
+def kernel(row, column, condition, *ahead, kind=LoopKind.VECTOR):
+    put = Store(y, (j,), Select(condition, Load(x, (row, column)), ZERO))
+    return Kernel("k", (x, y), (For(j, wrap(35), (*ahead, put), kind),), kind=KernelKind.CPU)
+
+
+def inside(low, index, high):
+    return And(LessEqual(number(low), index), LessEqual(index, number(high)))
+
+
+NAMED = Declare(at, j * 2 - 3)
+APART = {
+    "every other": kernel(number(2), j * 2 - 3, inside(2, j, 4)),
+    "every other, named": kernel(number(2), at, inside(0, at, 6), NAMED),
+    "downwards": kernel(j - 1, number(3), inside(1, j, 5)),
+}
+TOGETHER = {
+    "neighbours": kernel(number(2), j - 3, inside(3, j, 9)),
+    "all of them": kernel(FloorDiv(j, number(7)), FloorMod(j, number(7)), inside(3, j, 9)),
+    "one": kernel(number(2), number(3), inside(3, j, 9)),
+    "in no vector": kernel(number(2), j * 2 - 3, inside(2, j, 4), kind=LoopKind.SERIAL),
+}
+
+
+def result(made):
+    given = np.arange(35, dtype=np.float32).reshape(5, 7)
+    found = np.full(40, -1, np.float32)
+    sim.launch(made, given, found)
+    return found
+
+
+@pytest.mark.parametrize("name", APART)
+def test_elements_apart_are_read_whether_or_not(name):
+    before = APART[name]
+    after = read_anyway(before)
+    assert not any(isinstance(each.then, Load) for each in find(after.body, Select))
+    np.testing.assert_array_equal(result(after), result(before))
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_others_are_read_as_before(name):
+    assert read_anyway(TOGETHER[name]) == TOGETHER[name]
+
+
+def test_where_nothing_may_be_there_nothing_is_read():
+    n = Var("n", i32)
+    some = Var("x", f32[n])
+    put = Store(y, (j,), Select(inside(2, j, 4), Load(some, (j * 2,)), ZERO))
+    before = Kernel(
+        "k", (some, y), (For(j, wrap(35), (put,), LoopKind.VECTOR),), kind=KernelKind.CPU
+    )
+    assert read_anyway(before) == before
