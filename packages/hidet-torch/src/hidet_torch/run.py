@@ -36,6 +36,7 @@ class CompiledCall:
             allocator=TorchAllocator(),
             host_steps=steps,
             use_graph=use_graph,
+            origin=self.weights.origin,
         )
         self.weights.watch(self.runner)
         self.inputs = [reader(each, self.device) for each in imported.inputs]

@@ -12,7 +12,7 @@ from weakref import WeakSet
 import torch
 
 from hidet.errors import BadArgument
-from hidet.frontend.execute import Runner, View
+from hidet.frontend.execute import Origin, Runner, View
 from hidet.graph import Tensor
 from hidet_torch.tensors import view_of
 
@@ -101,6 +101,11 @@ class Weights:
     def view(self, tensor: Tensor) -> View:
         """Where a constant's values lie."""
         return view_of(self.by_tensor[tensor].memory)
+
+    def origin(self, tensor: Tensor) -> Origin:
+        """Of which tensor of the model a constant is: other graphs may derive the same from it."""
+        weight = self.by_tensor[tensor]
+        return Origin(weight.source, weight.order)
 
     def watch(self, runner: Runner) -> None:
         """Notice from now on when weights move, and when what others are derived from changes."""

@@ -10,10 +10,11 @@ from hidet.errors import InternalError
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime import Allocator, View
+from hidet.runtime.derived import Origin
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
 
-__all__ = ["Allocator", "HostStep", "Runner", "View", "prepare_runner"]
+__all__ = ["Allocator", "HostStep", "Origin", "Runner", "View", "prepare_runner"]
 
 
 class Runner:
@@ -80,8 +81,12 @@ def prepare_runner(
     allocator: Allocator | None = None,
     host_steps: Mapping[str, HostStep] | None = None,
     use_graph: bool = True,
+    origin: Callable[[Tensor], Origin] | None = None,
 ) -> Runner:
-    """Compile a graph for its device and load it; `view` says where a constant's values lie."""
+    """Compile a graph for its device and load it; `view` says where a constant's values lie.
+
+    By the `origin` of its values what is derived from a constant is shared with other graphs.
+    """
     compiled = compile_graph(graph)
     executor = Executor(
         compiled.archive,
@@ -90,5 +95,6 @@ def prepare_runner(
         host_steps=host_steps,
         weights={name: view(tensor) for name, tensor in compiled.weights.items()},
         use_graph=use_graph,
+        origins=None if origin is None else lambda name: origin(compiled.weights[name]),
     )
     return Runner(executor, compiled.weights)

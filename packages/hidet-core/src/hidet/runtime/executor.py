@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from threading import Lock
 from typing import cast
 
@@ -12,6 +13,7 @@ from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import BoundPlan, bind
 from hidet.runtime.cuda_program import CudaProgram
+from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
 from hidet.runtime.driver import call
 from hidet.runtime.host_program import HostProgram, HostStep
@@ -40,7 +42,8 @@ class Executor:
 
     `weights` are used where they lie; weights that the archive holds itself are copied to the
     device once. `allocator` gives scratch memory and outputs, `host_steps` the regions that stay
-    in the framework. Without `use_graph` kernels are launched one by one.
+    in the framework. Without `use_graph` kernels are launched one by one. By the `origins` of
+    weights what is derived from them is shared with other graphs.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Executor:
         host_steps: Mapping[str, HostStep] | None = None,
         weights: Mapping[str, View] | None = None,
         use_graph: bool = True,
+        origins: Origins | None = None,
     ) -> None:
         self.archive, self.device, self.use_graph = archive, canonical(device), use_graph
         for plan in archive.plans.values():
@@ -63,6 +67,8 @@ class Executor:
         self.programs: OrderedDict[object, Program] = OrderedDict()
         self.lock = Lock()
         self.constants: dict[str, View] = dict(weights or {})
+        self.origins = origins
+        self.derived: list[Derived] = []
         self.prepared: Program | None = None
         with self.work(0):
             if self.simulated:
@@ -137,14 +143,30 @@ class Executor:
         """Run the prepare plan; its output number i is the constant `derived<i>`."""
         if self.prepared is None:
             bound = bind(plan, [])
-            for index, number in enumerate(plan.outputs):
-                shape, buffer = bound.shapes[number], plan.buffers[number]
-                made = self.allocator.output(index, shape, buffer.dtype, self.device)
-                self.constants[f"derived{index}"] = made
+            self.take_derived(bound)
             self.prepared = self.load(bound, lambda stream: self.scratch, use_graph=False)
-        count = range(len(plan.outputs))
-        self.prepared([self.constants[f"derived{i}"].pointer for i in count], 0)
+        self.prepared([each.view.pointer for each in self.derived], 0)
         self.scratch.release()
+
+    def take_derived(self, bound: BoundPlan) -> None:
+        """Memory for the outputs of the prepare plan: that of other graphs where it is the same."""
+        plan, origins = bound.plan, self.origins
+
+        def made(index: int, number: int) -> View:
+            shape, buffer = bound.shapes[number], plan.buffers[number]
+            return self.allocator.output(index, shape, buffer.dtype, self.device)
+
+        taken = []
+        for index, (number, each) in enumerate(zip(plan.outputs, derivations(plan), strict=True)):
+            make = partial(made, index, number)
+            if origins is None:
+                taken.append(Derived(make()))
+                continue
+            found = [origins(name) for name in each.weights]
+            taken.append(shared(each.how, self.device, found, make))
+        self.derived = taken
+        for index, constant in enumerate(taken):
+            self.constants[f"derived{index}"] = constant.view
 
     def program(self, inputs: Sequence[View]) -> Program:
         """The program for the inputs' shapes, made at the first call with them."""

@@ -1,0 +1,81 @@
+"""Constants that are made alike: told from prepare plans, in one memory while anybody reads them."""
+
+import gc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hidet.runtime import Plan
+from hidet.runtime.derived import Origin, derivations, shared
+from hidet.runtime.memory import view_of
+
+from .conftest import buffer, launch
+
+
+def prepare(order=(0, 1, 2, 3), function="pack", size=8):
+    """Two weights packed into one, by way of a buffer; buffers numbered in some order."""
+    roles = {0: ("a", "weight"), 1: ("b", "weight"), 2: ("t", "workspace"), 3: ("out", "output")}
+    buffers = [None] * 4
+    for each, place in enumerate(order):
+        buffers[place] = buffer(*roles[each], size)
+    a, b, t, out = order
+    steps = (launch(function, [a], [t]), launch("join", [t, b], [out], size))
+    return Plan("cpu", tuple(buffers), steps, (), (out,))
+
+
+def how(plan):
+    (found,) = derivations(plan)
+    return found.how
+
+
+def test_numbers_of_buffers_and_binaries_do_not_matter():
+    plan = prepare()
+    other = replace(plan, steps=tuple(replace(each, binary="another") for each in plan.steps))
+    assert how(prepare((2, 0, 3, 1))) == how(other) == how(plan)
+    assert derivations(plan)[0].weights == ("a", "b")
+
+
+@pytest.mark.parametrize("other", [prepare(function="turn"), prepare(size=16)])
+def test_other_kernels_and_sizes_do(other):
+    assert how(other) != how(prepare())
+
+
+def test_the_weights_are_told_in_the_order_of_their_use():
+    plan = prepare()
+    first, last = plan.steps
+    swapped = replace(plan, steps=(launch("pack", [1], [2]), launch("join", [2, 0], [3], 8)))
+    assert derivations(swapped)[0].weights == ("b", "a")
+    assert how(swapped) == how(plan)
+    assert how(replace(plan, steps=(last,))) != how(plan)
+    assert first.reads == (0,)
+
+
+class Source:
+    """Something that holds values."""
+
+
+def made():
+    return view_of(np.zeros(4, np.float32))
+
+
+def test_what_is_alike_is_there_once():
+    a, b = Source(), Source()
+    one = shared("how", "cpu", [Origin(a, "rows"), Origin(b, "rows")], made)
+    assert shared("how", "cpu", [Origin(a, "rows"), Origin(b, "rows")], made) is one
+    for how_, device, origins in (
+        ("other", "cpu", [Origin(a, "rows"), Origin(b, "rows")]),
+        ("how", "cuda:0", [Origin(a, "rows"), Origin(b, "rows")]),
+        ("how", "cpu", [Origin(b, "rows"), Origin(a, "rows")]),
+        ("how", "cpu", [Origin(a, "turned"), Origin(b, "rows")]),
+    ):
+        assert shared(how_, device, origins, made) is not one
+
+
+def test_a_source_that_is_gone_is_not_taken_for_another():
+    a = Source()
+    one = shared("gone", "cpu", [Origin(a, "")], made)
+    assert one.is_of([a])
+    del a
+    gc.collect()
+    assert not one.is_of([Source()])
