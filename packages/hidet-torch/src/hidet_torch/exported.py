@@ -116,6 +116,9 @@ class CompiledModel:
             self.capture(inputs, named)
         return self.call(flat)
 
+    def __repr__(self) -> str:
+        return f"<compiled {type(self.named.model).__name__}, called as {spelled(self.in_spec)}>"
+
     def graph(self) -> FlowGraph:
         """The model as it is now as a graph that needs no PyTorch.
 
