@@ -34,7 +34,8 @@ def compile(
 ) -> CompiledModel:
     """Compile a model for inputs like these; the result is called as the model is, without guards.
 
-    Inputs may be given by the names that `forward` has for them; other keywords are options.
+    Inputs may be given by the names that `forward` has for them, unless these are options' names;
+    other keywords are options.
     Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise. Weights that
     are written to or replaced are seen; weights of other types or shapes compile the model again.
     """
