@@ -259,6 +259,7 @@ def test_inputs_may_be_named() -> None:
         for result in (fast(x, scale), fast(x, scale=scale), fast(scale=scale, x=x)):
             close(result, net(x, scale))
     shifted = hidet_torch.compile(net, x, shift=True)
+    assert repr(shifted) == "<compiled Two, called as (*, shift=*)>"
     close(shifted(x, shift=True), net(x, shift=True))
     with pytest.raises(BadArgument, match=r"called as \(\*\), compiled for \(\*, shift=\*\)"):
         shifted(x)

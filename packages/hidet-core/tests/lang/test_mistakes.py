@@ -11,7 +11,7 @@ import pytest
 
 import hidet
 from hidet.errors import HidetError
-from hidet.lang import attr, f32, i32, script, shared_tensor, spatial
+from hidet.lang import attr, f32, i32, script, shared_tensor, spatial, sqrt
 from hidet.lang.cuda import threadIdx
 
 n = 8
@@ -77,6 +77,13 @@ def arithmetic_on_tensors():
     def kernel(a: f32[n], b: f32[n]):
         attr.cuda_block_dim = 32
         a[0] = a + b
+
+
+def function_of_a_tensor():
+    @script
+    def kernel(a: f32[n]):
+        attr.cuda_block_dim = 32
+        a[0] = sqrt(a)
 
 
 def too_few_indices():
@@ -204,6 +211,12 @@ EXPECTED = {
           --> {here}:5:16 in kernel
                     a[0] = a + b
                            ^^^^^
+          help: index it first""",
+    function_of_a_tensor: """\
+        error[bad-script]: an operand of sqrt() is `a` (f32[8]), not a number
+          --> {here}:5:16 in kernel
+                    a[0] = sqrt(a)
+                           ^^^^^^^
           help: index it first""",
     too_few_indices: """\
         error[bad-script]: `a` has 2 dimensions, the index has 1

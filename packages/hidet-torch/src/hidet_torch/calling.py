@@ -19,12 +19,17 @@ Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 def separated(
     model: torch.nn.Module, keywords: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The inputs that `forward` takes by name among some keywords, and the rest: options."""
+    """The inputs that `forward` takes by name among some keywords, and the rest: options.
+
+    A name that is both is the option's: give such an input by its position.
+    """
     if not isinstance(model, torch.nn.Module):
         raise BadArgument(
             f"hidet_torch.compile takes a torch.nn.Module, not {type(model).__name__}",
             help='torch.compile(function, backend="hidet") takes functions',
         )
+    if not keywords:
+        return {}, {}
     kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     parameters = signature(model.forward).parameters
     taken = {name for name, each in parameters.items() if each.kind in kinds}

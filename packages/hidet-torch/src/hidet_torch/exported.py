@@ -34,7 +34,8 @@ def compile(
 ) -> CompiledModel:
     """Compile a model for inputs like these; the result is called as the model is, without guards.
 
-    Inputs may be given by the names that `forward` has for them; other keywords are options.
+    Inputs may be given by the names that `forward` has for them, unless these are options' names;
+    other keywords are options.
     Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise. Weights that
     are written to or replaced are seen; weights of other types or shapes compile the model again.
     """
@@ -115,6 +116,9 @@ class CompiledModel:
         except Outgrown:
             self.capture(inputs, named)
         return self.call(flat)
+
+    def __repr__(self) -> str:
+        return f"<compiled {type(self.named.model).__name__}, called as {spelled(self.in_spec)}>"
 
     def graph(self) -> FlowGraph:
         """The model as it is now as a graph that needs no PyTorch.

@@ -6,16 +6,24 @@ They take numbers and expressions; operands are brought to one type, integers to
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from hidet.ir.expr import Expr, Value
 from hidet.ir.functions import call
+from hidet.lang.values import number, plain
 
 
 def function(name: str, meaning: str) -> Callable[..., Expr]:
     """The public function of what `hidet.ir.functions` has under that name."""
 
-    def of(*operands: Value) -> Expr:
-        return call(name, *operands)
+    def of(*operands: Any) -> Expr:
+        return call(name, *(operand(each) for each in operands))
+
+    def operand(value: Any) -> Value:
+        known = plain(value)
+        if isinstance(known, int | float):
+            return known
+        return number(known, f"an operand of {name}()")
 
     of.__name__ = of.__qualname__ = name
     of.__doc__ = meaning
