@@ -77,7 +77,9 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     other = [] if version == PYTHONS[0] else ["-k", kernels]
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []
-    python.pytest(*folders, "-m", "not gpu", *other, *session.posargs)
+    # Two processes for two cores; a file stays in one, so that what its tests share is made once.
+    both = ["-n", "2", "--dist", "loadfile"] if package == "hidet-core" else []
+    python.pytest(*folders, "-m", "not gpu", *both, *other, *session.posargs)
 
 
 @nox.session(tags=list(PACKAGES))
@@ -164,7 +166,7 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
     if package == "hidet-torch":
         return torch(session)
     python = Environment(session, f"{package}-{version}", version)
-    python.install("pytest", "hypothesis")
+    python.install("pytest", "pytest-xdist", "hypothesis")
     python.editable(*needs(package, PACKAGES))
     return python
 

@@ -33,7 +33,7 @@ from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known
-from hidet.schedules.cpu.conv import has_channels
+from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.panels import STRETCH
 from hidet.schedules.space import choice
 from hidet.target import Target
