@@ -85,8 +85,9 @@ def key_of_group(group: Group, target: Target) -> Any:
 
 
 def settings() -> dict[str, Any]:
-    """The options under which groups are worked out."""
-    return {**options.code_key(), "check": options.check.get()}
+    """The options under which groups are worked out: the search space says which choices fit."""
+    others = (options.check, options.search_space)
+    return {**options.code_key(), **{each.name: each.get() for each in others}}
 
 
 def numbered(group: Group) -> list[Tensor]:

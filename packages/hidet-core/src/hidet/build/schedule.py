@@ -53,7 +53,8 @@ assert load.LOADED, "importing hidet.schedules.load files every schedule"
 
 def choices(op: Op, target: Target) -> tuple[Candidate, ...]:
     """The schedules written for this operator that fit it, the cheapest by the cost model first."""
-    return known_choices(op, target, options.code_values())
+    # The search space says whether points that differ in how sums are shared are all there.
+    return known_choices(op, target, (options.code_values(), options.search_space.get()))
 
 
 def has_schedule(op: Op, target: Target) -> bool:
