@@ -38,8 +38,6 @@ from hidet.schedules.cpu.panels import STRETCH
 from hidet.schedules.space import choice
 from hidet.target import Target
 
-MOST_TAPS = 49
-"""Positions of a window up to which their products are written out."""
 COPIED = 8.0
 """Operations that an element of the copy costs; an estimate."""
 
@@ -61,7 +59,7 @@ class Tile:
         sums = self.rows * self.vectors
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
         tiles = known(r.stacks) * known(r.row_tiles) * known(r.place_tiles)
-        flops = 2.0 * tiles * r.height * r.width * known(r.each) * len(r.taps) / busy
+        flops = 2.0 * tiles * r.height * r.width * known(r.each) * r.taps / busy
         flops += COPIED * known(r.planes) * r.phases * known(r.lines * r.line)
         return Work(0, 0, flops, r.wide.name, tiles, 1)
 
@@ -90,30 +88,26 @@ class Rows:
         self.lines = cdiv(last, self.line)
         self.row_tiles = cdiv(self.channels, self.height)
         self.copy_type = self.wide[self.planes, self.phases, self.lines * self.line]
-        count = high * wide
-        self.taps = [
-            (
-                i * down_by % down * self.phases_across + j * across_by % across,
-                i * down_by // down * self.line + j * across_by // across,
-            )
-            for i in range(high)
-            for j in range(wide)
-        ]
-        """For each position of the window its phase, and how far its places are shifted."""
-        self.panel_type = self.wide[op.groups * self.row_tiles, self.each * count, self.height]
-        weights, places = known(self.channels) * count, self.phases * known(self.lines * self.line)
+        self.window = high, wide
+        self.down, self.across, self.down_by, self.across_by = down, across, down_by, across_by
+        self.taps = high * wide
+        self.panel_type = self.wide[op.groups * self.row_tiles, self.each * self.taps, self.height]
+        weights, places = (
+            known(self.channels) * self.taps,
+            self.phases * known(self.lines * self.line),
+        )
         self.weights_stay = weights <= places
         """Whether all weights meet a tile of places before the next one, or all places a tile of
         channels: what is smaller stays in the cache."""
 
 
 def is_read_in_rows(op: Conv, target: Target) -> bool:
-    """Whether it is in two dimensions, of floats, with a small window of more than one place."""
+    """Whether it is in two dimensions, of floats, with a window of more than one place."""
     if len(op.stride) != 2 or op.channels_last or not op.x.dtype.is_float or not has_channels(op):
         return False
     if not all(isinstance(size, int) for size in (*op.window, *op.spatial(), *op.weight.shape)):
         return False
-    return 1 < prod(map(known, op.window)) <= MOST_TAPS
+    return prod(map(known, op.window)) > 1
 
 
 @schedule_for(Conv, target="cpu", space=Tile, when=is_read_in_rows)
@@ -160,8 +154,8 @@ def conv_rows(op: Conv, target: Target, point: Tile) -> Scheduled:
 
 def packing(r: Rows) -> ScriptFunction:
     """The kernel that puts weights in the order in which tiles read them."""
-    op, count = r.op, len(r.taps)
-    wide = known(op.window[1])
+    op, count = r.op, r.taps
+    wide = r.window[1]
 
     @script
     def pack(weight: op.weight, panels: r.panel_type) -> None:
@@ -183,8 +177,9 @@ def packing(r: Rows) -> ScriptFunction:
 
 def multiplying(r: Rows) -> ScriptFunction:
     """A part of a kernel: (copy, panels, done, plane, panel, left). The sums of a tile."""
-    lanes, vectors, count = r.lanes, r.vectors, len(r.taps)
-    step = max(1, STRETCH // count)
+    lanes, vectors = r.lanes, r.vectors
+    high, wide = r.window
+    step = max(1, STRETCH // (high * wide))
 
     @script
     def multiply(copy, panels, done, plane, panel, left):  # type: ignore[no-untyped-def]
@@ -193,16 +188,20 @@ def multiplying(r: Rows) -> ScriptFunction:
             sums = register_tensor(r.wide, (r.height, r.width), init=0.0)
             for turn in range(min(step, r.each - stretch * step)):
                 c = stretch * step + turn
-                for tap, (phase, shift) in static(list(enumerate(r.taps))):
-                    at = plane + c, phase, left + shift
-                    row = [
-                        load(copy, at[0], at[1], at[2] + v * lanes, lanes=lanes) for v in vectors
-                    ]
-                    for i in static(range(r.height)):
-                        each = panels[panel, c * count + tap, i]
-                        for v in static(vectors):
-                            kept = load(sums, i, v * lanes, lanes=lanes)
-                            store(sums, i, v * lanes, kept + each * row[v])
+                for i_tap in range(high):
+                    for j_tap in range(wide):
+                        down, across = i_tap * r.down_by, j_tap * r.across_by
+                        phase = down % r.down * r.phases_across + across % r.across
+                        place = left + down // r.down * r.line + across // r.across
+                        row = [
+                            load(copy, plane + c, phase, place + v * lanes, lanes=lanes)
+                            for v in vectors
+                        ]
+                        for i in static(range(r.height)):
+                            each = panels[panel, (c * high + i_tap) * wide + j_tap, i]
+                            for v in static(vectors):
+                                kept = load(sums, i, v * lanes, lanes=lanes)
+                                store(sums, i, v * lanes, kept + each * row[v])
             # Apart from the tile: sums stay in registers only while every index is a constant.
             for own in static([(i, v * lanes) for i in range(r.height) for v in vectors]):
                 before = load(done, *own, lanes=lanes)
