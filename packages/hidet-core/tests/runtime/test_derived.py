@@ -1,4 +1,4 @@
-"""Constants that are made alike: told from prepare plans, in one memory while anybody reads them."""
+"""Constants that are made alike: told from prepare plans, one memory while anybody reads them."""
 
 import gc
 from dataclasses import replace

@@ -61,9 +61,10 @@ class DynamoConfig:
         return self._set("correctness_report", flag)
 
     def steal_weights(self, flag: bool = True) -> Self:
-        """Give back the memory of weights that only another form is read of, such as a float16 one.
+        """Hold weights once: those that were only moved lie in what was made of them.
 
-        The model itself, and graphs compiled of it later, cannot use such weights any more.
+        Others that only another form is read of, such as a float16 one, are given back: the model
+        itself, and graphs compiled of it later, cannot use these any more.
         """
         return self._set("steal_weights", flag)
 

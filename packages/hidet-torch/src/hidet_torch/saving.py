@@ -33,7 +33,7 @@ def standalone(imported: Imported, held: Sequence[Any]) -> FlowGraph:
         raise BadArgument(f"the model is given the sizes {names} as numbers, not by its inputs")
     inputs: list[Tensor] = []
     new: dict[Tensor, Tensor] = {
-        tensor: constant(weight.memory, tensor) for tensor, weight in imported.weights.items()
+        tensor: constant(weight.values(), tensor) for tensor, weight in imported.weights.items()
     }
     for live in imported.inputs:
         value = held[live.position]

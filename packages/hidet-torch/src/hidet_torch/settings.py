@@ -20,7 +20,7 @@ class Settings:
 
     `fallback` is "warn" or "error": what to do about operators that only PyTorch can run. `freeze`
     makes weights constants. `inference` gives results without gradients even where they are wanted.
-    `steal_weights` gives back the memory of weights that only another form is read of.
+    `steal_weights` holds weights once: in what is derived of them, or only that.
     `correctness_report` prints how far each operator is off at the first call: "eager" compares
     with what PyTorch computes, "float64" with numpy.
     """

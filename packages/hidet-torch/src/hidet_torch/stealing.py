@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import torch
 
 from hidet_torch.imported import Imported
+from hidet_torch.lending import lend
 from hidet_torch.weights import LIVE, Weight, Weights, is_gone, lies_in
 from hidet_torch.whole import LINEAR
 
@@ -34,10 +35,12 @@ def steal(
 ) -> int:
     """Give back the memory of the model's weights that nothing reads any more; how many bytes.
 
-    Those are weights of products whose other form (cast, packed, folded) is what calls read. A
-    weight stays where its memory is shared with anything else, and where PyTorch could not tell
-    the user that it is gone.
+    Weights of which a derived constant consists become parts of it. Others whose other form (cast,
+    packed, folded) is what calls read are gone. A weight stays where its memory is shared with
+    anything else, and where PyTorch could not tell the user that it is gone.
     """
+    saved = lend(weights)
+    weights.lend_again = lend
     guarded = {id(tensor) for node, tensor in frozen.items() if only_raising(node)}
     assert weights.runner is not None
     runner = weights.runner
@@ -45,12 +48,13 @@ def steal(
     for name, tensor in runner.weights.items():
         weight = weights.by_tensor[tensor]
         is_read = name in runner.direct and lies_in(weight.memory, weight.source)
-        if id(weight.source) in guarded and not is_read and is_whole(weight.source):
+        is_lent = name in weights.lent
+        if id(weight.source) in guarded and not (is_read or is_lent) and is_whole(weight.source):
             gone[name] = weight.source
     kept = {place(each.source) for each in others(weights, set(gone))}
     gone = {name: source for name, source in gone.items() if place(source) not in kept}
     weights.give_up(gone)
-    return sum(map(released, gone.values()))
+    return saved + sum(map(released, gone.values()))
 
 
 def only_raising(node: torch.fx.Node) -> bool:

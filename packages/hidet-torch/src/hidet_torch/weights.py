@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 import torch
+from torch._guards import TracingContext
 
 from hidet.errors import BadArgument
 from hidet.frontend.execute import Origin, Runner, View
@@ -47,11 +48,20 @@ class Weight:
         if fresh.shape != self.memory.shape:
             raise Outgrown("a weight changed its type or its shape since it was compiled")
         shared = lies_in(fresh, self.source)
-        if shared or self.is_shared:  # what was shared is the user's, and never written to
+        if shared or self.is_shared or self.memory.is_meta:
+            # What was shared is the user's, and never written to.
             self.memory, self.is_shared = fresh, shared
         else:
             self.memory.copy_(fresh)
         return view_of(self.memory)
+
+    def values(self) -> torch.Tensor:
+        """The values in rows, also where none are held."""
+        return rows(self.source, self.device, self.order) if self.memory.is_meta else self.memory
+
+    def hold_none(self) -> None:
+        """Let go of the memory; only its shape and type are kept."""
+        self.memory = self.memory.to("meta")
 
 
 def lies_in(memory: torch.Tensor, source: torch.Tensor) -> bool:
@@ -92,6 +102,12 @@ class Weights:
         self.places: list[Callable[[], int]] = []
         self.counted: list[torch.Tensor] = []
         self.seen: list[Any] = []
+        self.lent: dict[str, torch.Tensor] = {}
+        """Where weights lie in what is derived of them: see `lending`."""
+        self.strides_stay = TracingContext.try_get() is not None
+        """Whether Dynamo guards how the model's tensors lie."""
+        self.lend_again: Callable[[Weights], object] = lambda weights: None
+        """Sets tensors that were put elsewhere to be views again."""
         self.given_up: dict[str, torch.Tensor] = {}
         """Tensors of the model that are not looked at any more."""
         self.fixed: list[tuple[torch.Tensor, int, int]] = []
@@ -119,6 +135,8 @@ class Weights:
         for name, tensor in self.kept().items():
             weight = self.by_tensor[tensor]
             self.places.append(weight.source.data_ptr)
+            if name in self.lent and self.lies(name):
+                continue  # what is written to it is in the derived constant
             is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
             if is_copied and not weight.source.is_inference():
                 self.counted.append(weight.source)
@@ -140,8 +158,27 @@ class Weights:
             self.stale = False
             self.require_the_same()
             self.look()  # before anything is read: what is written meanwhile shows at the next call
-            named = self.kept().items()
-            self.runner.renew({name: self.by_tensor[tensor].renew() for name, tensor in named})
+            named = self.kept()
+            if self.runner.sealed:  # nothing is derived again, so that nobody reads these
+                named = {name: tensor for name, tensor in named.items() if name not in self.lent}
+            self.runner.renew({n: self.by_tensor[tensor].renew() for n, tensor in named.items()})
+            self.lend_again(self)
+
+    def lies(self, name: str) -> bool:
+        """Whether a weight that was lent is still where it was put."""
+        assert self.runner is not None
+        source, part = self.by_tensor[self.runner.weights[name]].source, self.lent[name]
+        return (source.data_ptr(), source.stride()) == (part.data_ptr(), part.stride())
+
+    def hold_less(self) -> None:
+        """Let go of what only weights that lie in a derived constant were needed for."""
+        assert self.runner is not None
+        self.runner.let_go(self.lent)
+        for name in self.lent:
+            tensor = self.runner.weights[name]
+            self.by_tensor[tensor].hold_none()
+            tensor.storage = None
+        self.look()
 
     def kept(self) -> dict[str, Tensor]:
         """The constants whose tensors are still looked at, by name."""
@@ -163,7 +200,11 @@ class Weights:
                     weight.memory, tensor.storage = torch.empty(0), None
             if runner.sealed:
                 kept = self.kept().items()
-                left = (self.by_tensor[t].source for name, t in kept if name in runner.sources)
+                left = [
+                    self.by_tensor[tensor].source
+                    for name, tensor in kept
+                    if name in runner.sources and name not in self.lent
+                ]
                 self.fixed = [(each, each.data_ptr(), writes(each)) for each in left]
             self.look()
 
@@ -180,7 +221,8 @@ class Weights:
         written = any(
             (each.data_ptr(), writes(each)) != (place, count) for each, place, count in self.fixed
         )
-        if replaced or written:
+        moved = any(not self.lies(name) for name in self.lent)
+        if replaced or written or (moved and self.runner.sealed):
             raise BadArgument(
                 "weights changed after steal_weights, which keeps only what was derived from them",
                 help="compile the model again, without steal_weights",

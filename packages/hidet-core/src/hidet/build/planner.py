@@ -15,8 +15,9 @@ from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
+from hidet.optimize.pieces import pieces
 from hidet.optimize.separate_outputs import memory
-from hidet.runtime.plan import Buffer, Host, Launch, Plan, Role, Step
+from hidet.runtime.plan import Buffer, Host, Launch, Piece, Plan, Role, Step
 from hidet.target import Target
 from hidet.types import TensorType
 
@@ -60,9 +61,18 @@ class Planner:
             if root in self.outputs:
                 position, type_ = self.outputs[root]
                 self.number[root] = self.buffer(type_, "output", f"output{position}")
+                self.note_pieces(root)
                 return self.number[root]
             return self.add(root, "workspace", f"t{len(self.buffers)}")
         return self.number[root]
+
+    def note_pieces(self, output: Tensor) -> None:
+        """Write down of which weights an output consists, if they are only moved."""
+        found = pieces(output)
+        if all(each.source in self.names for each in found):
+            number = self.number[output]
+            named = (Piece(self.names[p.source], p.offset, p.strides) for p in found)
+            self.buffers[number] = replace(self.buffers[number], pieces=tuple(named))
 
     def compute(self, part: Part) -> None:
         """Write down the launches of a part."""

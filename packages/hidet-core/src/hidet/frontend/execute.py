@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from hidet.build.compile import compile_graph
 from hidet.build.target import device_of
@@ -10,11 +11,21 @@ from hidet.errors import InternalError
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime import Allocator, View
-from hidet.runtime.derived import Origin
+from hidet.runtime.derived import Origin, derivations
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
 
-__all__ = ["Allocator", "HostStep", "Origin", "Runner", "View", "prepare_runner"]
+__all__ = ["Allocator", "HostStep", "Origin", "Runner", "Slot", "View", "prepare_runner"]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where in a derived constant a weight lies: offset and strides in elements."""
+
+    weight: str
+    inside: View
+    offset: int
+    strides: tuple[int, ...]
 
 
 class Runner:
@@ -53,8 +64,8 @@ class Runner:
         """Weights lie in these places from now on; what is derived from them is computed again."""
         executor = self.executor
         with executor.lock:
-            known = executor.constants
-            if any(known[name].pointer != view.pointer for name, view in views.items()):
+            known = {name: view.pointer for name, view in executor.constants.items()}
+            if any(known.get(name) != view.pointer for name, view in views.items()):
                 executor.constants.update(views)
                 executor.programs.clear()
                 executor.prepared = None
@@ -62,8 +73,25 @@ class Runner:
         if not self.sealed:
             executor.refresh()
 
-    def give_up(self, names: Iterable[str]) -> None:
-        """Let go of weights that calls do not read; nothing is derived again from now on."""
+    def slots(self) -> list[Slot]:
+        """The weights that lie whole in what is derived of them, and where."""
+        prepare = self.executor.archive.plans.get("prepare")
+        if prepare is None:
+            return []
+        made = zip(prepare.outputs, self.executor.derived, strict=True)
+        return [
+            Slot(piece.weight, constant.view, piece.offset, piece.strides)
+            for number, constant in made
+            for piece in prepare.buffers[number].pieces
+        ]
+
+    def uses(self, name: str) -> int:
+        """How many derived constants a weight is part of."""
+        prepare = self.executor.archive.plans.get("prepare")
+        return sum(name in each.weights for each in derivations(prepare)) if prepare else 0
+
+    def let_go(self, names: Iterable[str]) -> None:
+        """Hold no more weights that calls do not read, until they are to be derived from again."""
         gone = set(names)
         if gone & self.direct:
             raise InternalError(f"calls read {sorted(gone & self.direct)}")
@@ -71,7 +99,12 @@ class Runner:
             kept = {n: view for n, view in self.executor.constants.items() if n not in gone}
             self.executor.constants = kept
             self.executor.prepared = None
-            self.sealed = self.sealed or bool(gone & self.sources)
+
+    def give_up(self, names: Iterable[str]) -> None:
+        """Let go of weights that calls do not read; nothing is derived again from now on."""
+        gone = set(names)
+        self.let_go(gone)
+        self.sealed = self.sealed or bool(gone & self.sources)
 
 
 def prepare_runner(

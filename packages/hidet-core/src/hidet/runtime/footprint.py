@@ -38,7 +38,10 @@ class Footprint:
         return self.arena / self.live if self.live else 1.0
 
     def beside(self, other: Footprint) -> Footprint:
-        """Both graphs in one process, on one stream: they take turns in the larger arena."""
+        """Both graphs in one process, on one stream: they take turns in the larger arena.
+
+        What both derive alike is in memory once, but counted twice here.
+        """
         return Footprint(
             self.derived + other.derived,
             max(self.arena, other.arena),

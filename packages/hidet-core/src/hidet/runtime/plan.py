@@ -20,13 +20,26 @@ Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace"]
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A weight that lies whole in a buffer: an offset and strides, in elements."""
+
+    weight: str
+    offset: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Buffer:
-    """Memory that steps read and write. `derived` buffers are outputs of the prepare plan."""
+    """Memory that steps read and write. `derived` buffers are outputs of the prepare plan.
+
+    `pieces` are the weights of which it consists, where steps only move those.
+    """
 
     name: str
     role: Role
     dtype: str
     shape: tuple[Size, ...]
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def item_bytes(self) -> int:
@@ -186,7 +199,18 @@ class Reader:
         )
         if any(isinstance(each, int) and each < 0 for each in shape):
             raise BadArchive(f"{where} has a negative size")
-        return Buffer(self.text(fields.get("name"), where), cast(Role, role), kind, shape)
+        given = self.sequence({"pieces": [], **fields}, "pieces", where)
+        pieces = tuple(self.piece(each, where) for each in given)
+        return Buffer(self.text(fields.get("name"), where), cast(Role, role), kind, shape, pieces)
+
+    def piece(self, data: Any, where: str) -> Piece:
+        """A weight that lies in a buffer."""
+        fields = self.mapping(data, where)
+        (offset,) = self.whole([fields.get("offset")], where, len_=1)
+        strides = self.whole(fields.get("strides"), where)
+        if offset < 0 or any(each < 0 for each in strides):
+            raise BadArchive(f"{where} has a piece that begins before it")
+        return Piece(self.text(fields.get("weight"), where), offset, strides)
 
     def step(self, data: Any, where: str) -> Step:
         """One step."""
