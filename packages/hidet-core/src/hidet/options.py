@@ -186,9 +186,10 @@ overlap_launches = Option(
 )
 in_place = Option(
     "in_place",
-    True,
+    False,
     "Let a result take the memory of an operand that nothing reads after it, where each element is "
-    "read only by the thread that writes the same one.",
+    "read only by the thread that writes the same one: less scratch memory. Off until it has been "
+    "tried on GPUs, where kernels that begin early read through a cache of their own.",
     _switch,
     affects_code=True,
 )

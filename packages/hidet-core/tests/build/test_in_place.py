@@ -189,6 +189,12 @@ def run(graph, target):
     return x, array_of(y), executor
 
 
+@pytest.fixture(autouse=True)
+def switched_on():
+    with options(in_place=True):
+        yield
+
+
 @pytest.mark.parametrize("target", ["sim", "cpu"])
 def test_a_result_in_the_place_of_an_operand_is_right(target):
     graph, reference = residual(turned=False)
