@@ -34,7 +34,11 @@ def affected(paths: list[str], uses: dict[str, set[str]]) -> list[str]:
     if any(path.startswith(SHARED) for path in paths):
         return ["checks", "docs", *sorted(uses)]
     pages = any(path.startswith(PAGES) or path.endswith(".md") for path in paths)
-    hit = {p.split("/")[1] for p in paths if p.startswith("packages/") and not p.endswith(".md")}
+    hit = {
+        p.split("/")[1]
+        for p in paths
+        if p.startswith("packages/") and (not p.endswith(".md") or "/src/" in p)
+    }
     hit &= set(uses)
     while more := {name for name, used in uses.items() if used & hit} - hit:
         hit |= more

@@ -23,6 +23,7 @@ def test_the_workspace_is_read_from_the_projects():
         (["ci/affected.py"], ["checks", "docs", *USES]),
         (["constraints.txt"], ["checks", "docs", *USES]),
         (["packages/hidet-core/README.md"], ["checks", "docs"]),
+        (["packages/hidet-core/src/hidet/errors/codes.md"], ["checks", "docs", *USES]),
         (["docs/development.md", "packages/hidet-tf/x.py"], ["checks", "docs", "hidet-tf"]),
         (["packages/removed/x.py"], ["checks"]),
     ],

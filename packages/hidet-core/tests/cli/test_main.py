@@ -5,7 +5,6 @@ import pytest
 from hidet.build.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.cli.main import main
-from hidet.errors import every_kind
 
 
 @pytest.fixture(autouse=True)
@@ -58,20 +57,6 @@ def test_files_that_cannot_be_read_are_told(command, capsys, tmp_path):
 def test_a_file_that_is_not_there_is_told(capsys):
     assert main(["run", "nothing.hidet"]) == 1
     assert "nothing.hidet: No such file" in capsys.readouterr().err
-
-
-def test_every_code_is_explained(capsys):
-    for kind in every_kind():
-        assert main(["explain", kind.code]) == 0
-        assert kind.__doc__.splitlines()[0] in capsys.readouterr().out
-    assert main(["explain"]) == 0
-    out = capsys.readouterr().out
-    assert all(kind.code in out for kind in every_kind())
-
-
-def test_an_unknown_code_names_the_nearest(capsys):
-    assert main(["explain", "shape-mismtch"]) == 1
-    assert "did you mean shape-mismatch?" in capsys.readouterr().err
 
 
 def test_bytes_are_spelled():

@@ -1,4 +1,4 @@
-"""One class for each way a user can go wrong; `code` names its heading in docs/errors.md."""
+"""One class for each way a user can go wrong; `code` names its heading in codes.md."""
 
 from __future__ import annotations
 
