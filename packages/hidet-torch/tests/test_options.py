@@ -129,13 +129,14 @@ class Clock:
 def test_a_deadline_ends_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hidet.build.tuned.time", Clock())
     net, x = linear(torch.float32)
-    with pytest.warns(tuning.TuningWarning, match="the time was up"):
+    with pytest.warns(tuning.TuningWarning, match="the time was up") as said:
         hidet_torch.compile(
             nn.Sequential(net, nn.ReLU(), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 7)).eval(),
             x,
             search_space=2,
             tune_seconds=1,
         )
+    assert {each.filename for each in said} == {__file__}
 
 
 @torch.no_grad()

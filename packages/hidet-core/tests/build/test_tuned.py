@@ -214,8 +214,9 @@ def test_a_deadline_keeps_the_best_and_compiles_on(monkeypatch):
     x = symbol([300, 200])
     y = ops.relu(x @ constant(200, 300)) @ constant(300, 400)
     graph = trace_from(y, inputs=[x])
-    with pytest.warns(TuningWarning, match="operators were not measured: the time was up"):
+    with pytest.warns(TuningWarning, match="operators were not measured: the time was up") as said:
         made = compiled(graph, 2, tune_seconds=1)
+    assert {each.filename for each in said} == {compiled.__code__.co_filename}
     check(graph, made)
 
 
@@ -225,8 +226,9 @@ def test_what_stops_the_tuner_does_not_stop_the_compiler(monkeypatch):
 
     monkeypatch.setattr("hidet.build.workshop.problem_of", fail)
     graph = dense()
-    with pytest.warns(TuningWarning, match="matmul_add_relu is not tuned: no such shape"):
+    with pytest.warns(TuningWarning, match="matmul_add_relu is not tuned: no such shape") as said:
         made = compiled(graph, 1)
+    assert {each.filename for each in said} == {compiled.__code__.co_filename}
     check(graph, made)
     assert not records()
 

@@ -84,8 +84,9 @@ def test_results_of_another_hidet_are_refused_or_left_out(tmp_path):
         load(path)
     both = [old, store.entry(FACTS, {"H200": RECORD})]
     path.write_text(json.dumps({"hidet_tuning": store.FORMAT, "results": both}))
-    with pytest.warns(TuningWarning, match="1 of 2 results .* left out"):
+    with pytest.warns(TuningWarning, match="1 of 2 results .* left out") as said:
         assert load(path) == 1
+    assert said[0].filename == __file__
     assert store.find(OTHER, "H200") is None
 
 

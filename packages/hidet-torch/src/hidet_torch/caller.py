@@ -1,28 +1,15 @@
-"""Whose line a warning names: the user's, not one of PyTorch's or of this compiler's."""
+"""Warnings name the user's line, not one of PyTorch's or of this compiler's."""
 
 from __future__ import annotations
 
-import sys
-import sysconfig
-import warnings
+import os
 from pathlib import Path
 
 import torch
 
-import hidet
+from hidet.errors.warning import pass_over, warn
 
-INSIDE = (
-    *(str(Path(module.__file__ or "").parent) for module in (torch, hidet)),
-    str(Path(__file__).parent),
-    sysconfig.get_path("stdlib"),
-    "<frozen",
-    "<eval_with_key>",
-)
+__all__ = ["warn"]
 
-
-def warn(message: Warning) -> None:
-    """Warn at the line by which the user's code came here; else at the outermost."""
-    frame, depth = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(INSIDE):
-        frame, depth = frame.f_back, depth + 1
-    warnings.warn(message, stacklevel=depth)
+FOLDERS = [Path(file or "").parent for file in (torch.__file__, __file__)]
+pass_over(*(f"{folder}{os.sep}" for folder in FOLDERS), "<eval_with_key>")

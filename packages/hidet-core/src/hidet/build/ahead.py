@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from hidet.build.kernels import Made, Recipes, key_of_group, settings, shape_of,
 from hidet.build.key import has_only_our_schedules
 from hidet.build.remote import Job, Pool, Remote
 from hidet.build.units import Units
+from hidet.errors.warning import warn
 from hidet.fusion.group import Group
 
 Item: TypeAlias = tuple[Any, Group]
@@ -110,11 +110,12 @@ class Distribution:
             return remote.work_out(job)
         except (OSError, EOFError):
             remote.end()
-            warnings.warn(
-                f"a process that lowers kernels ended with status {remote.process.returncode}; its "
-                "kernels are lowered here (HIDET_WORKERS=1 keeps all of them here)",
-                ProcessWarning,
-                stacklevel=2,
+            status = remote.process.returncode
+            warn(
+                ProcessWarning(
+                    f"a process that lowers kernels ended with status {status}; its kernels are "
+                    "lowered here (HIDET_WORKERS=1 keeps all of them here)"
+                )
             )
             return None
 

@@ -13,7 +13,6 @@ import json
 import os
 import stat
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -24,6 +23,7 @@ from platformdirs import user_cache_dir
 
 from hidet import options
 from hidet.__about__ import __version__
+from hidet.errors.warning import warn
 from hidet.runtime.files import write_whole
 
 SWEEP_EVERY = 64
@@ -136,7 +136,7 @@ class Cache:
         said = str(self.root), message
         if said not in _said:
             _said.add(said)
-            warnings.warn(f"compile cache {self.root}: {message}", CacheWarning, stacklevel=3)
+            warn(CacheWarning(f"compile cache {self.root}: {message}"))
 
     @contextmanager
     def lock(self, key: str) -> Iterator[None]:

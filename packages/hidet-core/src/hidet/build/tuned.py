@@ -7,7 +7,6 @@ schedule without a hook for one of them needs further kernels, which have to cou
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +18,7 @@ from hidet.build.target import measurable
 from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
 from hidet.build.workshop import Workshop
 from hidet.errors import NoDevice
+from hidet.errors.warning import warn
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
 from hidet.ops.in_place import updated_tensor
@@ -99,11 +99,11 @@ class Tuner:
         if self.unknown and error[0] is None:
             why = f"no device here runs {self.target}" if self.device is None else "the time was up"
             why = "the search was interrupted" if self.interrupts.noted else why
-            warnings.warn(
-                f"{self.unknown} operators were not measured: {why}; they are scheduled as the "
-                "cost model says, or as was best so far",
-                TuningWarning,
-                stacklevel=4,
+            warn(
+                TuningWarning(
+                    f"{self.unknown} operators were not measured: {why}; they are scheduled as the "
+                    "cost model says, or as was best so far"
+                )
             )
 
     def choice(self, subject: Subject) -> Choice | None:
@@ -202,15 +202,15 @@ class Tuner:
             return True
         except KeyboardInterrupt:
             self.ended = True
-            warnings.warn(
-                "the search for schedules was interrupted; the best so far are compiled "
-                "(Ctrl-C again ends the compilation)",
-                TuningWarning,
-                stacklevel=6,
+            warn(
+                TuningWarning(
+                    "the search for schedules was interrupted; the best so far are compiled "
+                    "(Ctrl-C again ends the compilation)"
+                )
             )
         except Exception as error:  # tuning is not needed to compile: what stops it is told
             self.ended = isinstance(error, NoDevice)
-            warnings.warn(f"{title} is not tuned: {error}", TuningWarning, stacklevel=6)
+            warn(TuningWarning(f"{title} is not tuned: {error}"))
         return False
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
-import warnings
 from collections.abc import Sequence
 
 from tqdm import tqdm
 
 from hidet import options
+from hidet.errors.warning import warn
 from hidet.tuning.record import Trial
 
 LOG = logging.getLogger("hidet.tuning")
@@ -34,11 +34,8 @@ def report_refused(title: str, trials: Sequence[Trial]) -> None:
     broken = [each for each in refused if is_broken(each)]
     if broken:
         lines = "\n".join(f"  {each.name}: {each.reason}" for each in broken)
-        warnings.warn(
-            f"{len(broken)} of {len(trials)} schedules of {title} are not used:\n{lines}",
-            TuningWarning,
-            stacklevel=2,
-        )
+        said = f"{len(broken)} of {len(trials)} schedules of {title} are not used:\n{lines}"
+        warn(TuningWarning(said))
 
 
 class Bar:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from platformdirs import user_cache_dir
 
 from hidet import options
 from hidet.errors import BadArgument
+from hidet.errors.warning import warn
 from hidet.runtime.files import write_whole
 from hidet.tuning.origin import origin
 from hidet.tuning.record import Record, canonical
@@ -58,7 +58,7 @@ def keep(facts: Facts, device: str, record: Record) -> None:
         with FileLock(file.with_suffix(".lock"), timeout=60):
             write(file, facts, read(file)[1] | {device: record})
     except (OSError, Timeout) as error:
-        warnings.warn(f"what was measured is not kept: {error}", TuningWarning, stacklevel=2)
+        warn(TuningWarning(f"what was measured is not kept: {error}"))
 
 
 def export(path: str | os.PathLike[str]) -> int:
@@ -90,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> int:
         )
         if not fitting:
             raise BadArgument(why, help="measure again, and export from this version")
-        warnings.warn(f"{why}; they are left out", TuningWarning, stacklevel=2)
+        warn(TuningWarning(f"{why}; they are left out"))
     for facts, records in fitting:
         here = known(facts)
         for device, record in records.items():
@@ -152,7 +152,7 @@ def read(file: Path) -> tuple[Facts, dict[str, Record]]:
     except FileNotFoundError:
         return {}, {}
     except (*MALFORMED, OSError) as error:
-        warnings.warn(f"{file} is not used: {error}", TuningWarning, stacklevel=2)
+        warn(TuningWarning(f"{file} is not used: {error}"))
         return {}, {}
     return found
 
