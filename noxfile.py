@@ -112,7 +112,7 @@ def docs(session: nox.Session) -> None:
     site.install("mkdocs-material", "mkdocstrings-python")
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     site.run("-m", "mkdocs", "build", "--strict", "--quiet", env=quiet)
-    torch(session).run("-m", "ci.reference", ".nox/site/api.html")
+    torch(session).run("-m", "ci.reference", ".nox/site/reference")
 
 
 @nox.session(tags=["docs", *PACKAGES])

@@ -1,4 +1,4 @@
-"""Every public name has its place in the site's reference: `python -m ci.reference api.html`.
+"""Every public name has its place in the site's reference: `python -m ci.reference FOLDER`.
 
 A public name is one of `__all__` of a public module, or of the table of `import hidet`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -45,15 +46,15 @@ def places(value: Any, path: str, name: str) -> set[str]:
     return {f"{path}.{name}", f"{getattr(value, '__module__', path)}.{name}"}
 
 
-def missing(page: str) -> list[str]:
-    """The public names that a page of the reference has no entry for."""
-    entries = set(re.findall(r'id="(hidet[\w.]*)"', page))
+def missing(pages: Iterable[str]) -> list[str]:
+    """The public names that no page of the reference has an entry for."""
+    entries = {each for page in pages for each in re.findall(r'id="(hidet[\w.]*)"', page)}
     return [name for name, places in public_names().items() if not places & entries]
 
 
-def main(page: str) -> int:
-    """Print the names that are missing; 1 if there are any."""
-    left = missing(Path(page).read_text())
+def main(folder: str) -> int:
+    """Print the names that are missing from a folder of pages; 1 if there are any."""
+    left = missing(page.read_text() for page in Path(folder).glob("*.html"))
     for name in left:
         print(f"{name} is not in the reference")
     print(f"{len(public_names())} public names, {len(left)} missing")
