@@ -38,6 +38,7 @@ class Accepted:
         self.sizes = Sizes(size_names(nodes))
         self.inputs = [nodes[place].name for place in places]
         self.examples = [nodes[place].meta.get("val") for place in places]
+        self.kinds = [kind_of(each) for each in self.examples]
         ranges = bounds(program.range_constraints)
         self.varying = [
             (place, example.ndim, [(axis, *ranges.get(e, ANY)) for axis, e in symbolic(example)])
@@ -51,8 +52,9 @@ class Accepted:
 
         Whether sizes agree with each other the runtime checks; `explain` says which do not.
         """
-        for name, value, example in zip(self.inputs, flat, self.examples, strict=True):
-            check_type(name, value, example)
+        for place, (value, kind) in enumerate(zip(flat, self.kinds, strict=True)):
+            if kind_of(value) != kind or kind is None:
+                check_type(self.inputs[place], value, self.examples[place])
         for place, ndim, axes in self.varying:
             shape = flat[place].shape
             if len(shape) != ndim:
@@ -124,6 +126,11 @@ def differs(given: int, size: Any, known: Known) -> bool:
     return bool(expected.is_number and expected != given)
 
 
+def kind_of(value: Any) -> tuple[torch.dtype, torch.device] | None:
+    """The element type and the device of a tensor."""
+    return (value.dtype, value.device) if isinstance(value, torch.Tensor) else None
+
+
 def sizes_of(value: Any) -> tuple[Any, ...]:
     """What an input tells of sizes: the shape of a tensor, or the number that it is."""
     return tuple(value.shape) if isinstance(value, torch.Tensor) else (value,)
@@ -131,7 +138,7 @@ def sizes_of(value: Any) -> tuple[Any, ...]:
 
 def bounds(ranges: Mapping[Any, Any]) -> dict[Any, Range]:
     """The least and the greatest number that each size may be."""
-    found = {}
+    found: dict[Any, Range] = {}
     for size, each in ranges.items():
         low = 0 if each.lower <= SPECIALIZED else int(each.lower)
         high = float("inf") if each.upper == int_oo else int(each.upper)
