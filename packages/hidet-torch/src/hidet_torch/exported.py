@@ -12,8 +12,9 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from hidet.errors import BadArgument, UnsupportedOp
+from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.graph import FlowGraph
+from hidet_torch.accepted import Accepted
 from hidet_torch.calling import placed, separated, spelled
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import decompositions
@@ -98,8 +99,7 @@ class CompiledModel:
         spec = program.call_spec
         self.in_spec, self.out_spec = spec.in_spec, spec.out_spec
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
-        examples = program.graph_module.graph.find_nodes(op="placeholder")
-        self.examples = [examples[place].meta.get("val") for place in self.places]
+        self.accepted = Accepted(program, self.places)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
         self.is_one = tree_flatten(object())[1] == self.out_spec
@@ -145,10 +145,15 @@ class CompiledModel:
 
     def call(self, flat: Sequence[Any]) -> Any:
         """What the model gives for the leaves of its inputs."""
+        self.accepted.check(flat)
         given: list[Any] = list(self.given)
-        for place, value, example in zip(self.places, flat, self.examples, strict=True):
-            given[place] = checked(value, example)
-        results = self.run(given)
+        for place, value in zip(self.places, flat, strict=True):
+            given[place] = value
+        try:
+            results = self.run(given)
+        except ShapeMismatch:
+            self.accepted.explain(flat)
+            raise
         return results[0] if self.is_one else tree_unflatten(results, self.out_spec)
 
     def follow(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -199,18 +204,3 @@ def write_back(program: ExportedProgram) -> None:
             results.append(value)
     output.args = (tuple(results),)
     program.graph_module.recompile()
-
-
-def checked(value: Any, example: Any) -> Any:
-    """An input of the type that the model was compiled for; the runtime checks known sizes."""
-    if isinstance(example, torch.Tensor):
-        if not isinstance(value, torch.Tensor):
-            raise BadArgument(f"an input is {type(value).__name__}, compiled for a tensor")
-        if value.dtype != example.dtype or value.device != example.device:
-            raise BadArgument(
-                f"an input is {value.dtype} on {value.device}, "
-                f"compiled for {example.dtype} on {example.device}"
-            )
-    elif not isinstance(example, torch.SymInt) and value != example:
-        raise BadArgument(f"an input is {value!r}, compiled for {example!r}")
-    return value

@@ -30,6 +30,7 @@ from hidet_torch.imported import Imported, LiveInput, Update
 from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
 from hidet_torch.results import Results
+from hidet_torch.size_names import size_names
 from hidet_torch.sizes import Sizes
 from hidet_torch.slices import (
     example,
@@ -71,7 +72,7 @@ class Importer:
     ) -> None:
         self.module, self.frozen, self.name = module, frozen, name
         self.values: dict[torch.fx.Node, Any] = {}
-        self.sizes = Sizes()
+        self.sizes = Sizes(size_names(module.graph.find_nodes(op="placeholder")))
         self.inputs: list[LiveInput] = []
         self.numbers: dict[str, int] = {}
         self.weights: dict[Tensor, Weight] = {}
@@ -113,7 +114,7 @@ class Importer:
         elif isinstance(value, torch.SymInt):
             found = self.values[node] = self.sizes.size(value)
             if not isinstance(found, int):
-                self.numbers[str(value.node.expr)] = position
+                self.numbers[getattr(found, "name", "")] = position
         elif value is None or isinstance(value, int | float | bool | str):
             self.values[node] = value
         else:

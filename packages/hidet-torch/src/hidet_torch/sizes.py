@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 import sympy
@@ -35,6 +36,8 @@ from hidet.graph.dims import size_symbol
 from hidet.ir.expr import wrap
 from hidet.types import Size, f64
 
+NO_NAMES: Mapping[sympy.Symbol, str] = MappingProxyType({})
+
 REAL: dict[type, Callable[..., Tensor]] = {
     ToFloat: lambda a: a,
     IntTrueDiv: ops.divide,
@@ -61,10 +64,18 @@ BINARY: dict[type, Callable[[Any, Any], Any]] = {
 
 
 class Sizes:
-    """The sizes of one graph: each of PyTorch's symbols becomes one symbol of hidet's."""
+    """The sizes of one graph: each of PyTorch's symbols becomes one symbol of hidet's.
 
-    def __init__(self) -> None:
+    `names` says what a symbol is called here; those that it does not have keep PyTorch's name.
+    """
+
+    def __init__(self, names: Mapping[sympy.Symbol, str] = NO_NAMES) -> None:
+        self.names = names
         self.symbols: dict[sympy.Symbol, Any] = {}
+
+    def name(self, symbol: sympy.Symbol) -> str:
+        """What a symbol is called."""
+        return self.names.get(symbol, str(symbol))
 
     def size(self, value: Any) -> Size:
         """An int, or a SymInt as an expression over this graph's symbols."""
@@ -99,7 +110,7 @@ class Sizes:
         if isinstance(e, sympy.Symbol):
             if str(e).startswith("u"):
                 raise NotYet(f"the size {e}, which depends on data")
-            return self.symbols.setdefault(e, size_symbol(str(e)))
+            return self.symbols.setdefault(e, size_symbol(self.name(e)))
         given = [self.convert(each) for each in e.args]
         if isinstance(e, sympy.Add):
             return reduce(lambda a, b: a + b, given)

@@ -76,10 +76,9 @@ class Staying:
         if not is_symbolic(value):
             return value
         e = value.node.expr
-        for each in e.free_symbols:
-            self.sizes.convert(each)
+        names = {each: self.sizes.convert(each).name for each in e.free_symbols}
         kind = float if isinstance(value, torch.SymFloat) else int
-        return Number(lambda symbols: kind(e.subs({s: symbols[str(s)] for s in e.free_symbols})))
+        return Number(lambda symbols: kind(e.subs({s: symbols[name] for s, name in names.items()})))
 
     def type_of(self, value: torch.Tensor) -> TensorType:
         """The type of a result."""

@@ -28,3 +28,15 @@ def test_a_number_never_meets_a_wish():
 def test_reserved_beginnings_are_avoided():
     assert legal("_Upper") == "v_Upper"
     assert legal("a__b") == "a_b"
+
+
+def test_names_that_headers_may_define_as_macros_are_avoided():
+    names = Names()
+    wishes = ("NULL", "INT_MAX", "errno", "N", "NULL")
+    assert [names[Var(wish, i32)] for wish in wishes] == [
+        "vNULL",
+        "vINT_MAX",
+        "errno_1",
+        "N",
+        "vNULL_1",
+    ]

@@ -15,10 +15,12 @@ _WORDS = """
     private protected public register reinterpret_cast restrict return short signed sizeof
     static static_assert static_cast struct switch template this thread_local throw true try
     typedef typeid typename union unsigned using virtual void volatile wchar_t while xor
-    xor_eq linux unix main
+    xor_eq linux unix main errno stdin stdout stderr
 """
 KEYWORDS = frozenset(_WORDS.split())
 """Words that C++, or a host compiler in its default mode, keeps to itself."""
+MACRO = re.compile(r"[A-Z][A-Z0-9_]+")
+"""How macros are spelled, which headers define as they like: NULL, EOF, INT_MAX."""
 
 
 class Names:
@@ -37,6 +39,7 @@ class Names:
     def fresh(self, wish: str) -> str:
         """A free name like `wish`, which is taken from now on."""
         stem = legal(wish)
+        stem = f"v{stem}" if MACRO.fullmatch(stem) else stem
         name, count = stem, 0
         while name in self._taken:
             count += 1
