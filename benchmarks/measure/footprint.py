@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 
 import hidet_torch
+from benchmarks.measure.memory import MIB
 from benchmarks.measure.table import number, table
 from benchmarks.models import build
 from hidet.frontend.footprint import Footprint
 
-MIB = 1 << 20
 TARGET = "sm_90a"
 """An H200."""
 

@@ -19,7 +19,7 @@ import torch
 from hidet.frontend.execute import Slot
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import tensor_of
-from hidet_torch.weights import LIVE, Weight, Weights, is_gone
+from hidet_torch.weights import LIVE, Weight, Weights, is_gone, is_same
 
 
 def lend(weights: Weights) -> int:
@@ -29,10 +29,11 @@ def lend(weights: Weights) -> int:
     """
     runner = weights.runner
     assert runner is not None
+    uses = runner.uses()
     slots = {
         slot.weight: slot
         for slot in runner.slots()
-        if slot.weight not in runner.direct and runner.uses(slot.weight) == 1
+        if slot.weight not in runner.direct and uses[slot.weight] == 1
     }
     shared = places_of_others(weights)
     freed = 0
@@ -64,11 +65,6 @@ def part_of(slot: Slot, weight: Weight) -> torch.Tensor | None:
     back = inverse(weight.order)
     strides = [slot.strides[axis] for axis in back]
     return whole.as_strided(source.shape, strides, whole.storage_offset() + slot.offset)
-
-
-def is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors are the same elements in memory."""
-    return (a.data_ptr(), a.stride()) == (b.data_ptr(), b.stride())
 
 
 def is_alone(source: torch.Tensor, shared: Iterable[int]) -> bool:

@@ -69,6 +69,11 @@ def lies_in(memory: torch.Tensor, source: torch.Tensor) -> bool:
     return memory.data_ptr() == source.data_ptr()
 
 
+def is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors are the same elements in memory."""
+    return (a.data_ptr(), a.stride()) == (b.data_ptr(), b.stride())
+
+
 class Outgrown(Exception):
     """A weight has another type or shape than the one that was compiled for."""
 
@@ -167,8 +172,7 @@ class Weights:
     def lies(self, name: str) -> bool:
         """Whether a weight that was lent is still where it was put."""
         assert self.runner is not None
-        source, part = self.by_tensor[self.runner.weights[name]].source, self.lent[name]
-        return (source.data_ptr(), source.stride()) == (part.data_ptr(), part.stride())
+        return is_same(self.by_tensor[self.runner.weights[name]].source, self.lent[name])
 
     def hold_less(self) -> None:
         """Let go of what only weights that lie in a derived constant were needed for."""

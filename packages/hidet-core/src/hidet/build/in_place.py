@@ -18,7 +18,7 @@ from hidet.ir.expr import Expr, Lane, Load, Pack, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.node import Node
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, Stmt, Store, While
-from hidet.ir.walk import find, postorder, statements
+from hidet.ir.walk import contains, find, postorder, statements
 from hidet.types import TensorType, VectorType
 
 Pair: TypeAlias = tuple[Var, Var]
@@ -121,7 +121,7 @@ class Scene:
         mentioned = self.behind(index)
         if mentioned & self.changed or any(isinstance(each, While) for each in run.loops):
             return False
-        if any(isinstance(node, Load) for node in postorder(index)):
+        if contains(index, Load):
             return False
         return all(isinstance(each, For) and each.var in mentioned for each in run.loops)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -85,10 +86,11 @@ class Runner:
             for piece in prepare.buffers[number].pieces
         ]
 
-    def uses(self, name: str) -> int:
-        """How many derived constants a weight is part of."""
+    def uses(self) -> Counter[str]:
+        """How many derived constants each weight is part of."""
         prepare = self.executor.archive.plans.get("prepare")
-        return sum(name in each.weights for each in derivations(prepare)) if prepare else 0
+        made = derivations(prepare) if prepare else []
+        return Counter(name for each in made for name in each.weights)
 
     def let_go(self, names: Iterable[str]) -> None:
         """Hold no more weights that calls do not read, until they are to be derived from again."""

@@ -23,7 +23,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.linear import Form, Terms, add, express
 from hidet.ir.ranges import unwrapped
 from hidet.ir.stmt import Assign, Body, Declare, For, If, LoopKind, Stmt, Store
-from hidet.ir.walk import postorder, rebuild_statements, substitute, variables
+from hidet.ir.walk import contains, rebuild_statements, substitute, variables
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.fresh import copied
 
@@ -65,7 +65,7 @@ def shortened(loop: For) -> Stmt:
     ends, outside, inside = [], [], []
     for condition in conditions(last.condition):
         meant = substitute(condition, values)
-        if reads(meant) or own.keys() & set(variables(meant)):
+        if contains(meant, Load) or own.keys() & set(variables(meant)):
             inside.append(condition)
         elif loop.var not in variables(meant):
             outside.append(meant)
@@ -92,7 +92,8 @@ def under(asked: list[Expr], then: Body, old: If) -> Body:
     ahead: list[Stmt] = []
     kept: list[Stmt] = []
     for each in then:
-        if isinstance(each, Store) and not reads(each.value) and not kept:
+        # What is read may not be there, or have another value in another turn.
+        if isinstance(each, Store) and not contains(each.value, Load) and not kept:
             ahead.append(Declare(value := Var("value", each.value.type), each.value))
             each = replace(each, value=value)
         kept.append(each)
@@ -102,11 +103,6 @@ def under(asked: list[Expr], then: Body, old: If) -> Body:
 def conditions(e: Expr) -> list[Expr]:
     """What all has to hold."""
     return [*conditions(e.a), *conditions(e.b)] if isinstance(e, And) else [e]
-
-
-def reads(e: Expr) -> bool:
-    """Whether memory is read: it may have another value in another turn, or not be there."""
-    return any(isinstance(each, Load) for each in postorder(e))
 
 
 def bound(condition: Expr, turn: Var) -> Expr | None:

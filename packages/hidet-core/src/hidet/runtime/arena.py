@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from operator import attrgetter
 
 from hidet.runtime.order import ancestors
@@ -42,22 +43,24 @@ def place(
         ),
         sorted(sizes, key=lambda each: (spans[each][0], -sizes[each], each)),
     )
-    return min((filled(order, sizes, users, before) for order in orders), key=attrgetter("nbytes"))
+    meeting: dict[int, set[int]] = {each: set() for each in sizes}
+    for one, other in combinations(sizes, 2):
+        if not apart(users.get(one, ()), users.get(other, ()), before):
+            meeting[one].add(other)
+            meeting[other].add(one)
+    return min((filled(order, sizes, meeting) for order in orders), key=attrgetter("nbytes"))
 
 
 def filled(
-    order: Sequence[int],
-    sizes: Mapping[int, int],
-    users: Mapping[int, Collection[int]],
-    before: Sequence[int],
+    order: Sequence[int], sizes: Mapping[int, int], meeting: Mapping[int, Collection[int]]
 ) -> Arena:
-    """The arena with buffers placed in an order."""
+    """The arena with buffers placed in an order, none where one lies that it may meet."""
     offsets: dict[int, int] = {}
     for buffer in order:
         taken = sorted(
             (offsets[other], offsets[other] + rounded(sizes[other]))
-            for other in offsets
-            if not apart(users.get(buffer, ()), users.get(other, ()), before)
+            for other in meeting[buffer]
+            if other in offsets
         )
         offsets[buffer] = first_gap(taken, rounded(sizes[buffer]))
     total = max((offsets[each] + rounded(sizes[each]) for each in offsets), default=0)

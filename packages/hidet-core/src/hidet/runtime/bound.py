@@ -89,6 +89,8 @@ def placed(
     """Where workspaces lie; one takes an operand's place only if that makes the arena smaller."""
     apart = place(sizes, users, waits)
     places = reused(steps, sizes, users, waits)
+    if all(each == first for each, first in places.items()):
+        return apart, places
     merged: dict[int, set[int]] = {}
     for each, first in places.items():
         merged.setdefault(first, set()).update(users[each])

@@ -156,16 +156,15 @@ class Executor:
             shape, buffer = bound.shapes[number], plan.buffers[number]
             return self.allocator.output(index, shape, buffer.dtype, self.device)
 
-        taken = []
-        for index, (number, each) in enumerate(zip(plan.outputs, derivations(plan), strict=True)):
-            make = partial(made, index, number)
-            if origins is None:
-                taken.append(Derived(make()))
-                continue
-            found = [origins(name) for name in each.weights]
-            taken.append(shared(each.how, self.device, found, make))
-        self.derived = taken
-        for index, constant in enumerate(taken):
+        makers = [partial(made, index, number) for index, number in enumerate(plan.outputs)]
+        if origins is None:
+            self.derived = [Derived(make()) for make in makers]
+        else:
+            self.derived = [
+                shared(each.how, self.device, [origins(name) for name in each.weights], make)
+                for each, make in zip(derivations(plan), makers, strict=True)
+            ]
+        for index, constant in enumerate(self.derived):
             self.constants[f"derived{index}"] = constant.view
 
     def program(self, inputs: Sequence[View]) -> Program:

@@ -76,9 +76,9 @@ def load(path: str | os.PathLike[str]) -> int:
 
     A result counts for the device, the target and the compiler that it was measured with, and its
     best schedule is checked here before it is first used; what is known here of as wide a space
-    stays. BadArgument if it is no such file, or
-    all of it is of another hidet; then nothing of it was taken in. What is, is left out with a
-    TuningWarning. OSError if it cannot be read.
+    stays. BadArgument if it is no such file, or all of it is of another hidet; then nothing of it
+    was taken in. What is of another one is left out with a TuningWarning. OSError if it cannot be
+    read.
     """
     found = parsed(path, Path(path).read_bytes())
     fitting = [(facts, records) for facts, records in found if is_ours(facts)]

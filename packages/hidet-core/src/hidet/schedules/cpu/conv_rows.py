@@ -92,11 +92,8 @@ class Rows:
         self.down, self.across, self.down_by, self.across_by = down, across, down_by, across_by
         self.taps = high * wide
         self.panel_type = self.wide[op.groups * self.row_tiles, self.each * self.taps, self.height]
-        weights, places = (
-            known(self.channels) * self.taps,
-            self.phases * known(self.lines * self.line),
-        )
-        self.weights_stay = weights <= places
+        places = self.phases * known(self.lines * self.line)
+        self.weights_stay = known(self.channels) * self.taps <= places
         """Whether all weights meet a tile of places before the next one, or all places a tile of
         channels: what is smaller stays in the cache."""
 
@@ -137,10 +134,8 @@ def conv_rows(op: Conv, target: Target, point: Tile) -> Scheduled:
                             found = get(x, image, channel, top + i * down, left + j * across)
                             copy[plane, phase, i * r.line + j] = cast(found, r.wide)
             for number in parallel(r.stacks * place_tiles * row_tiles):
-                stack, rest = (
-                    number // (place_tiles * row_tiles),
-                    number % (place_tiles * row_tiles),
-                )
+                stack = number // (place_tiles * row_tiles)
+                rest = number % (place_tiles * row_tiles)
                 tile = rest // row_tiles if r.weights_stay else rest % place_tiles
                 row_tile = rest % row_tiles if r.weights_stay else rest // place_tiles
                 done = register_tensor(r.wide, (r.height, r.width), init=0.0)
