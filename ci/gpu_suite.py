@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
@@ -23,12 +24,17 @@ from typing import NamedTuple
 
 from ci.gpus import Lanes
 from ci.sessions import count
+from ci.watched import run_within
 
 ROOT = Path(__file__).parents[1]
 NO_TESTS = 5
 """pytest's exit status when a package has no test that is marked gpu."""
+HANGS = 124
+"""The status of a file whose tests did not end."""
 AT_ONCE = 4
 """Files whose tests run side by side on one GPU, unless --at-once says otherwise."""
+SECONDS = 300
+"""After which a file counts as hanging; a test that takes half of it prints where it is."""
 
 
 class Outcome(NamedTuple):
@@ -45,6 +51,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="ci/gpu")
     parser.add_argument("--dist", type=Path, default=ROOT / "dist")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, help="files at a time on a GPU")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="a file's tests may take")
     parser.add_argument("--bench", action="store_true", help="run the benchmarks afterwards")
     options, pytest_arguments = parser.parse_known_args(arguments)
     wheels = wheels_to_install(options.dist)
@@ -56,7 +63,9 @@ def main(arguments: list[str]) -> int:
         install(wheels, folder / "site")
         copy_tests(ROOT, folder)
         packages = sorted(p.name for p in (folder / "packages").iterdir())
-        outcomes = run_tests(folder, packages, pytest_arguments, Lanes(options.at_once))
+        hanging = [f"-o=faulthandler_timeout={options.seconds // 2}", *pytest_arguments]
+        run = Run(folder, hanging, Lanes(options.at_once), options.seconds)
+        outcomes = run_tests(run, packages)
         if options.bench:
             outcomes.append(run_benchmarks(folder))
         print(table(outcomes, facts(folder)))
@@ -94,22 +103,26 @@ def copy_tests(root: Path, folder: Path) -> None:
             shutil.copytree(root / name, folder / name)
 
 
+class Run(NamedTuple):
+    """What all files of tests have in common."""
+
+    folder: Path
+    arguments: Sequence[str]
+    lanes: Lanes
+    seconds: float
+
+
 def environment(folder: Path) -> dict[str, str]:
     """This process's, with the installed wheels and nothing else of hidet's on the search path."""
-    return {**os.environ, "PYTHONPATH": str(folder / "site")}
+    return {**os.environ, "PYTHONPATH": str(folder / "site"), "PYTHONUNBUFFERED": "1"}
 
 
-def run_tests(
-    folder: Path, packages: Sequence[str], arguments: Sequence[str], lanes: Lanes
-) -> list[Outcome]:
+def run_tests(run: Run, packages: Sequence[str]) -> list[Outcome]:
     """`pytest -m gpu` of all packages, file by file."""
     outcomes = []
-    with ThreadPoolExecutor(lanes.count) as pool:
-        found = list(pool.map(lambda package: marked_files(folder, package), packages))
-        running = [
-            [pool.submit(run_file, folder, file, arguments, lanes) for file in files]
-            for files, _ in found
-        ]
+    with ThreadPoolExecutor(run.lanes.count) as pool:
+        found = list(pool.map(lambda package: marked_files(run, package), packages))
+        running = [[pool.submit(run_file, run, file) for file in files] for files, _ in found]
         for package, (_, status), jobs in zip(packages, found, running, strict=True):
             rows = [job.result() for job in jobs]
             passed, failed = sum(row.passed for row in rows), sum(row.failed for row in rows)
@@ -118,12 +131,12 @@ def run_tests(
     return outcomes
 
 
-def marked_files(folder: Path, package: str) -> tuple[list[str], int]:
+def marked_files(run: Run, package: str) -> tuple[list[str], int]:
     """The files that have tests for a GPU, those with most first; pytest's status."""
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", "--collect-only", "-q"]
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "--collect-only", "-q", *run.arguments]
     result = subprocess.run(
         [*command, f"packages/{package}/tests"],
-        cwd=folder, env=environment(folder), capture_output=True, text=True,
+        cwd=run.folder, env=environment(run.folder), capture_output=True, text=True,
     )  # fmt: skip
     if result.returncode not in (0, NO_TESTS):
         print(result.stdout, result.stderr, flush=True)
@@ -131,19 +144,21 @@ def marked_files(folder: Path, package: str) -> tuple[list[str], int]:
     return [file for file, _ in sorted(tests, key=lambda t: -int(t[1]))], result.returncode
 
 
-def run_file(folder: Path, file: str, arguments: Sequence[str], lanes: Lanes) -> Outcome:
-    """The tests for a GPU in one file; what it printed is shown if some failed."""
-    report = folder / f"{file.replace('/', '.')}.xml"
-    command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={report}", *arguments]
-    with lanes.one() as place:
-        result = subprocess.run(
-            [*command, file], cwd=folder, env={**environment(folder), **place}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+def run_file(run: Run, file: str) -> Outcome:
+    """The tests for a GPU in one file: a line when they are done, and what failing ones printed."""
+    report = run.folder / f"{file.replace('/', '.')}.xml"
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", f"--junitxml={report}", *run.arguments]
+    with run.lanes.one() as place:
+        start = time.perf_counter()
+        variables = {**environment(run.folder), **place}
+        output, status = run_within(run.seconds, [*command, file], run.folder, variables)
+        seconds = time.perf_counter() - start
     passed, failed = count(report.read_text()) if report.exists() else (0, 0)
-    found = outcome(file, passed, failed, result.returncode)
+    found = outcome(file, passed, failed, HANGS if status is None else status)
+    said = f"did not end in {run.seconds:.0f} s" if status is None else f"{found.failed:4} failed"
+    print(f"{seconds:6.1f} s {passed:5} passed {said}  {file}", flush=True)
     if found.failed:
-        print(result.stdout, flush=True)
+        print(output, flush=True)
     return found
 
 

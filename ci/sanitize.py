@@ -14,7 +14,6 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from typing import NamedTuple
 
 from ci.gpu_suite import ROOT, copy_tests, facts, install, wheels_to_install
 from ci.gpus import Lanes, list_gpus
+from ci.watched import run_within
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SECONDS = 40
@@ -74,7 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(name)
         install(wheels, folder / "site")
         copy_tests(ROOT, folder)
-        rows = [row for row in simulated(folder) if row.name in (options.names or [row.name])]
+        cases = simulated(folder, options.jobs)
+        rows = [row for row in cases if row.name in (options.names or [row.name])]
         wrong, right = sanitized(program, folder, rows, options.jobs)
         about = facts(folder)
     print("\n".join(f"{key}: {value}" for key, value in about.items()))
@@ -106,16 +107,24 @@ def environment(folder: Path) -> dict[str, str]:
 # ---- the simulator -------------------------------------------------------------------------------
 
 
-def simulated(folder: Path) -> list[Row]:
+def simulated(folder: Path, jobs: int) -> list[Row]:
     """Every case by the simulator; compiles all kernels on the way, so that the cache has them."""
-    command = [sys.executable, "-m", "ci.simulated"]
+    with ThreadPoolExecutor(jobs) as pool:
+        shares = list(pool.map(lambda part: share(folder, part, jobs), range(jobs)))
+    rows = [shares[number % jobs][number // jobs] for number in range(sum(map(len, shares)))]
+    return [
+        Row(name, kind, fault, seen == "yes", hangs == "hangs")
+        for name, kind, fault, seen, hangs in map(fields, rows)
+    ]
+
+
+def share(folder: Path, part: int, parts: int) -> list[str]:
+    """What `ci.simulated` prints of every so-manieth case."""
+    command = [sys.executable, "-m", "ci.simulated", str(part), str(parts)]
     done = subprocess.run(
         command, cwd=folder, env=environment(folder), check=True, stdout=subprocess.PIPE, text=True
     )
-    return [
-        Row(name, kind, fault, seen == "yes", hangs == "hangs")
-        for name, kind, fault, seen, hangs in map(fields, done.stdout.splitlines())
-    ]
+    return done.stdout.splitlines()
 
 
 def fields(line: str) -> list[str]:
@@ -163,21 +172,15 @@ def watch(
     """Run kernels under a tool."""
     command = [program, "--tool", tool, "--print-limit", "1000"]
     with lanes.one() as place:
-        process = subprocess.Popen(
+        output, status = run_within(
+            seconds,
             [*command, sys.executable, "-m", "ci.sanitized", *arguments],
-            cwd=folder,
-            env={**environment(folder), **place},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
+            folder,
+            {**environment(folder), **place},
         )
-        try:
-            return judged(process.communicate(timeout=seconds)[0])
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # the tool and the program it watches
-            output, _ = process.communicate()
-            return Finding("yes, hangs" if KERNEL.search(output) else "hangs", output)
+    if status is None:
+        return Finding("yes, hangs" if KERNEL.search(output) else "hangs", output)
+    return judged(output)
 
 
 def judged(output: str) -> Finding:

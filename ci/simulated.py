@@ -1,8 +1,14 @@
-"""The catalogue in the simulator, a line for each case; compiles its kernels: by `ci.sanitize`."""
+"""The catalogue in the simulator, a line for each case; compiles its kernels: by `ci.sanitize`.
+
+    python -m ci.simulated [PART PARTS]
+
+takes one case of so many, beginning with case number PART; all if it is not said.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from catalogue import CASES, Case
 
@@ -14,10 +20,11 @@ STEPS = 2000
 TARGET = "sm_90a"
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Print name, kind, class of error, whether the simulator tells wrong from right, and whether a
     GPU may hang."""
-    for case in CASES:
+    part, parts = map(int, arguments or ("0", "1"))
+    for case in CASES[part::parts]:
         for right in (False, True):
             compiled(case, right)
         seen = caught(case) and passes(case)
@@ -54,4 +61,4 @@ def passes(case: Case) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

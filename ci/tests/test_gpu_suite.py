@@ -1,8 +1,20 @@
 import pytest
 
 from ci import gpu_suite
-from ci.gpu_suite import Outcome, copy_tests, main, outcome, table, verdict, wheels_to_install
+from ci.gpu_suite import (
+    Outcome,
+    Run,
+    copy_tests,
+    main,
+    outcome,
+    run_tests,
+    table,
+    verdict,
+    wheels_to_install,
+)
 from ci.gpus import Lanes
+
+HEAD = "import os, pytest, time\npytestmark = pytest.mark.gpu\n"
 
 
 def test_without_wheels_it_says_how_to_get_them(tmp_path, capsys):
@@ -52,15 +64,39 @@ def test_the_table_ends_with_the_totals():
     assert text.splitlines()[-1] == "7 passed, 1 failed"
 
 
-def test_a_file_that_breaks_takes_no_other_along(tmp_path):
+@pytest.fixture
+def marked(tmp_path):
+    """A package x of which one file passes and one ends its process; tests may be added."""
     tests = tmp_path / "packages" / "hidet-x" / "tests"
     tests.mkdir(parents=True)
     (tmp_path / "site").mkdir()
     settings = '[tool.pytest.ini_options]\naddopts = "-q"\nmarkers = ["gpu"]\n'
     (tmp_path / "pyproject.toml").write_text(settings)
-    head = "import os, pytest\npytestmark = pytest.mark.gpu\n"
-    (tests / "test_good.py").write_text(head + "def test_a(): pass\ndef test_b(): pass\n")
-    (tests / "test_bad.py").write_text(head + "def test_c(): os._exit(3)\n")
+    (tests / "test_good.py").write_text(HEAD + "def test_a(): pass\ndef test_b(): pass\n")
     (tests / "test_other.py").write_text("def test_d(): pass\n")
-    outcomes = gpu_suite.run_tests(tmp_path, ["hidet-x"], [], Lanes(2, ["0"]))
-    assert outcomes == [Outcome("hidet-x", 2, 1, 3)]
+    return tests
+
+
+def suite(folder, seconds=60.0, arguments=()):
+    return run_tests(Run(folder, arguments, Lanes(2, ["0"]), seconds), ["hidet-x"])
+
+
+def test_a_file_that_breaks_takes_no_other_along(tmp_path, marked):
+    (marked / "test_bad.py").write_text(HEAD + "def test_c(): os._exit(3)\n")
+    assert suite(tmp_path) == [Outcome("hidet-x", 2, 1, 3)]
+
+
+def test_a_file_that_hangs_is_ended_and_says_where_it_was(tmp_path, marked, capfd):
+    hangs = "def test_c():\n    for _ in range(1000): time.sleep(0.1)\n"
+    (marked / "test_bad.py").write_text(HEAD + hangs)
+    outcomes = suite(tmp_path, 4.0, ["-o=faulthandler_timeout=1"])
+    assert outcomes == [Outcome("hidet-x", 2, 1, gpu_suite.HANGS)]
+    said = capfd.readouterr().out
+    assert "did not end in 4 s  packages/hidet-x/tests/test_bad.py" in said
+    assert "in test_c" in said
+
+
+def test_arguments_choose_the_files_that_are_run(tmp_path, marked, capfd):
+    (marked / "test_bad.py").write_text(HEAD + "def test_c(): os._exit(3)\n")
+    assert suite(tmp_path, arguments=["-k", "test_a"]) == [Outcome("hidet-x", 1, 0, 0)]
+    assert "test_bad" not in capfd.readouterr().out

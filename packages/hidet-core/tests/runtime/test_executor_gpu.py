@@ -102,7 +102,9 @@ def test_streams_have_arenas_of_their_own_and_few_are_kept(diamonds):
     executor = Executor(diamonds, "cuda:0")
     streams = [Stream() for _ in range(STREAMS_KEPT + 2)]
     for _ in range(2):
-        made = [executor([gpu(numbers(5000, i))], stream=s.handle) for i, s in enumerate(streams)]
+        # Kept: inputs are of another stream, whose next copy could take a freed one's place.
+        given = [gpu(numbers(5000, i)) for i in range(len(streams))]
+        made = [executor([x], stream=s.handle) for x, s in zip(given, streams, strict=True)]
         for i, (y,) in enumerate(made):
             assert np.array_equal(array_of(y), 4 * numbers(5000, i) + 8)
         (program,) = executor.programs.values()
