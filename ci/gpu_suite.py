@@ -34,7 +34,10 @@ HANGS = 124
 AT_ONCE = 4
 """Files whose tests run side by side on one GPU, unless --at-once says otherwise."""
 SECONDS = 300
-"""After which a file counts as hanging; a test that takes half of it prints where it is."""
+"""After which a file counts as hanging."""
+LAST_WORDS = 5
+"""Seconds before that, in which a test says where it is. Not earlier: telling where threads are
+while they run may end a process that is merely slow."""
 
 
 class Outcome(NamedTuple):
@@ -63,7 +66,7 @@ def main(arguments: list[str]) -> int:
         install(wheels, folder / "site")
         copy_tests(ROOT, folder)
         packages = sorted(p.name for p in (folder / "packages").iterdir())
-        hanging = [f"-o=faulthandler_timeout={options.seconds // 2}", *pytest_arguments]
+        hanging = [f"-o=faulthandler_timeout={options.seconds - LAST_WORDS}", *pytest_arguments]
         run = Run(folder, hanging, Lanes(options.at_once), options.seconds)
         outcomes = run_tests(run, packages)
         if options.bench:
