@@ -12,7 +12,7 @@ from hidet.build.in_place import in_place, only_stored
 from hidet.build.schedule import implement
 from hidet.ir.access import read_only
 from hidet.lang import attr, f16, f32, grid
-from hidet.lang.cuda import atomic_add, blockIdx, threadIdx
+from hidet.lang.cuda import atomic_add, blockIdx, griddepcontrol_launch_dependents, threadIdx
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.executor import Executor
@@ -146,6 +146,14 @@ def stored_by_fewer(x: f32[64], y: f32[64]):
 
 
 @script
+def lets_the_next_begin(x: f32[32], y: f32[32]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 32
+    griddepcontrol_launch_dependents()
+    y[threadIdx.x] = x[threadIdx.x] + 1.0
+
+
+@script
 def lanes_in_pairs(x: f32[128], y: f32[128]):
     attr.cuda_grid_dim = 1
     attr.cuda_block_dim = 64
@@ -173,6 +181,7 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
         (lanes_in_pairs, []),
         (guarded, ["y over x"]),
         (stored_by_fewer, []),
+        (lets_the_next_begin, []),
     ],
     ids=lambda each: getattr(getattr(each, "kernel", None), "name", ""),
 )

@@ -4,8 +4,11 @@ A kernel writes each element of a result once. So the result may take an operand
 load of the operand is in a run of statements that goes on to store a value made of it at the same
 index, in the same lanes: whoever loads an element is then the one who stores it, and does so after.
 The store may be under conditions that the load is under, too.
-What was loaded is not used after that store, so that a compiler, which is told that operands stay
-as they are, has no reason to load it again.
+What was loaded is not used after that store.
+
+The next kernel may read the result through a cache that sees no stores. What this one loaded is not
+in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where it
+may begin before, as this one says so itself, no place is taken.
 """
 
 from __future__ import annotations
@@ -25,10 +28,13 @@ from hidet.types import TensorType, VectorType
 
 Pair: TypeAlias = tuple[Var, Var]
 """A result, and the operand whose place it may take."""
+SIGNAL = "griddepcontrol_launch_dependents"
 
 
 def in_place(kernel: Kernel) -> list[Pair]:
     """The parameters of a lowered kernel that may share memory."""
+    if any(each.name == SIGNAL for each in find(kernel.body, Invoke)):
+        return []
     operands, results = read_only(kernel), only_stored(kernel)
     found = {
         (result, operand): True
