@@ -186,10 +186,9 @@ overlap_launches = Option(
 )
 in_place = Option(
     "in_place",
-    False,
+    True,
     "Let a result take the memory of an operand that nothing reads after it, where each element is "
-    "read only by the thread that writes the same one: less scratch memory. Off until it has been "
-    "tried on GPUs, where kernels that begin early read through a cache of their own.",
+    "read only by the thread that writes the same one: less scratch memory.",
     _switch,
     affects_code=True,
 )

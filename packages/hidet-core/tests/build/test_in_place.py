@@ -9,15 +9,17 @@ from hidet.build import kernels, recipe
 from hidet.build.compile import compile_graph
 from hidet.build.draft import plan_graph
 from hidet.build.in_place import in_place, only_stored
-from hidet.codegen.common.access import read_only
+from hidet.build.schedule import implement
+from hidet.ir.access import read_only
 from hidet.lang import attr, f16, f32, grid
-from hidet.lang.cuda import atomic_add, blockIdx, threadIdx
+from hidet.lang.cuda import atomic_add, blockIdx, griddepcontrol_launch_dependents, threadIdx
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.executor import Executor
 from hidet.runtime.footprint import bound_at
 from hidet.runtime.memory import array_of, view_of
 from hidet.sim import Race
+from hidet.testing.fused import CUDA, groups_of
 from hidet.testing.graphs import sizes
 
 
@@ -125,6 +127,33 @@ def index_from_memory(x: f32[32], at: hidet.lang.i32[32], y: f32[32]):
 
 
 @script
+def guarded(x: f32[100], y: f32[100]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 64
+    for turn in grid(2, attrs="u"):
+        at = threadIdx.x + turn * 64
+        if at < 100:
+            y[at] = x[at] + 1.0
+
+
+@script
+def stored_by_fewer(x: f32[64], y: f32[64]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 64
+    value = x[threadIdx.x]
+    if threadIdx.x < 60:
+        y[threadIdx.x] = value
+
+
+@script
+def lets_the_next_begin(x: f32[32], y: f32[32]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 32
+    griddepcontrol_launch_dependents()
+    y[threadIdx.x] = x[threadIdx.x] + 1.0
+
+
+@script
 def lanes_in_pairs(x: f32[128], y: f32[128]):
     attr.cuda_grid_dim = 1
     attr.cuda_block_dim = 64
@@ -150,6 +179,9 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
         (added, []),
         (index_from_memory, []),
         (lanes_in_pairs, []),
+        (guarded, ["y over x"]),
+        (stored_by_fewer, []),
+        (lets_the_next_begin, []),
     ],
     ids=lambda each: getattr(getattr(each, "kernel", None), "name", ""),
 )
@@ -205,6 +237,22 @@ def test_a_result_in_the_place_of_an_operand_is_right(target):
     assert replaced, "the sum takes the place of what it adds"
     offsets = program.bound.arena.offsets
     assert all(offsets[new] == offsets[old] for new, old in replaced.items())
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_operands_that_may_be_overwritten_are_not_said_to_stay(on):
+    graph, _ = residual(turned=False)
+    taken = 0
+    with options(in_place=on):
+        for group in groups_of(graph):
+            for made in implement(group, CUDA):
+                found = recipe.recipe(made, CUDA)
+                for step, function in zip(found.launches, found.functions, strict=True):
+                    taken += len(step.in_place)
+                    reads = set(step.reads) - set(step.writes)
+                    promised = function.text.count("__restrict__")
+                    assert promised == len(reads) - len({old for _, old in step.in_place})
+    assert taken == int(on)
 
 
 def everything(kernel):

@@ -1,6 +1,6 @@
 import pytest
 
-from hidet.compute import Input, Kind, classify, grid, scan, scatter
+from hidet.compute import Input, Kind, classify, grid, scan, scatter, select
 from hidet.compute.classify import accesses, has_reduction, inputs
 from hidet.compute.functions import exp
 from hidet.types import f32
@@ -16,6 +16,8 @@ x, row = Input("x", f32[4, 5]), Input("row", f32[5])
         (x, Kind.ELEMENTWISE),
         (grid((5, 4), lambda i, j: x[j, i]), Kind.INJECTIVE),
         (x[0, 0] + row, Kind.INJECTIVE),
+        (grid((4, 5), lambda i, j: select(j >= i, x[i, j], 0.0)), Kind.INJECTIVE),
+        (grid((5,), lambda i: i), Kind.INJECTIVE),
         (x.sum((1,)), Kind.REDUCTION),
         (exp(x) / exp(x).sum((1,)), Kind.REDUCTION),
         (scan(x, 1, "sum") + 1.0, Kind.OPAQUE),

@@ -118,6 +118,22 @@ def test_a_guard_that_is_one_for_all_lanes_guards_the_vector(kernels):
     assert "y[(threadIdx.x * 4)] = <(rows_lanes.0 if " in found
 
 
+def test_a_guard_on_a_name_that_is_the_same_in_all_lanes(kernels):
+    row = Var("row", i32)
+    inside = (row // 28) < 3
+    guarded = If(inside, (Store(y, (row * 64 + at,), Load(x, (row * 64 + at,))),))
+    found = text(kernels, vector(Declare(row, m + THREAD // 16), guarded), params=(x, y, m))
+    assert found.count("row: i32") == 1
+    assert "x_lanes: f32x4" in found
+    assert found.count("y[") == 1
+
+
+def test_a_name_that_gets_other_values_is_one_for_each_lane(kernels):
+    sums = Var("sums", f32)
+    body = (Declare(sums, wrap(0.0)), Assign(sums, sums + Load(x, (at,))), Store(y, (at,), sums))
+    assert text(kernels, vector(*body)).count("f32 = 0.0") == 4
+
+
 def test_a_guard_on_the_lanes_themselves(kernels):
     short, odd = Var("short", f32[100]), Var("odd", f32[101])
     found = text(kernels, vector(Put(short, (at,), wrap(1.0))), params=(short,))

@@ -3,8 +3,12 @@
 A kernel writes each element of a result once. So the result may take an operand's place if every
 load of the operand is in a run of statements that goes on to store a value made of it at the same
 index, in the same lanes: whoever loads an element is then the one who stores it, and does so after.
-What was loaded is not used after that store, so that a compiler, which is told that operands stay
-as they are, has no reason to load it again.
+The store may be under conditions that the load is under, too.
+What was loaded is not used after that store.
+
+The next kernel may read the result through a cache that sees no stores. What this one loaded is not
+in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where it
+may begin before, as this one says so itself, no place is taken.
 """
 
 from __future__ import annotations
@@ -13,20 +17,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hidet.codegen.common.access import read_only
-from hidet.ir.expr import Expr, Lane, Load, Pack, Var
+from hidet.ir.access import read_only
+from hidet.ir.expr import And, Expr, Lane, Load, Not, Pack, Select, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.node import Node
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, Stmt, Store, While
 from hidet.ir.walk import contains, find, postorder, statements
+from hidet.passes.lanes import Path, reads
 from hidet.types import TensorType, VectorType
 
 Pair: TypeAlias = tuple[Var, Var]
 """A result, and the operand whose place it may take."""
+SIGNAL = "griddepcontrol_launch_dependents"
 
 
 def in_place(kernel: Kernel) -> list[Pair]:
     """The parameters of a lowered kernel that may share memory."""
+    if any(each.name == SIGNAL for each in find(kernel.body, Invoke)):
+        return []
     operands, results = read_only(kernel), only_stored(kernel)
     found = {
         (result, operand): True
@@ -37,10 +45,10 @@ def in_place(kernel: Kernel) -> list[Pair]:
     if found:
         scene = Scene.of(kernel)
         for run in runs(kernel.body):
-            for position, load in loads(run.body):
+            for position, load, path in loads(run.body):
                 for pair, good in found.items():
                     if good and pair[1] is load.tensor:
-                        found[pair] = scene.meets(run, position, load, pair[0])
+                        found[pair] = scene.meets(run, position, load, path, pair[0])
     return [pair for pair, good in found.items() if good]
 
 
@@ -74,11 +82,13 @@ def runs(body: Body, loops: tuple[For | While, ...] = ()) -> Iterator[Run]:
                 yield from runs(otherwise, loops)
 
 
-def loads(body: Body) -> Iterator[tuple[int, Load]]:
-    """The loads that a run's statements make themselves, with the statements' positions."""
+def loads(body: Body) -> Iterator[tuple[int, Load, Path]]:
+    """The loads that a run's statements make themselves, with the statements' positions and the
+    conditions under which they are made."""
     for position, each in enumerate(body):
-        for load in find([n for n in each.children() if isinstance(n, Expr)], Load):
-            yield position, load
+        for e in each.children():
+            if isinstance(e, Expr):
+                yield from ((position, load, path) for load, path in reads(e))
 
 
 @dataclass(frozen=True)
@@ -110,11 +120,24 @@ class Scene:
                     stores[tensor, index] = stores.get((tensor, index), 0) + 1
         return Scene(given, frozenset(changed), stores)
 
-    def meets(self, run: Run, position: int, load: Load, result: Var) -> bool:
+    def meets(self, run: Run, position: int, load: Load, path: Path, result: Var) -> bool:
         """Whether what is loaded goes into the same element of the result, and nowhere after."""
         if self.stores.get((result, load.index), 0) != 1 or not self.once(run, load.index):
             return False
-        return ends_in(run.body[position:], load, result)
+        made: Made = {load: frozenset(range(load.lanes))}
+        return ends_in(run.body[position:], load, result, made, self.lasting(path))
+
+    def lasting(self, path: Path) -> frozenset[Expr]:
+        """The conditions of a path that stay as they are: made of what nothing changes."""
+        parts = [c if holds else Not(c) for c, holds in path]
+        for each in parts:
+            if isinstance(each, And):
+                parts += (each.a, each.b)
+        return frozenset(
+            each
+            for each in parts
+            if not contains([each], Load) and self.behind([each]).isdisjoint(self.changed)
+        )
 
     def once(self, run: Run, index: Sequence[Expr]) -> bool:
         """Whether each turn of the loops around has an index of its own, known from the start."""
@@ -138,17 +161,24 @@ class Scene:
         return found
 
 
-def ends_in(rest: Sequence[Stmt], load: Load, result: Var) -> bool:
-    """Whether the first of some statements loads what only values use up to the result's store."""
-    made: dict[Expr, frozenset[int]] = {load: frozenset(range(load.lanes))}
+def ends_in(
+    rest: Sequence[Stmt], load: Load, result: Var, known: Made, given: frozenset[Expr]
+) -> bool:
+    """Whether what is made of a load is used by values alone, up to the result's store.
+
+    `known` is what was made of it before; it is loaded where all conditions `given` hold.
+    """
+    made = dict(known)
     for number, each in enumerate(rest):
         stored = isinstance(each, Store) and (each.tensor, each.index) == (result, load.index)
         if not stored and not uses(each, made):
             continue
+        after = any(uses(later, made) for later in rest[number + 1 :])
         match each:
             case Store(value=value) if stored:
-                after = any(uses(later, made) for later in rest[number + 1 :])
                 return not after and lane_by_lane(value, load.lanes, made)
+            case If(condition, then, ()) if condition in given:
+                return not after and ends_in(then, load, result, made, given)
             case Declare(var, init) if init is not None and is_kept(var, init, made):
                 made[var] = lanes(init, made)
             case _:
@@ -163,7 +193,7 @@ Made: TypeAlias = Mapping[Expr, frozenset[int]]
 def is_kept(var: Var, init: Expr, made: Made) -> bool:
     """Whether a variable holds a number made of a load, or just what was loaded."""
     if isinstance(var.of, VectorType):
-        return init in made
+        return init in made or (isinstance(init, Select) and init.then in made)
     return not isinstance(var.of, TensorType)
 
 

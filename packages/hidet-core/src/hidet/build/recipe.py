@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from hidet import options
 from hidet.build import effects, record
-from hidet.build.in_place import in_place
+from hidet.build.in_place import Pair, in_place
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
 from hidet.build.written import written
@@ -51,8 +51,9 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
-        launches.append(launch(lowered, [numbers[each] for each in tensors]))
-        functions.append(written(lowered, target))
+        pairs = in_place(lowered) if options.in_place.get() else []
+        launches.append(launch(lowered, [numbers[each] for each in tensors], pairs))
+        functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
@@ -71,16 +72,16 @@ def described(workspace: Var) -> tuple[str, tuple[Any, ...]]:
     return workspace.of.dtype.name, tuple(map(plan_size, workspace.of.shape))
 
 
-def launch(kernel: Kernel, numbers: Sequence[int]) -> Launch:
+def launch(kernel: Kernel, numbers: Sequence[int], places: Sequence[Pair] = ()) -> Launch:
     """One launch as data: `numbers` are the tensors behind a lowered kernel's first parameters; the
-    parameters after them are sizes. The binary is named once it is known."""
+    parameters after them are sizes. `places`: results that may lie in an operand's place. The
+    binary is named once it is known."""
     args: list[Argument] = [Pointer(number) for number in numbers]
     args += [Scalar(var.dtype.name, plan_size(var)) for var in kernel.params[len(numbers) :]]
     args += [tensor_map(each, kernel, numbers) for each in kernel.maps]
     reads, writes = touched(kernel, len(numbers))
     number_of = dict(zip(kernel.params, numbers, strict=False))
-    allowed = in_place(kernel) if options.in_place.get() else ()
-    pairs = [(number_of[new], number_of[old]) for new, old in allowed]
+    pairs = [(number_of[new], number_of[old]) for new, old in places]
     configuration = kernel.launch
     on_gpu = kernel.kind is KernelKind.CUDA
     return Launch(

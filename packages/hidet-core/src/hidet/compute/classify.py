@@ -17,9 +17,10 @@ class Kind(StrEnum):
     """From the most to the least that can be done with a definition."""
 
     ELEMENTWISE = "elementwise"
-    """Each element depends on the operands' elements at the same, broadcast, index."""
+    """Each element is the same function of the operands' elements at the same, broadcast, index."""
     INJECTIVE = "injective"
-    """Each element depends on a fixed number of operand elements, wherever they are."""
+    """Each element depends on a fixed number of operand elements, wherever they are, and on its
+    own index, as a triangle does."""
     REDUCTION = "reduction"
     """Some element combines a whole range of elements."""
     OPAQUE = "opaque"
@@ -35,7 +36,7 @@ def classify(*grids: Grid) -> Kind:
         return Kind.REDUCTION
     made = [each for each in nodes if isinstance(each, Computed)]
     straight = all(is_straight(at, each) for each in made for at in accesses(each))
-    return Kind.ELEMENTWISE if straight else Kind.INJECTIVE
+    return Kind.ELEMENTWISE if straight and all(map(is_uniform, made)) else Kind.INJECTIVE
 
 
 def accesses(grid: Computed, of: Grid | None = None) -> Iterator[At]:
@@ -48,17 +49,19 @@ def elements_read(e: Expr) -> list[At]:
     return [each for each in within(e) if isinstance(each, At)]
 
 
-def within(root: Expr) -> Iterator[Node]:
-    """The nodes of an expression, each once, without entering the grids that it reads."""
+def within(root: Expr, closed: type[Node] = Grid) -> Iterator[Node]:
+    """The nodes of an expression, each once, without entering the grids that it reads.
+
+    Given another kind of node, without those and what is below them.
+    """
     seen: set[Node] = set()
     pending: list[Node] = [root]
     while pending:
         current = pending.pop()
-        if current not in seen:
+        if current not in seen and not isinstance(current, closed):
             seen.add(current)
             yield current
-            below = [each for each in current.children() if not isinstance(each, Grid)]
-            pending.extend(reversed(below))
+            pending.extend(reversed(current.children()))
 
 
 def is_straight(at: At, grid: Computed) -> bool:
@@ -71,6 +74,11 @@ def is_straight(at: At, grid: Computed) -> bool:
         if e is not grid.vars[skipped + axis] and not spread:
             return False
     return True
+
+
+def is_uniform(grid: Computed) -> bool:
+    """Whether a grid's value is the same everywhere, but for the elements that it reads."""
+    return not any(each in grid.vars for each in within(grid.value, At))
 
 
 def has_reduction(value: Expr) -> bool:

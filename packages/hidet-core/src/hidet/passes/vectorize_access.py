@@ -39,7 +39,7 @@ from hidet.ir.walk import contains, replaced
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
 from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
-from hidet.passes.scopes import Scoped
+from hidet.passes.scopes import Scoped, assigned
 from hidet.passes.simplify import jumps
 from hidet.types import PointerType, Scope, TensorType, VectorType, i32
 
@@ -69,6 +69,7 @@ class Vectorization(Scoped):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.algebra = Algebra(self.bounds)
+        self.changed = assigned(kernel)
 
     def loop(self, s: For) -> Iterable[Stmt]:
         """A vector loop, in chunks of at most 16 turns; other loops as they are."""
@@ -105,6 +106,8 @@ class Vectorization(Scoped):
         match s:
             case Declare(var, Expr() as init, place) if not isinstance(var.of, TensorType):
                 before, values = self.values(init, lanes)
+                if var not in self.changed and not lanes.depends(init):
+                    return (*before, Declare(var, values[0], place))
                 own = lanes.declare(var)
                 made = zip(own, values, strict=True)
                 return (*before, *(Declare(v, value, place) for v, value in made))

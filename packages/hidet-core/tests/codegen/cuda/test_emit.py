@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from hidet.codegen.cuda import emit
+from hidet.codegen.cuda import emit, unit, written
 from hidet.errors import InternalError
 from hidet.ir.expr import Address, Builtin, Const, Lane, Load, Pack, Reinterpret, Splat, Var, select
 from hidet.ir.functions import call
@@ -134,6 +134,15 @@ def test_one_text_holds_several_kernels(compile_cuda):
 def test_loaded_parameters_are_constant_and_others_are_not():
     text = emit([scale_rows()])
     assert "(const f16 *__restrict__ x, f16 *y, int n)" in text
+
+
+def test_what_may_be_overwritten_is_loaded_where_stores_are_seen(compile_cuda):
+    kernel = scale_rows()
+    function = written(kernel, {kernel.params[0]})
+    assert "(f16 *x, f16 *y, int n)" in function.text
+    ptx = compile_cuda(unit([function]))
+    assert "ld.global.v4" in ptx
+    assert ".nc" not in ptx
 
 
 def test_text_is_the_same_in_every_process():

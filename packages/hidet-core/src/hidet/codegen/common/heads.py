@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from hidet.codegen.common.access import read_only
 from hidet.codegen.common.expressions import ExpressionWriter
 from hidet.codegen.common.names import KEYWORDS, legal
 from hidet.errors import InternalError
+from hidet.ir.access import read_only
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.types import PointerType, TensorType
@@ -26,9 +26,14 @@ def check_heads(kernels: Sequence[Kernel], kind: KernelKind) -> None:
             raise InternalError(f"{count} kernels of one text are called `{name}`")
 
 
-def parameters(kernel: Kernel, expressions: ExpressionWriter) -> str:
-    """The parameters of a kernel: arrays as pointers; promised not to change if only loaded."""
-    constant = read_only(kernel)
+def parameters(kernel: Kernel, expressions: ExpressionWriter, overwritten: Collection[Var]) -> str:
+    """The parameters of a kernel: arrays as pointers; promised not to change if only loaded.
+
+    Of those that are `overwritten`, since a result may lie in their place, nothing is promised: on
+    CUDA they would be loaded through a cache that sees no stores (`ld.global.nc`), which is
+    defined only for memory that nobody writes as long as the kernel runs.
+    """
+    constant = read_only(kernel).difference(overwritten)
     return ", ".join(parameter(p, expressions, p in constant) for p in kernel.params)
 
 

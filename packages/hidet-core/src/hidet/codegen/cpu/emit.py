@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hidet.codegen.common.heads import parameters
 from hidet.codegen.common.language import Language
@@ -11,6 +11,7 @@ from hidet.codegen.common.signs import Signs
 from hidet.codegen.cpu.expressions import CpuExpressions
 from hidet.codegen.cpu.prelude import PARTS, prelude
 from hidet.codegen.cpu.statements import CpuStatements
+from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, KernelKind
 
 FLAGS = ("-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno")
@@ -35,10 +36,16 @@ RESERVED = (
 )
 
 
-def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:
+def function(
+    kernel: Kernel,
+    kernels: Sequence[Kernel],
+    used: set[str],
+    signs: Signs,
+    overwritten: Collection[Var],
+) -> str:
     """One kernel; adds the prelude's names it relies on to `used`."""
     expressions = CpuExpressions(Names((*RESERVED, *(k.name for k in kernels))), signs)
-    params = parameters(kernel, expressions)
+    params = parameters(kernel, expressions, overwritten)
     writer = CpuStatements(kernel, expressions)
     for s in kernel.body:
         writer.stmt(s)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hidet.codegen.common.heads import parameters
 from hidet.codegen.common.language import Language
@@ -12,7 +12,7 @@ from hidet.codegen.cuda.expressions import CudaExpressions
 from hidet.codegen.cuda.prelude import PARTS, prelude
 from hidet.codegen.cuda.statements import CudaStatements
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Const
+from hidet.ir.expr import Const, Var
 from hidet.ir.functions import FUNCTIONS
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 
@@ -23,11 +23,19 @@ RESERVED = (
 )  # fmt: skip
 
 
-def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: Signs) -> str:
+def function(
+    kernel: Kernel,
+    kernels: Sequence[Kernel],
+    used: set[str],
+    signs: Signs,
+    overwritten: Collection[Var],
+) -> str:
     """One kernel; adds the prelude's names it relies on to `used`."""
     names = Names((*RESERVED, *(k.name for k in kernels)))
     expressions = CudaExpressions(names, signs)
-    params = ", ".join(filter(None, (parameters(kernel, expressions), *maps(kernel, expressions))))
+    params = ", ".join(
+        filter(None, (parameters(kernel, expressions, overwritten), *maps(kernel, expressions)))
+    )
     writer = CudaStatements(kernel, expressions)
     for s in kernel.body:
         writer.stmt(s)

@@ -1,4 +1,4 @@
-from hidet.codegen.common.access import read_only
+from hidet.ir.access import read_only
 from hidet.ir.expr import Address, Const, Load, Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Invoke, Store
