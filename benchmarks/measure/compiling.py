@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,12 @@ TRACERS = ("torch._dynamo", "torch._functorch.aot_autograd")
 STAGES = {
     "convert": "hidet_torch.capture:import_graph",
     "compile": "hidet.frontend.execute:compile_graph",
+    "binaries": "hidet.runtime.executor:load_modules",
+    "derive": "hidet.runtime.executor:Executor.refresh",
     "ready": "hidet.frontend.execute:Executor",
+    "graph": "hidet.runtime.segment:Segment.run",
 }
-"""The functions whose time is told apart."""
+"""The functions whose time is told apart, each without that of others in it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,14 @@ class CompileRow:
     """From PyTorch's graph to hidet's."""
     compile: float = math.nan
     """Compiling, or finding what was compiled."""
+    binaries: float = math.nan
+    """Loading binaries."""
+    derive: float = math.nan
+    """Computing what is derived from the weights."""
     ready: float = math.nan
-    """Loading binaries, and computing what is derived from the weights."""
+    """What else is done before the first call."""
+    graph: float = math.nan
+    """On a GPU, making the CUDA graph and launching it."""
     failure: str = ""
 
 
@@ -145,20 +155,22 @@ def first_call(name: str, system: str, dtype: str, device: str, batch: int) -> d
 def watch(stages: Mapping[str, str], found: dict[str, float]) -> None:
     """Let the functions of `stages`, as "module:name", add their seconds to `found`."""
     for stage, place in stages.items():
-        module, _, attribute = place.partition(":")
-        home = import_module(module)
+        module, _, name = place.partition(":")
+        *owner, attribute = name.split(".")
+        home = reduce(getattr, owner, import_module(module))
         setattr(home, attribute, timed(getattr(home, attribute), stage, found))
 
 
 def timed(function: Callable[..., Any], stage: str, found: dict[str, float]) -> Callable[..., Any]:
-    """The function, which adds its seconds to those of a stage."""
+    """The function, which adds its seconds to those of a stage, but for those of stages in it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        start = time.perf_counter()
+        told, start = sum(found.values()), time.perf_counter()
         try:
             return function(*args, **kwargs)
         finally:
-            found[stage] = found.get(stage, 0.0) + time.perf_counter() - start
+            inside = sum(found.values()) - told
+            found[stage] = found.get(stage, 0.0) + time.perf_counter() - start - inside
 
     return call
 
@@ -170,7 +182,8 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
     """The rows as text."""
     headings = (
         *("network", "system", "s", "beside tracing s", "CPU s", "beside tracing CPU s"),
-        *("import s", "convert s", "compile or find s", "make ready s", "failure"),
+        *("import s", "convert s", "compile or find s", "load binaries s", "derive weights s"),
+        *("make ready s", "first graph s", "failure"),
     )
     lines = [
         [
@@ -178,7 +191,8 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
             row.system,
             *(number(each, ".2f") for each in (row.seconds, row.beside)),
             *(number(each, ".2f") for each in (row.processor, row.processor_beside)),
-            *(number(each, ".2f") for each in (row.load, row.convert, row.compile, row.ready)),
+            *(number(each, ".2f") for each in (row.load, row.convert, row.compile, row.binaries)),
+            *(number(each, ".2f") for each in (row.derive, row.ready, row.graph)),
             row.failure,
         ]
         for row in rows

@@ -40,6 +40,17 @@ def test_keys_differ_where_anything_does():
     assert key_of(a=1, b=2) == key_of(b=2, a=1)
 
 
+def test_sources_are_known_by_name_size_and_time(tmp_path):
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part" / "note.txt").write_text("no source")
+    source = tmp_path / "part" / "code.py"
+    source.write_text("one = 1\n")
+    (first,) = cache_module.sources(str(tmp_path))
+    assert first.startswith(f"{source} 8 ")
+    os.utime(source, ns=(0, 1))
+    assert list(cache_module.sources(str(tmp_path))) == [f"{source} 8 1"]
+
+
 @pytest.mark.parametrize(
     "damage",
     [

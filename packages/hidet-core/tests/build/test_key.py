@@ -176,7 +176,16 @@ def test_every_operator_that_comes_with_us_is_known_as_ours():
 
 # ---- what a hit takes ---------------------------------------------------------------------------
 
-COMPILER = ("codegen", "fusion", "intrinsics", "lang", "optimize", "passes", "tuning")
+COMPILER = (
+    "codegen",
+    "fusion",
+    "intrinsics",
+    "lang",
+    "optimize",
+    "passes",
+    "schedules",
+    "tuning",
+)
 PROCESS = f"""
 import sys
 from hidet import ops

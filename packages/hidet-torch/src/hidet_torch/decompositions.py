@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions, get_decompositions
+from torch._decomp import (
+    _core_aten_decompositions_post_autograd,
+    core_aten_decompositions,
+    get_decompositions,
+)
 
 KEEP = frozenset(
     [
@@ -89,13 +93,25 @@ FURTHER = [
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
-    """The table to give to AOTAutograd or to an exported program, for the caller to change."""
+    """The table to give to AOTAutograd, for the caller to change."""
     return dict(taken_apart())
+
+
+def exported_decompositions() -> dict[Any, Callable[..., Any]]:
+    """The table to give to an exported program, in which composites stay that the table lacks.
+
+    AOTAutograd takes these apart by itself; listing them takes a tenth of a second.
+    """
+    return {**without_kept(core_aten_decompositions()), **taken_apart()}
 
 
 @cache
 def taken_apart() -> MappingProxyType[Any, Callable[..., Any]]:
-    """The table, made once in a process: PyTorch takes a tenth of a second for its part."""
-    table = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
-    kept = {op: f for op, f in table.items() if op._schema.name.split("::")[1] not in KEEP}
-    return MappingProxyType(kept)
+    """What both take apart, looked up once in a process."""
+    table = {**_core_aten_decompositions_post_autograd(), **get_decompositions(FURTHER)}
+    return MappingProxyType(without_kept(table))
+
+
+def without_kept(table: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
+    """A table without the operators that stay whole."""
+    return {op: f for op, f in table.items() if op._schema.name.split("::")[1] not in KEEP}

@@ -17,7 +17,7 @@ from hidet.graph import FlowGraph
 from hidet_torch.accepted import Accepted
 from hidet_torch.calling import placed, separated, spelled
 from hidet_torch.capture import compile_inference
-from hidet_torch.decompositions import decompositions
+from hidet_torch.decompositions import exported_decompositions
 from hidet_torch.in_place import COPY
 from hidet_torch.named import Named
 from hidet_torch.run import CompiledCall
@@ -90,7 +90,7 @@ class CompiledModel:
             with warnings.catch_warnings():
                 # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
                 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
-                program = program.run_decompositions(decompositions())
+                program = program.run_decompositions(exported_decompositions())
         self.named.look()
         held = Held(program, self.named.tensors)
         write_back(program)

@@ -50,12 +50,20 @@ def key_of(**parts: object) -> str:
 @lru_cache(maxsize=1)
 def compiler_identity() -> str:
     """Our version, and a digest of our own sources: who works on hidet never sees stale code."""
-    root = Path(options.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        state = path.stat()
-        digest.update(f"{path.relative_to(root)} {state.st_size} {state.st_mtime_ns}\n".encode())
-    return f"{__version__} {digest.hexdigest()}"
+    root = str(Path(options.__file__).parent)
+    text = "\n".join(sorted(each.removeprefix(root) for each in sources(root)))
+    return f"{__version__} {hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def sources(folder: str) -> Iterator[str]:
+    """The sources below a folder: name, size and time of each; pathlib takes ten times as long."""
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_dir(follow_symlinks=False):
+                yield from sources(each.path)
+            elif each.name.endswith(".py"):
+                state = each.stat()
+                yield f"{each.path} {state.st_size} {state.st_mtime_ns}"
 
 
 class Cache:
