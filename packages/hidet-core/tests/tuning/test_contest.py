@@ -36,8 +36,8 @@ class FakeBench:
     def start(self, choice):
         self.log.append(("start", choice.point.seconds))
 
-    def ready(self, choice, seconds):
-        return True
+    def ready(self, choices, seconds):
+        return choices[0]
 
     def check(self, choice):
         self.log.append(("check", choice.point.seconds))
@@ -137,11 +137,11 @@ def test_a_deadline_keeps_the_best_so_far(clock):
 
 def test_a_deadline_does_not_wait_for_a_compiler(clock):
     class Stuck(FakeBench):
-        def ready(self, choice, seconds):
-            if choice.point.seconds == 2.0:
+        def ready(self, choices, seconds):
+            if choices[0].point.seconds == 2.0:
                 clock.sleep(seconds)
-                return False
-            return True
+                return None
+            return choices[0]
 
     contest, _ = contest_of([1.0, 2.0], Stuck(), 0.1)
     contest.run()

@@ -29,6 +29,7 @@ from hidet.tuning.contest import Contest, Refused
 from hidet.tuning.interrupt import Interruptible
 from hidet.tuning.record import Record, Trial, name_of
 from hidet.tuning.report import Bar, TuningWarning, is_broken, report_refused
+from hidet.tuning.search import Keeper, Search
 from hidet.tuning.testbed import Testbed
 
 BEST = 8
@@ -142,7 +143,7 @@ class Tuner:
         def check(bench: Workshop) -> None:
             assert best is not None
             bench.start(best)
-            bench.ready(best, None)
+            bench.ready([best], None)
             try:
                 bench.check(best)
             except Refused as refusal:
@@ -160,35 +161,23 @@ class Tuner:
 
     def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
-        names = list(found)[: BEST if self.level == 1 else None]
-        before = before or Record(0, None, ())
-        old = [each for each in before.trials if each.name != before.best]
-        skipped = {trial.name for trial in old}
-        fresh = dict.fromkeys([names[0], *([before.best] if before.best in found else [])])
-        fresh |= dict.fromkeys(each for each in names if each not in skipped)
+        search = Search(found, before, self.level, BEST if self.level == 1 else None)
         title = subject.group.name
-        bar = Bar(f"{self.place}, {title}", len(fresh))
-        contests = []
+        bar = Bar(f"{self.place}, {title}", len(search.candidates))
+        facts = facts_of(subject, self.target)
+        keeper = Keeper(lambda: store.keep(facts, self.name or "", search.record))
 
         def run(bench: Workshop) -> None:
-            contests.append(Contest([found[each] for each in fresh], bench, bar, self.until))
-            contests[0].run()
+            search.contest = Contest(search.candidates, bench, bar, self.until, keeper)
+            search.contest.run()
 
         try:
             self.held(subject, run, title)
         finally:
             bar.close()
-        if not contests:
-            return before
-        (contest,) = contests
-        measured = {trial.name for trial in contest.trials}
-        report_refused(title, contest.trials)
-        trials = [*contest.trials, *(each for each in before.trials if each.name not in measured)]
-        winner = None if contest.winner is None else name_of(contest.winner)
-        if before.best is not None and before.best not in measured:
-            winner = before.best  # it was ended before it came to that
-        level = self.level if contest.complete else before.level
-        return Record(level, winner, tuple(trials))
+        if search.contest is not None:
+            report_refused(title, search.contest.trials)
+        return search.record
 
     def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
         """Do some work in a workshop; False if it was ended or failed, which is told.

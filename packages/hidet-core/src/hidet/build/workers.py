@@ -30,14 +30,14 @@ class Crew(Generic[T, R]):
     are for the workers what they are where an item is started.
     """
 
-    def __init__(self, work: Callable[[T], R]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[T], R], count: int | None = None) -> None:
+        self.work, self.count = work, count or jobs()
         self.futures: dict[T, Future[R]] = {}
         self.together = ended_together()
 
     def __enter__(self) -> Crew[T, R]:
         self.compilers = self.together.__enter__()
-        self.pool = ThreadPoolExecutor(jobs(), thread_name_prefix="hidet-compile")
+        self.pool = ThreadPoolExecutor(self.count, thread_name_prefix="hidet-compile")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
