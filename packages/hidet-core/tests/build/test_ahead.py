@@ -96,7 +96,7 @@ def test_layers_of_one_shape_share_kernels():
     ],
 )
 def test_how_many_processes_are_worth_it(asked, cores, groups, expected, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr(ahead, "cores", lambda: cores)
     with options.options(workers=asked):
         assert processes(groups) == expected
 

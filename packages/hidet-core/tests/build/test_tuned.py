@@ -209,12 +209,56 @@ class Clock:
         return time.monotonic() + 0.6 * self.looks
 
 
+def two_products():
+    x = symbol([30, 20])
+    return trace_from(ops.relu(x @ constant(20, 30)) @ constant(30, 40), inputs=[x])
+
+
+def test_the_best_few_of_all_come_before_the_whole_space_of_any(monkeypatch):
+    plain, seen = tuned.Tuner.search, []
+
+    def search(self, subject, found, before):
+        seen.append((subject, self.glance))
+        return plain(self, subject, found, before)
+
+    monkeypatch.setattr(tuned.Tuner, "search", search)
+    compiled(two_products(), 2)
+    first, second, *_ = dict.fromkeys(subject for subject, _ in seen)
+    assert seen == [(first, True), (second, True), (first, False), (second, False)]
+    for entry in records():
+        (record,) = map(Record.from_json, entry["devices"].values())
+        assert record.level == 2
+        names = [each.name for each in record.trials]
+        assert len(set(names)) == len(names) == 5
+    seen.clear()
+    compiled(two_products(), 2)
+    assert not seen
+
+
+def test_what_is_known_is_kept_while_a_search_goes_on(monkeypatch):
+    class Killed(BaseException):
+        """Nothing can be done after it."""
+
+    def kill(self, repeats):
+        raise Killed
+
+    monkeypatch.setattr(Contest, "round", kill)
+    monkeypatch.setattr("hidet.tuning.search.KEEP_SECONDS", 0)
+    with pytest.raises(Killed):
+        compiled(dense(), 2)
+    record = only_record()
+    assert record.level == 0
+    assert len(record.trials) == 5
+
+
 def test_a_deadline_keeps_the_best_and_compiles_on(monkeypatch):
     monkeypatch.setattr("hidet.build.tuned.time", Clock())
     x = symbol([300, 200])
     y = ops.relu(x @ constant(200, 300)) @ constant(300, 400)
     graph = trace_from(y, inputs=[x])
-    with pytest.warns(TuningWarning, match="operators were not measured: the time was up") as said:
+    with pytest.warns(
+        TuningWarning, match="operators were not measured to the end: the time was up"
+    ) as said:
         made = compiled(graph, 2, tune_seconds=1)
     assert {each.filename for each in said} == {compiled.__code__.co_filename}
     check(graph, made)

@@ -7,6 +7,7 @@ import pytest
 
 from hidet.schedules.base import Choice
 from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.prospects import ENOUGH
 from hidet.tuning.report import Bar
 
 
@@ -147,6 +148,32 @@ def test_a_deadline_does_not_wait_for_a_compiler(clock):
     contest.run()
     assert clock.now == pytest.approx(0.1)
     assert contest.winner.point.seconds == 1.0
+
+
+def test_what_cannot_be_the_best_is_not_compiled():
+    """Each takes three times what is expected of it, or more."""
+    points = [3.0 * each for each in range(1, 60)]
+    candidates = [Choice("made_up", At(each)) for each in points]
+    estimates = {each: each.point.seconds / 3 for each in candidates}
+    bench = FakeBench()
+    contest = Contest(candidates, bench, Bar("test", 60), estimates=estimates)
+    contest.run()
+    assert contest.complete
+    assert contest.winner.point.seconds == 3.0
+    compiled = [each[1] for each in bench.log if each[0] == "start"]
+    assert compiled == points[: len(compiled)]
+    assert ENOUGH <= len(compiled) <= ENOUGH + bench.ahead
+    assert [each.point.seconds for each in contest.hopeless] == points[len(compiled) :]
+    assert len(contest.trials) == len(compiled)
+
+
+def test_a_schedule_of_which_little_is_known_is_looked_at():
+    many = [Choice("made_up", At(3.0 * each)) for each in range(1, 40)]
+    other = Choice("another", At(0.5))
+    estimates = {each: each.point.seconds / 3 for each in many} | {other: 100.0}
+    contest = Contest([*many, other], FakeBench(), Bar("test", 40), estimates=estimates)
+    contest.run()
+    assert contest.winner == other
 
 
 def test_an_interrupt_keeps_the_best_so_far():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +26,7 @@ from hidet.build.remote import Ended, Team
 from hidet.build.units import Units
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
+from hidet.runtime.cores import cores
 from hidet.target import Target
 
 Item: TypeAlias = tuple[Any, Group]
@@ -66,9 +66,8 @@ def processes(groups: int) -> int:
     asked = options.workers.get()
     if options.dump.get() or not has_only_our_schedules():
         return 0
-    cores = len(os.sched_getaffinity(0))
     if asked == 0:
-        asked = cores // 2 if cores >= 4 and groups >= FEW else 1
+        asked = cores() // 2 if cores() >= 4 and groups >= FEW else 1
     return min(asked, groups) if asked > 1 else 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from tqdm import tqdm
 
 from hidet import options
+from hidet.runtime.cores import cores
 from hidet.toolchain.host import ended_together
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 def jobs() -> int:
     """How many compilers may be at work at once."""
-    return options.jobs.get() or len(os.sched_getaffinity(0))
+    return options.jobs.get() or cores()
 
 
 class Crew(Generic[T, R]):

@@ -22,6 +22,8 @@ from hidet.tuning.testbed import Testbed
 
 MANY = 4
 """Compilers at once from which on each is a process: Python writes kernels on one core only."""
+MOST = 32
+"""Compilers beyond which more give a device nothing to do: it measures a candidate in 15 ms."""
 AHEAD = 2
 """Candidates that are compiled, or wait to be measured, for each compiler."""
 
@@ -96,8 +98,8 @@ class Workshop:
 
 def compilers() -> int:
     """How many candidates are compiled at once."""
-    asked = options.workers.get()
-    return min(asked, jobs()) if asked > 1 else jobs()
+    asked, most = options.workers.get(), options.jobs.get() or min(jobs(), MOST)
+    return min(asked, most) if asked > 1 else most
 
 
 def elsewhere(subject: Subject) -> bool:

@@ -1,6 +1,7 @@
 """Which of an operator's candidates is the fastest: best guesses first, the slow dropped early.
 
-Each candidate is compiled, checked and timed a few times as soon as it is there. Those near the
+Each candidate is compiled, checked and timed a few times as soon as it is there; those that cannot
+be the best, by what the cost model says and how far off it was, are not compiled. Those near the
 best go through rounds of twice as many measurements each, in turns so that a device that gets
 slower is so for all; each round drops the slower half.
 """
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from hidet.schedules.base import Choice
+from hidet.tuning.prospects import Prospects
 from hidet.tuning.record import Trial, name_of
 from hidet.tuning.report import Bar
 
@@ -25,6 +28,7 @@ ROUND_SECONDS = 0.5
 """A round is over after so long, once each candidate had a turn."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
+NO_ESTIMATES: Mapping[Choice, float] = MappingProxyType({})
 GAIN = 0.98
 """What part of the time of the cost model's own choice another one has to stay below."""
 
@@ -68,10 +72,14 @@ class Contest:
         bar: Bar,
         until: float | None = None,
         judged: Callable[[], None] = lambda: None,
+        estimates: Mapping[Choice, float] = NO_ESTIMATES,
     ) -> None:
         self.candidates, self.bench, self.bar, self.until = candidates, bench, bar, until
         self.judged = judged
         """What to do after each candidate."""
+        self.prospects = Prospects(estimates, bench.noise)
+        self.hopeless: list[Choice] = []
+        """Candidates that were left out: by what is known they cannot be the best."""
         self.times: dict[Choice, float] = {}
         self.refused: dict[Choice, str] = {}
         self.complete = False
@@ -116,10 +124,11 @@ class Contest:
     def screen(self) -> bool:
         """A first look at each while the next ones are compiled; False at the deadline."""
         waiting, started = deque(self.candidates), deque[Choice]()
-        while waiting or started:
+        while True:
             while waiting and len(started) < self.bench.ahead:
-                started.append(waiting.popleft())
-                self.bench.start(started[-1])
+                started += self.begun(waiting.popleft())
+            if not started:
+                return True
             chosen = self.bench.ready(started, self.left)
             if chosen is None or self.left == 0:
                 return False
@@ -127,7 +136,16 @@ class Contest:
             self.look(chosen)
             self.bar.step(self.best_seconds)
             self.judged()
-        return True
+
+    def begun(self, choice: Choice) -> list[Choice]:
+        """The candidate, now being compiled; or nothing, if it is not worth it."""
+        best = self.best_seconds
+        if best is not None and self.prospects.least(choice) > best:
+            self.hopeless.append(choice)
+            self.bar.step(best)
+            return []
+        self.bench.start(choice)
+        return [choice]
 
     def look(self, choice: Choice) -> None:
         """Check a candidate, and time it."""
@@ -138,6 +156,7 @@ class Contest:
             if best is None or times[0] <= NEAR * self.bench.noise * best:
                 times += self.bench.time(choice, FIRST - 1)
             self.times[choice] = self.bench.typical(times)
+            self.prospects.measured(choice, self.times[choice])
         except Refused as refusal:
             self.refused[choice] = str(refusal)
 
