@@ -20,7 +20,7 @@ from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.tuning import TuningWarning, export, load, store
 from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, name_of
+from hidet.tuning.record import Record, Trial, name_of
 
 from .tuned_graphs import (
     RANDOM,
@@ -215,21 +215,16 @@ def two_products():
 
 
 def test_the_best_few_of_all_come_before_the_whole_space_of_any(monkeypatch):
-    plain, seen = tuned.Tuner.search, []
+    seen = []
 
     def search(self, subject, found, before):
         seen.append((subject, self.glance))
-        return plain(self, subject, found, before)
+        return Record(0 if self.glance else 2, next(iter(found)), (Trial(next(iter(found)), 1.0),))
 
     monkeypatch.setattr(tuned.Tuner, "search", search)
     compiled(two_products(), 2)
     first, second, *_ = dict.fromkeys(subject for subject, _ in seen)
     assert seen == [(first, True), (second, True), (first, False), (second, False)]
-    for entry in records():
-        (record,) = map(Record.from_json, entry["devices"].values())
-        assert record.level == 2
-        names = [each.name for each in record.trials]
-        assert len(set(names)) == len(names) == 5
     seen.clear()
     compiled(two_products(), 2)
     assert not seen

@@ -154,7 +154,14 @@ def test_processes_that_cannot_be_started_end_the_search(group, no_processes, mo
 
 @pytest.mark.parametrize(
     ("workers", "jobs", "compilers", "processes"),
-    [(0, 2, 2, False), (0, 16, 16, True), (1, 16, 16, False), (4, 16, 4, True), (4, 2, 2, True)],
+    [
+        (0, 1, 1, False),
+        (0, 2, 2, True),
+        (0, 16, 16, True),
+        (1, 16, 16, False),
+        (4, 16, 4, True),
+        (4, 2, 2, True),
+    ],
 )
 def test_how_many_compile_and_where(workers, jobs, compilers, processes, group, monkeypatch):
     own = choices(group.anchor.op, CPU)[0].choice

@@ -20,7 +20,7 @@ from hidet.tuning.contest import Refused
 from hidet.tuning.problem import problem_of
 from hidet.tuning.testbed import Testbed
 
-MANY = 4
+MANY = 2
 """Compilers at once from which on each is a process: Python writes kernels on one core only."""
 MOST = 32
 """Compilers beyond which more give a device nothing to do: it measures a candidate in 15 ms."""
