@@ -33,6 +33,8 @@ ON_CPU = (
     (".half()", ""),
 )
 """What is written otherwise where there is no GPU; half precision is slow to emulate."""
+TUNE_SECONDS = {True: 10, False: 2}
+"""How long samples may measure schedules, with a GPU and without: all of a network take minutes."""
 
 
 class WallClock:
@@ -69,7 +71,7 @@ def run(name: str, **given: Any) -> dict[str, Any]:
     if not cuda:
         for written, here in ON_CPU:
             text = text.replace(written, here)
-    with options(**({} if cuda else {"tune_seconds": 2, **targets(name)})):
+    with options(tune_seconds=TUNE_SECONDS[cuda], **({} if cuda else targets(name))):
         exec(compile(text, str(path), "exec"), given)
     return given
 

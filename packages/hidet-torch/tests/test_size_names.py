@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -163,12 +164,33 @@ def test_a_file_has_the_names(tmp_path: Path) -> None:
     path, batch = str(tmp_path / "model.hidet"), Dim("batch", max=64)
     compiled(Rows(), (x(3), x(6)), {0: batch}, {0: 2 * batch}).save(path)
     loaded = hidet.load(path)
-    assert "float32[batch, 8], float32[(batch * 2), 8] -> " in repr(loaded)
-    with pytest.raises(ShapeMismatch, match=r"input 1 is .* takes float32\[\(batch \* 2\), 8\]"):
+    assert "x: float32[batch, 8], y: float32[(batch * 2), 8] -> " in repr(loaded)
+    with pytest.raises(ShapeMismatch, match=r"input y is .* takes float32\[\(batch \* 2\), 8\]"):
         loaded(x(4), x(7))
+    for found, expected in zip(loaded(y=(b := x(8)), x=(a := x(4))), Rows()(a, b), strict=True):
+        close(found.torch(), expected)
     assert "float32[5, 1]" in run(path, "--size", "batch=5").stdout
     assert "pass --size batch=8" in run(path).stderr
     assert "it has batch" in run(path, "--size", "s77=5").stderr
+
+
+def refusal(call: Callable[..., Any], *given: torch.Tensor) -> str:
+    with pytest.raises(ShapeMismatch) as refused:
+        call(*given)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("limits", [{"min": 4, "max": 64}, {"max": 64}, {"min": 4}])
+def test_a_file_refuses_what_the_model_refuses(tmp_path: Path, limits: dict[str, int]) -> None:
+    net, path = nn.Sequential(nn.Linear(8, 4)).eval(), tmp_path / "model.hidet"
+    fast = compiled(net, (x(5),), {0: Dim("rows", **limits)})
+    fast.save(path)
+    fast.graph().save(tmp_path / "graph.safetensors")
+    as_graph = hidet.FlowGraph.load(tmp_path / "graph.safetensors").build()
+    for loaded in (hidet.load(path), as_graph):
+        close(loaded(input=(a := x(64))).torch(), net(a))
+        for wrong in [x(3)] * ("min" in limits) + [x(65)] * ("max" in limits) + [x(5, 9)]:
+            assert refusal(loaded, wrong) == refusal(fast, wrong)
 
 
 def test_a_file_has_names_after_inputs_too(tmp_path: Path) -> None:

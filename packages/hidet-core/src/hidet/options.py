@@ -89,12 +89,18 @@ progress = Option("progress", True, "Show progress bars on a terminal.", _switch
 cache_dir = Option("cache_dir", "", "Folder of the compile cache; empty: the user's cache.", str)
 cache = Option("cache", True, "Keep compiled kernels on disk and reuse them.", _switch)
 cache_bytes = Option("cache_bytes", 4 << 30, "Size the compile cache may grow to, in bytes.", int)
-jobs = Option("jobs", 0, "Compilers at work at once; 0: one for each core.", int)
+jobs = Option(
+    "jobs",
+    0,
+    "Compilers at work at once; 0: one for each core, up to 32 while schedules are measured.",
+    int,
+)
 workers = Option(
     "workers",
     0,
     "Processes that turn operators into kernels; 0: one for each two cores if there are at least "
-    "four cores and eight different kernels, 1: none but this one.",
+    "four cores and eight different kernels, while schedules are measured one for each of `jobs`; "
+    "1: none but this one.",
     int,
 )
 target = Option(
@@ -108,7 +114,9 @@ search_space = Option(
     "search_space",
     0,
     "How many schedules of an operator to measure: 0 none, the cost model decides; 1 its best "
-    "eight; 2 all.",
+    "eight; 2 all that may be the fastest. Left out is what the cost model expects to be slower "
+    "than the best measured, once seven tenths of the least are added by which sixteen or more "
+    "points of its schedule were slower than expected.",
     int,
     allowed=(0, 1, 2),
 )

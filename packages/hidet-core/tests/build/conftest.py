@@ -16,5 +16,5 @@ def tuning(tmp_path, monkeypatch):
     monkeypatch.setattr(tuned, "BEST", 2)
     monkeypatch.setattr(contest, "ROUND_SECONDS", 0.05)
     monkeypatch.setattr(store, "_memory", {})
-    with options(cache_dir=str(tmp_path), progress=False):
+    with options(cache_dir=str(tmp_path), progress=False, workers=1):  # starting them takes seconds
         yield

@@ -2,17 +2,15 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from hidet import ops, options
 from hidet.build import ahead, kernels, key
-from hidet.build.ahead import FEW, POOL, ProcessWarning, processes
+from hidet.build.ahead import FEW, Job, ProcessWarning, processes
 from hidet.build.compile import compile_graph
 from hidet.build.draft import RECIPES
-from hidet.build.remote import Job, Remote
+from hidet.build.remote import POOL, Remote
 from hidet.build.units import Units
 from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS
@@ -98,7 +96,7 @@ def test_layers_of_one_shape_share_kernels():
     ],
 )
 def test_how_many_processes_are_worth_it(asked, cores, groups, expected, monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.setattr(ahead, "cores", lambda: cores)
     with options.options(workers=asked):
         assert processes(groups) == expected
 
@@ -113,15 +111,15 @@ def test_other_processes_are_not_used_where_they_know_less(tmp_path, monkeypatch
         monkeypatch.setattr(key, "SCHEDULES", SCHEDULES)
         assert processes(100) == 4
     op = OPERATORS["relu"](symbol((2,)).type)
-    assert Job(kernels.Shape(None, ((op, (0,)),), (op.types()[0],)), CUDA, {}).known
+    assert kernels.Shape(None, ((op, (0,)),), (op.types()[0],)).is_ours
     monkeypatch.delitem(OPERATORS, "relu")
-    assert not Job(kernels.Shape(None, ((op, (0,)),), (op.types()[0],)), CUDA, {}).known
+    assert not kernels.Shape(None, ((op, (0,)),), (op.types()[0],)).is_ours
 
 
 def test_an_error_elsewhere_is_raised_here():
     process = Remote()
     try:
-        assert process.work_out(Job(kernels.Shape(7, (), ()), CUDA, {})) is None
+        assert process.ask(Job(kernels.Shape(7, (), ()), CUDA, {})) is None
         assert process.ready
     finally:
         process.end()
@@ -165,15 +163,3 @@ def test_an_error_here_ends_the_processes(monkeypatch, eventually):
 
     assert started
     eventually(ended)
-
-
-SCRIPT = """
-from hidet.build.remote import Remote
-print(Remote().process.pid, flush=True)
-"""
-
-
-def test_a_process_ends_with_the_one_that_started_it(alive, eventually):
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
-    pid = int(done.stdout)
-    eventually(lambda: not alive(pid))

@@ -1,7 +1,10 @@
 """Compiled graphs: called on tensors of any library, saved, loaded where they fit."""
 
+import hashlib
+import json
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -9,7 +12,8 @@ import pytest
 import hidet
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, DtypeMismatch, ShapeMismatch
-from hidet.runtime.archive import Archive
+from hidet.graph.dims import size_symbol
+from hidet.runtime.archive import MANIFEST, Archive
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,113 @@ def test_a_target_takes_only_its_own_binaries(saved):
     assert sum(len(part.binaries) for part in parts) == len(whole.binaries)
     with pytest.raises(BadArgument, match="two plans for cpu"):
         whole.joined(whole.only("cpu"))
+
+
+@pytest.fixture
+def described():
+    """A graph whose inputs have names, and whose size has limits."""
+    n = size_symbol("n")
+    x, y = hidet.symbol([n, 3], name="x"), hidet.symbol([n * 2], name="y")
+    results = [hidet.ops.relu(x), y * 2.0]
+    return hidet.FlowGraph([x, y], results, limits={"n": (2, 4)})
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+def test_inputs_are_given_by_name_and_sizes_have_limits(described, tmp_path):
+    path, plain = tmp_path / "model.hidet", tmp_path / "graph.safetensors"
+    described.build().save(path)
+    described.save(plain)
+    as_graph = hidet.FlowGraph.load(plain)
+    for each in (described.build(), hidet.load(path), as_graph.build()):
+        assert each.plan.limits == {"n": (2, 4)}
+        assert "x: float32[n, 3], y: float32[(n * 2)] -> " in repr(each)
+        for found in (each(ones(3, 3), y=ones(6)), each(y=ones(6), x=ones(3, 3))):
+            np.testing.assert_array_equal(found[1].numpy(), 2 * ones(6))
+        for rows in (1, 5):
+            said = rf"input x is float32\[{rows}, 3\]; the graph takes float32\[n, 3\], "
+            with pytest.raises(ShapeMismatch, match=said + "where n is at least 2 and at most 4"):
+                each(ones(rows, 3), ones(2 * rows))
+        with pytest.raises(ShapeMismatch, match=r"input y is float32\[7\]"):
+            each(ones(3, 3), ones(7))
+        with pytest.raises(BadArgument, match="no input 'z'"):
+            each(ones(3, 3), z=ones(6))
+        with pytest.raises(BadArgument, match="input x is given twice"):
+            each(ones(3, 3), x=ones(3, 3))
+        with pytest.raises(BadArgument, match="no value for y"):
+            each(x=ones(3, 3))
+    with pytest.raises(ShapeMismatch, match="n is at least 2"):
+        as_graph(hidet.asarray(ones(1, 3)), hidet.asarray(ones(2)))
+
+
+def test_the_command_line_knows_names_and_limits(described, tmp_path, capsys):
+    path, array = tmp_path / "model.hidet", tmp_path / "y.npy"
+    described.build().save(path)
+    np.save(array, ones(6))
+    run = ["run", str(path)]
+    assert main([*run, "--input", f"y={array}", "--size", "n=3"]) == 0
+    printed = capsys.readouterr().out
+    assert "n: at least 2 and at most 4\n" in printed
+    assert "float32[6], min 2, mean 2, max 2" in printed
+    assert main([*run, "--input", f"y={array}"]) == 1
+    assert "pass --size n=4" in capsys.readouterr().err
+    assert main([*run, "--size", "n=5"]) == 1
+    assert "n is at least 2 and at most 4" in capsys.readouterr().err
+    assert main([*run, *["--input", f"y={array}"] * 2]) == 1
+    assert "input y is given twice" in capsys.readouterr().err
+    assert main([*run, *["--input", str(array)] * 3]) == 1
+    assert "3 inputs for a graph of 2" in capsys.readouterr().err
+
+
+def altered(path, change):
+    """A file as somebody else could have written it: its manifest changed, its hash right."""
+    with zipfile.ZipFile(path) as file:
+        members = {name: file.read(name) for name in file.namelist()}
+    facts = json.loads(members[MANIFEST].partition(b"\n")[2])
+    change(facts["plans"]["main"])
+    manifest = json.dumps(facts).encode()
+    members[MANIFEST] = hashlib.sha256(manifest).hexdigest().encode() + b"\n" + manifest
+    with zipfile.ZipFile(path, "w") as file:
+        for name, body in members.items():
+            file.writestr(name, body)
+
+
+def test_a_file_without_names_and_limits_takes_any_size(described, tmp_path):
+    def as_before(plan):
+        del plan["limits"]
+        for position, number in enumerate(plan["inputs"]):
+            plan["buffers"][number]["name"] = f"input{position}"
+
+    path = tmp_path / "model.hidet"
+    described.build().save(path)
+    altered(path, as_before)
+    loaded = hidet.load(path)
+    assert loaded(ones(9, 3), input1=ones(18))[0].shape == (9, 3)
+    with pytest.raises(ShapeMismatch, match="input 1 is"):
+        loaded(ones(9, 3), ones(17))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"m": [2, 4]}, {"n": [4, 2]}, {"n": [-1, 2]}, {"n": [2]}, {"n": "24"}, {"n": [2.0, 4]}, [2, 4],
+     {"n": [None, 4]}, {"n": [True, 4]}],
+)  # fmt: skip
+def test_limits_that_make_no_sense_are_refused(described, tmp_path, limits):
+    path = tmp_path / "model.hidet"
+    described.build().save(path)
+    altered(path, lambda plan: plan.update(limits=limits))
+    with pytest.raises(BadArchive):
+        hidet.load(path)
+
+
+def test_two_inputs_of_one_name_are_refused(described, tmp_path):
+    path = tmp_path / "model.hidet"
+    described.build().save(path)
+    altered(path, lambda plan: plan["buffers"][plan["inputs"][1]].update(name="x"))
+    with pytest.raises(BadArchive, match="two inputs have one name"):
+        hidet.load(path)
 
 
 def test_what_fits_no_device_is_refused(graph, tmp_path, monkeypatch):

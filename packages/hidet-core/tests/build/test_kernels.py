@@ -1,9 +1,9 @@
 """Groups as data: what goes to other processes."""
 
+from hidet.build.ahead import Job
 from hidet.build.draft import Draft
 from hidet.build.explain import manner
 from hidet.build.kernels import group_of, shape_of
-from hidet.build.remote import Job, answer
 from hidet.build.schedule import choices
 from hidet.build.target import measurable
 from hidet.graph import symbol, trace_from
@@ -18,9 +18,9 @@ def test_a_choice_goes_to_other_processes():
     group.choice = choices(group.anchor.op, CPU)[3].choice
     shape = shape_of(group)
     assert group_of(shape).choice == group.choice
-    made = answer(Job(shape, CPU, {}))
+    made = Job(shape, CPU, {}).answer()
     group.choice = None
-    plain = answer(Job(shape_of(group), CPU, {}))
+    plain = Job(shape_of(group), CPU, {}).answer()
     assert made[0][2].functions != plain[0][2].functions
     assert str(choices(group.anchor.op, CPU)[3].point) in manner(group_of(shape), CPU)
 

@@ -1,14 +1,17 @@
 """Recipes are data: they can be sent, and mean the same on any tensors."""
 
+import gc
 import pickle
 
 from hidet import ops
+from hidet.build.effects import FEW
 from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
 from hidet.build.schedule import has_schedule
 from hidet.fusion import partition
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
+from hidet.ir.kernel import Kernel
 from hidet.runtime.plan import Pointer, Scalar
 from hidet.target import Target
 from hidet.types import i32
@@ -66,3 +69,17 @@ def test_groups_that_give_more_results_are_not_alike():
     assert key_of_group(one, Target.parse("cpu")) != key_of_group(both, Target.parse("cpu"))
     again = group_of(shape_of(both))
     assert again.also[0] is again.nodes[0].outputs[0]
+
+
+def kernels():
+    gc.collect()
+    return sum(isinstance(each, Kernel) for each in gc.get_objects())
+
+
+def test_kernels_are_let_go_once_they_are_written_down():
+    before = kernels()
+    for size in range(1, 4 * FEW + 1):
+        x = symbol((size, 3), device="cuda")
+        (group,) = groups_of([ops.relu(x)], [x])
+        worked_out(group, CUDA)
+    assert kernels() - before <= 2 * FEW

@@ -2,8 +2,8 @@
 
 import pickle
 
+from hidet.build.ahead import Job
 from hidet.build.kernels import group_of, settings, shape_of, worked_out
-from hidet.build.remote import Job, answer
 from hidet.build.schedule import choices
 from hidet.fusion.group import Group
 from hidet.graph.operator import OPERATORS
@@ -38,4 +38,4 @@ def test_a_choice_of_the_whole_space_is_worked_out_by_other_processes_too():
         group = Group([node], node, choice=fresh)
         job = pickle.loads(pickle.dumps(Job(shape_of(group), GPU, settings())))
         wanted = worked_out(group_of(job.shape), GPU)
-    assert answer(job) == wanted
+    assert job.answer() == wanted

@@ -20,7 +20,7 @@ from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.tuning import TuningWarning, export, load, store
 from hidet.tuning.contest import Contest
-from hidet.tuning.record import Record, name_of
+from hidet.tuning.record import Record, Trial, name_of
 
 from .tuned_graphs import (
     RANDOM,
@@ -209,12 +209,51 @@ class Clock:
         return time.monotonic() + 0.6 * self.looks
 
 
+def two_products():
+    x = symbol([30, 20])
+    return trace_from(ops.relu(x @ constant(20, 30)) @ constant(30, 40), inputs=[x])
+
+
+def test_the_best_few_of_all_come_before_the_whole_space_of_any(monkeypatch):
+    seen = []
+
+    def search(self, subject, found, before):
+        seen.append((subject, self.glance))
+        return Record(0 if self.glance else 2, next(iter(found)), (Trial(next(iter(found)), 1.0),))
+
+    monkeypatch.setattr(tuned.Tuner, "search", search)
+    compiled(two_products(), 2)
+    first, second, *_ = dict.fromkeys(subject for subject, _ in seen)
+    assert seen == [(first, True), (second, True), (first, False), (second, False)]
+    seen.clear()
+    compiled(two_products(), 2)
+    assert not seen
+
+
+def test_what_is_known_is_kept_while_a_search_goes_on(monkeypatch):
+    class Killed(BaseException):
+        """Nothing can be done after it."""
+
+    def kill(self, repeats):
+        raise Killed
+
+    monkeypatch.setattr(Contest, "round", kill)
+    monkeypatch.setattr("hidet.tuning.search.KEEP_SECONDS", 0)
+    with pytest.raises(Killed):
+        compiled(dense(), 2)
+    record = only_record()
+    assert record.level == 0
+    assert len(record.trials) == 5
+
+
 def test_a_deadline_keeps_the_best_and_compiles_on(monkeypatch):
     monkeypatch.setattr("hidet.build.tuned.time", Clock())
     x = symbol([300, 200])
     y = ops.relu(x @ constant(200, 300)) @ constant(300, 400)
     graph = trace_from(y, inputs=[x])
-    with pytest.warns(TuningWarning, match="operators were not measured: the time was up") as said:
+    with pytest.warns(
+        TuningWarning, match="operators were not measured to the end: the time was up"
+    ) as said:
         made = compiled(graph, 2, tune_seconds=1)
     assert {each.filename for each in said} == {compiled.__code__.co_filename}
     check(graph, made)

@@ -1,18 +1,23 @@
 """Candidates compiled beside each other, and groups alone as graphs."""
 
+import os
+import signal
+
 import pytest
 
+from hidet.build import key
 from hidet.build.kernels import shape_of
+from hidet.build.remote import POOL
 from hidet.build.schedule import choices
 from hidet.build.tuning_facts import Subject
 from hidet.build.units import Units
-from hidet.build.workshop import Workshop, alone
+from hidet.build.workshop import Workshop
 from hidet.errors import CompilerError
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
-from hidet.graph.dims import size_symbol
 from hidet.options import options
-from hidet.schedules.base import Choice
+from hidet.runtime.archive import read
+from hidet.schedules.base import SCHEDULES, Choice, Schedule
 from hidet.target import Target
 from hidet.toolchain import CompiledCuda, ResourceUsage
 from hidet.tuning.contest import Refused
@@ -48,7 +53,7 @@ def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
         for each in (first, second):
             workshop.start(each)
         for each in (first, second):
-            assert workshop.ready(each, None)
+            assert workshop.ready([each], None) == each
             workshop.check(each)
     (a, one), (b, other) = bed.checked
     assert (a, b) == (0, 1)
@@ -60,7 +65,7 @@ def test_one_that_does_not_fit_is_refused(group):
     strange = Choice("no_such_schedule", own.point)
     with Workshop(Subject(shape_of(group)), own, CPU, Bed()) as workshop:
         workshop.start(strange)
-        assert workshop.ready(strange, None)
+        assert workshop.ready([strange], None)
         with pytest.raises(Refused, match="does not fit"):
             workshop.check(strange)
 
@@ -80,11 +85,93 @@ def test_a_cpu_is_judged_by_its_shortest_time_a_gpu_by_the_median(group):
     assert gpu.typical([3.0, 1.0, 2.0]) == 2.0
 
 
-def test_symbols_of_no_input_become_sizes_of_one():
-    n = size_symbol("n")
-    x, w = symbol([n * 4, 8]), symbol([8, 8])
-    graph = trace_from(x @ w, inputs=[x, w])
-    assert [len(each.shape) for each in alone(Group(graph.nodes)).inputs] == [2, 2, 1]
+@pytest.fixture
+def no_processes(monkeypatch):
+    """None from other tests, and none left."""
+    monkeypatch.setattr(POOL, "waiting", [])
+    yield
+    for each in POOL.waiting:
+        each.end()
+
+
+def test_other_processes_compile_where_they_are_worth_it(group, no_processes):
+    found = [each.choice for each in choices(group.anchor.op, CPU)][:3]
+    strange = Choice("no_such_schedule", found[0].point)
+    beds = Bed(), Bed()
+    for bed, workers in zip(beds, (1, 2), strict=True):
+        with options(workers=workers, jobs=2):
+            workshop = Workshop(Subject(shape_of(group)), found[0], CPU, bed)
+        assert (workshop.team is not None) is (workers > 1)
+        with options(workers=workers, jobs=2), workshop:
+            for each in (*found, strange):
+                workshop.start(each)
+            for each in found:
+                workshop.check(each)
+            with pytest.raises(Refused, match="does not fit"):
+                workshop.check(strange)
+    assert len(POOL.waiting) == 2
+    here, there = ([read(archive, "it").plans for _, archive in bed.checked] for bed in beds)
+    assert here == there
+
+
+def test_a_compiler_that_breaks_down_costs_its_candidate_alone(group, no_processes, monkeypatch):
+    first, second, *_ = (each.choice for each in choices(group.anchor.op, CPU))
+    take = POOL.take
+
+    def killed():
+        monkeypatch.setattr(POOL, "take", take)
+        found = take()
+        os.kill(found.process.pid, signal.SIGKILL)
+        return found
+
+    monkeypatch.setattr(POOL, "take", killed)
+    with (
+        options(workers=2, jobs=1),
+        Workshop(Subject(shape_of(group)), first, CPU, bed := Bed()) as workshop,
+    ):
+        for each in (first, second):
+            workshop.start(each)
+        with pytest.raises(Refused, match="ended with status -9"):
+            workshop.check(first)
+        workshop.check(second)
+    assert [number for number, _ in bed.checked] == [1]
+
+
+def test_processes_that_cannot_be_started_end_the_search(group, no_processes, monkeypatch):
+    def none_left():
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(POOL, "take", none_left)
+    own = choices(group.anchor.op, CPU)[0].choice
+    with (
+        options(workers=2),
+        Workshop(Subject(shape_of(group)), own, CPU, Bed()) as workshop,
+    ):
+        workshop.start(own)
+        with pytest.raises(BlockingIOError):
+            workshop.check(own)
+
+
+@pytest.mark.parametrize(
+    ("workers", "jobs", "compilers", "processes"),
+    [
+        (0, 1, 1, False),
+        (0, 2, 2, True),
+        (0, 16, 16, True),
+        (1, 16, 16, False),
+        (4, 16, 4, True),
+        (4, 2, 2, True),
+    ],
+)
+def test_how_many_compile_and_where(workers, jobs, compilers, processes, group, monkeypatch):
+    own = choices(group.anchor.op, CPU)[0].choice
+    subject = Subject(shape_of(group))
+    with options(workers=workers, jobs=jobs):
+        workshop = Workshop(subject, own, CPU, Bed())
+        assert (workshop.crew.count, workshop.team is not None) == (compilers, processes)
+        foreign = Schedule("theirs", (), "cuda", object, lambda *_: False, lambda *_: None)
+        monkeypatch.setattr(key, "SCHEDULES", [*SCHEDULES, foreign])
+        assert Workshop(subject, own, CPU, Bed()).team is None
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """Tuning on a GPU: candidates timed there, a faulty one survived, the best compiled."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build import schedule
 from hidet.build.compile import compile_graph
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.options import options
@@ -16,7 +18,7 @@ from hidet.runtime.plan import Buffer, Launch, Plan, Pointer
 from hidet.testing.compare import assert_close
 from hidet.toolchain import compile_cuda
 from hidet.tuning import store
-from hidet.tuning.contest import Refused
+from hidet.tuning.contest import GAIN, Refused
 from hidet.tuning.record import Record
 from hidet.tuning.testbed import Testbed as Bed
 from hidet.tuning.verdict import Expected, Problem
@@ -31,20 +33,49 @@ def own_records(tmp_path, monkeypatch):
         yield
 
 
-@pytest.mark.parametrize("level", [1, 2])
-def test_a_fused_product_is_tuned_and_right(level):
+FEW = 24
+"""Candidates, first by the cost model, that stand for the whole space: that takes a minute."""
+SECONDS = 4
+
+
+def product():
+    """A fused product of float16, with its weights."""
     random = np.random.default_rng(0)
     w = from_numpy(random.uniform(-1, 1, (256, 512)).astype(np.float16)).cuda()
     x = symbol([128, 256], "float16", device="cuda:0")
-    graph = trace_from(ops.relu(x @ w), inputs=[x])
+    return trace_from(ops.relu(x @ w), inputs=[x])
+
+
+def only_record():
+    (path,) = store.folder().glob("*.json")
+    ((name, data),) = json.loads(path.read_text())["devices"].items()
+    assert "NVIDIA" in name
+    return Record.from_json(data)
+
+
+def test_a_search_ends_in_time_and_keeps_the_best():
+    begin = time.monotonic()
+    with options(search_space=2, tune_seconds=SECONDS):
+        compile_graph(product())
+    # A look at the problem, a candidate's last measurements and the build come on top.
+    assert time.monotonic() - begin < SECONDS + 15
+    record = only_record()
+    best = next(each for each in record.trials if each.name == record.best)
+    timed = [each.seconds for each in record.trials if each.seconds is not None]
+    assert best.seconds <= min(timed) / GAIN
+    assert timed
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_fused_product_is_tuned_and_right(level, monkeypatch):
+    whole = schedule.choices
+    monkeypatch.setattr(schedule, "choices", lambda op, target: whole(op, target)[:FEW])
+    random, graph = np.random.default_rng(1), product()
     with options(search_space=level):
         made = compile_graph(graph)
         again = compile_graph(graph)
     assert made.archive.to_bytes() == again.archive.to_bytes()
-    (path,) = store.folder().glob("*.json")
-    ((name, data),) = json.loads(path.read_text())["devices"].items()
-    record = Record.from_json(data)
-    assert "NVIDIA" in name
+    record = only_record()
     assert record.level == level
     timed = [each.seconds for each in record.trials if each.seconds is not None]
     assert timed

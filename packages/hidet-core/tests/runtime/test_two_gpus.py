@@ -71,7 +71,7 @@ def test_constants_are_derived_on_their_device(cubin):
 
 def test_an_input_on_the_other_device_is_refused(cubin):
     executor = Executor(Archive({"main": diamond(ARCH, **WIDE)}, {"unit": cubin}), "cuda:1")
-    with pytest.raises(BadArgument, match="input 0 is on cuda:0; the graph runs on cuda:1"):
+    with pytest.raises(BadArgument, match="input x is on cuda:0; the graph runs on cuda:1"):
         executor([to_device(numbers(8), "cuda:0")])
 
 

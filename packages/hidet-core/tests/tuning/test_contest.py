@@ -7,6 +7,7 @@ import pytest
 
 from hidet.schedules.base import Choice
 from hidet.tuning.contest import Contest, Refused
+from hidet.tuning.prospects import ENOUGH
 from hidet.tuning.report import Bar
 
 
@@ -36,8 +37,8 @@ class FakeBench:
     def start(self, choice):
         self.log.append(("start", choice.point.seconds))
 
-    def ready(self, choice, seconds):
-        return True
+    def ready(self, choices, seconds):
+        return choices[0]
 
     def check(self, choice):
         self.log.append(("check", choice.point.seconds))
@@ -137,16 +138,42 @@ def test_a_deadline_keeps_the_best_so_far(clock):
 
 def test_a_deadline_does_not_wait_for_a_compiler(clock):
     class Stuck(FakeBench):
-        def ready(self, choice, seconds):
-            if choice.point.seconds == 2.0:
+        def ready(self, choices, seconds):
+            if choices[0].point.seconds == 2.0:
                 clock.sleep(seconds)
-                return False
-            return True
+                return None
+            return choices[0]
 
     contest, _ = contest_of([1.0, 2.0], Stuck(), 0.1)
     contest.run()
     assert clock.now == pytest.approx(0.1)
     assert contest.winner.point.seconds == 1.0
+
+
+def test_what_cannot_be_the_best_is_not_compiled():
+    """Each takes three times what is expected of it, or more."""
+    points = [3.0 * each for each in range(1, 60)]
+    candidates = [Choice("made_up", At(each)) for each in points]
+    estimates = {each: each.point.seconds / 3 for each in candidates}
+    bench = FakeBench()
+    contest = Contest(candidates, bench, Bar("test", 60), estimates=estimates)
+    contest.run()
+    assert contest.complete
+    assert contest.winner.point.seconds == 3.0
+    compiled = [each[1] for each in bench.log if each[0] == "start"]
+    assert compiled == points[: len(compiled)]
+    assert ENOUGH <= len(compiled) <= ENOUGH + bench.ahead
+    assert [each.point.seconds for each in contest.hopeless] == points[len(compiled) :]
+    assert len(contest.trials) == len(compiled)
+
+
+def test_a_schedule_of_which_little_is_known_is_looked_at():
+    many = [Choice("made_up", At(3.0 * each)) for each in range(1, 40)]
+    other = Choice("another", At(0.5))
+    estimates = {each: each.point.seconds / 3 for each in many} | {other: 100.0}
+    contest = Contest([*many, other], FakeBench(), Bar("test", 40), estimates=estimates)
+    contest.run()
+    assert contest.winner == other
 
 
 def test_an_interrupt_keeps_the_best_so_far():

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build.attempt import Attempt, alone
 from hidet.build.compile import compile_graph
 from hidet.build.kernels import shape_of
-from hidet.build.schedule import choices
-from hidet.build.tuning_facts import Subject
-from hidet.build.workshop import Workshop, alone
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.options import options
@@ -40,10 +38,8 @@ def product(tmp_path_factory):
     x, w = symbol([20, 24]), symbol([24, 40])
     graph = trace_from(x @ w, inputs=[x, w])
     group = Group(graph.nodes, graph.nodes[0])
-    subject = Subject(shape_of(group), (1,))
     with options(cache_dir=str(tmp_path_factory.mktemp("cache"))):
-        own = choices(group.anchor.op, CPU)[0].choice
-        archive = Workshop(subject, own, CPU, None).archive(own)
+        archive = Attempt(shape_of(group), (1,), CPU).answer()
     problem = problem_of(group, alone(group), 1.0)
     return archive, replace(problem, constants=(1,))
 

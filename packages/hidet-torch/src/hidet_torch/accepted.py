@@ -40,6 +40,12 @@ class Accepted:
         self.examples = [nodes[place].meta.get("val") for place in places]
         self.kinds = [kind_of(each) for each in self.examples]
         ranges = bounds(program.range_constraints)
+        self.size_limits = {
+            self.sizes.name(symbol): (int(low), None if high == ANY[1] else int(high))
+            for symbol, (low, high) in ranges.items()
+            if isinstance(symbol, sympy.Symbol) and (low, high) != ANY
+        }
+        """The sizes that may not be any number, by name; None: no number is too large."""
         self.varying = [
             (place, example.ndim, [(axis, *ranges.get(e, ANY)) for axis, e in symbolic(example)])
             for place, example in enumerate(self.examples)

@@ -132,7 +132,7 @@ class CompiledModel:
             raise BadArgument("the model changed since it was compiled", help="call it once")
         self.run.weights.check()
         with torch.no_grad():
-            return standalone(self.run.imported, self.given)
+            return standalone(self.run.imported, self.given, self.accepted.size_limits)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without PyTorch.

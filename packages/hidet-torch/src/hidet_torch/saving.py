@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -18,12 +18,14 @@ from hidet_torch.strides import inverse
 from hidet_torch.tensors import storage_of
 
 
-def standalone(imported: Imported, held: Sequence[Any]) -> FlowGraph:
+def standalone(
+    imported: Imported, held: Sequence[Any], limits: Mapping[str, tuple[int, int | None]]
+) -> FlowGraph:
     """The graph of a model by itself: its inputs are those of the model that are tensors.
 
     `held` has for each argument of the traced graph the tensor that the model holds, or None for
-    an input. Raises for what only PyTorch can do: operators that it runs, writes to inputs or
-    buffers, results that are views of inputs.
+    an input; `limits` are those of sizes that may not be any number. Raises for what only PyTorch
+    can do: operators that it runs, writes to inputs or buffers, results that are views of inputs.
     """
     require_complete(imported.coverage)
     if imported.mutations or imported.updates:
@@ -42,7 +44,9 @@ def standalone(imported: Imported, held: Sequence[Any]) -> FlowGraph:
         new[live.tensor] = arranged(given, live.order)
     made = outputs_from(imported.graph, new)
     results = [each for each in imported.outputs if each.index is not None or has_value(each)]
-    return FlowGraph(inputs, [result(each, made) for each in results], "model")
+    graph = FlowGraph(inputs, [result(each, made) for each in results], "model")
+    graph.limits = {name: each for name, each in limits.items() if name in graph.symbols}
+    return graph
 
 
 def constant(value: torch.Tensor, like: Tensor) -> Tensor:

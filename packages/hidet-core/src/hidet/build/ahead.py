@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hidet import options
-from hidet.build.kernels import Made, Recipes, key_of_group, settings, shape_of, worked_out
+from hidet.build.kernels import (
+    Made,
+    Recipes,
+    Shape,
+    group_of,
+    key_of_group,
+    settings,
+    shape_of,
+    worked_out,
+)
 from hidet.build.key import has_only_our_schedules
-from hidet.build.remote import Job, Pool, Remote
+from hidet.build.remote import Ended, Team
 from hidet.build.units import Units
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
+from hidet.runtime.cores import cores
+from hidet.target import Target
 
 Item: TypeAlias = tuple[Any, Group]
 Queue: TypeAlias = "deque[Item]"
 
 FEW = 8
 """Groups that are worked out here before another process has started."""
-POOL = Pool()
 
 
 class ProcessWarning(UserWarning):
     """A process that lowers kernels ended before it was told to."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A group to work out, as data, and what for."""
+
+    shape: Shape
+    target: Target
+    settings: dict[str, Any]
+
+    def answer(self) -> list[Made] | None:
+        """Its recipes; None if there was any error: here nobody knows the user's lines."""
+        try:
+            with options.options(**self.settings):
+                return worked_out(group_of(self.shape), self.target)
+        except Exception:  # it is raised again in the process that asked
+            return None
 
 
 def processes(groups: int) -> int:
@@ -39,9 +66,8 @@ def processes(groups: int) -> int:
     asked = options.workers.get()
     if options.dump.get() or not has_only_our_schedules():
         return 0
-    cores = len(os.sched_getaffinity(0))
     if asked == 0:
-        asked = cores // 2 if cores >= 4 and groups >= FEW else 1
+        asked = cores() // 2 if cores() >= 4 and groups >= FEW else 1
     return min(asked, groups) if asked > 1 else 0
 
 
@@ -67,7 +93,7 @@ class Distribution:
         ordered = sorted(groups.items(), key=lambda item: item[1].anchor is None)
         self.queue = deque(ordered)
         self.units, self.recipes = units, recipes
-        self.busy: set[Remote] = set()
+        self.team = Team()
 
     def run(self, count: int) -> None:
         """Work out all groups, the short ones here."""
@@ -80,8 +106,7 @@ class Distribution:
                     future.result()
             except BaseException:  # also Ctrl-C
                 self.queue.clear()
-                for remote in list(self.busy):
-                    remote.end()
+                self.team.end()
                 raise
 
     def left(self, take: Callable[[Queue], Item]) -> Iterator[Item]:
@@ -91,30 +116,24 @@ class Distribution:
                 yield take(self.queue)
 
     def elsewhere(self) -> None:
-        """Give one process after the other of the queue's groups."""
-        remote = POOL.take()
-        self.busy.add(remote)
+        """Give other processes the queue's groups, one after the other."""
         for key, group in self.left(deque.popleft):
-            self.keep(key, self.asked(remote, group) or worked_out(group, self.units.target))
-            if not remote.ready:
-                break
-        self.busy.discard(remote)
-        POOL.give(remote)
+            self.keep(key, self.asked(group) or worked_out(group, self.units.target))
 
-    def asked(self, remote: Remote, group: Group) -> list[Made] | None:
-        """What the process makes of a group; None if this one has to."""
-        job = Job(shape_of(group), self.units.target, settings())
-        if not job.known:
+    def asked(self, group: Group) -> list[Made] | None:
+        """What another process makes of a group; None if this one has to."""
+        shape = shape_of(group)
+        if not shape.is_ours:
             return None
         try:
-            return remote.work_out(job)
-        except (OSError, EOFError):
-            remote.end()
-            status = remote.process.returncode
+            return self.team.ask(Job(shape, self.units.target, settings()))
+        except Ended as end:
+            if self.team.ended:
+                raise
             warn(
                 ProcessWarning(
-                    f"a process that lowers kernels ended with status {status}; its kernels are "
-                    "lowered here (HIDET_WORKERS=1 keeps all of them here)"
+                    f"a process that lowers kernels ended with status {end.status}; its kernels "
+                    "are lowered here (HIDET_WORKERS=1 keeps all of them here)"
                 )
             )
             return None

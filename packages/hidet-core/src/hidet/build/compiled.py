@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
 from hidet.build.arguments import current_stream, described, glance
+from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view
 from hidet.build.target import device_of, target_for
@@ -15,7 +16,7 @@ from hidet.errors import BadArchive, BadArgument
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import spelled
+from hidet.runtime.bound import called, typed
 from hidet.runtime.device import canonical, device_count
 from hidet.runtime.executor import Executor, check_target
 from hidet.runtime.memory import View, array_of
@@ -25,24 +26,54 @@ from hidet.runtime.plan import Plan
 class CompiledGraph:
     """A graph ready to run: `compiled(*tensors)` gives a Tensor, or a tuple of several.
 
-    Inputs are tensors of any library, without gaps, on the graph's device. Work on a GPU goes to
-    the caller's current stream.
+    Inputs are tensors of any library, without gaps, on the graph's device, in order or by name.
+    Work on a GPU goes to the caller's current stream.
     """
 
     def __init__(self, archive: Archive, device: str, executor: Executor | None = None) -> None:
         self.archive, self.device = archive, canonical(device)
         self.loaded = executor
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
-        results = self.run(inputs)
+        results = self.run(self.ordered(inputs, named) if named else inputs)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def ordered(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Inputs that are given by their names after those that are given in order."""
+        names = self.plan.input_names
+        for name in named:
+            if name not in names:
+                raise BadArgument(f"there is no input {name!r}", help=f"there are {listed(names)}")
+            if name in names[: len(inputs)]:
+                raise BadArgument(f"input {name} is given twice")
+        missing = [each for each in names[len(inputs) :] if each not in named]
+        if missing:
+            raise BadArgument(f"there is no value for {listed(missing)}")
+        return [*inputs, *(named[each] for each in names[len(inputs) :])]
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """All results for these inputs."""
-        views = [given(value, position) for position, value in enumerate(inputs)]
+        views = [self.view(value, position) for position, value in enumerate(inputs)]
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0
         return [as_tensor(view) for view in self.executor(views, stream=stream)]
+
+    def view(self, value: Any, position: int) -> View:
+        """An input as memory."""
+        seen = glance(value)
+        if seen is None:
+            name = self.called(position)
+            raise BadArgument(f"input {name} is {type(value).__name__}, no tensor")
+        pointer, found, _, owner = seen
+        facts = described(found)
+        if facts.gaps:
+            name = self.called(position)
+            raise BadArgument(f"input {name} has gaps between its elements", help="copy it first")
+        return View(pointer, facts.shape, facts.dtype, facts.device, (value, owner))
+
+    def called(self, position: int) -> str:
+        """What users call an input; its number if there are not so many."""
+        return called(self.plan, position) if position < len(self.plan.inputs) else str(position)
 
     @property
     def executor(self) -> Executor:
@@ -62,24 +93,23 @@ class CompiledGraph:
 
     def __repr__(self) -> str:
         main = self.plan
-        sides = [
-            ", ".join(f"{main.buffers[n].dtype}[{sizes(main, n)}]" for n in numbers)
-            for numbers in (main.inputs, main.outputs)
-        ]
+        buffers = main.buffers
+        inputs = ", ".join(f"{buffers[n].name}: {typed(buffers[n])}" for n in main.inputs)
+        outputs = ", ".join(typed(buffers[n]) for n in main.outputs)
         targets = ", ".join(self.archive.targets)
-        return f"CompiledGraph({sides[0]} -> {sides[1]}, device={self.device!r}, for {targets})"
+        return f"CompiledGraph({inputs} -> {outputs}, device={self.device!r}, for {targets})"
 
 
-def sizes(plan: Plan, buffer: int) -> str:
-    """The shape of a buffer as a person writes it."""
-    return ", ".join(map(spelled, plan.buffers[buffer].shape))
+def listed(names: Sequence[str]) -> str:
+    """Names of inputs for a message."""
+    return ", ".join(names) or "none"
 
 
 def build_graph(graph: FlowGraph, targets: Sequence[str] = ()) -> CompiledGraph:
     """Compile a graph for its device, or for `targets`, to be saved for other machines."""
     chosen = [str(target_for(graph, each)) for each in targets or (None,)]
     compiled = [compile_graph(graph, each) for each in chosen]
-    archive = reduce(Archive.joined, [each.archive for each in compiled])
+    archive = reduce(Archive.joined, [as_called(each.archive, graph) for each in compiled])
     weights = {name: given_view(tensor) for name, tensor in compiled[0].weights.items()}
     values = {name: array_of(view) for name, view in weights.items()}
     whole = Archive(archive.plans, archive.binaries, values, archive.meta)
@@ -125,15 +155,3 @@ def fitting(archive: Archive, device: str) -> Archive:
         else:
             return part
     raise BadArchive("; ".join(reasons))
-
-
-def given(value: Any, position: int) -> View:
-    """An argument as memory."""
-    seen = glance(value)
-    if seen is None:
-        raise BadArgument(f"input {position} is {type(value).__name__}, no tensor")
-    pointer, found, _, owner = seen
-    facts = described(found)
-    if facts.gaps:
-        raise BadArgument(f"input {position} has gaps between its elements", help="copy it first")
-    return View(pointer, facts.shape, facts.dtype, facts.device, (value, owner))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from threading import Lock
 
 from hidet import options
+from hidet.build.called import as_called, names
 from hidet.build.compile import compile_graph
 from hidet.build.target import device_of
 from hidet.errors import BadArgument
@@ -30,13 +31,15 @@ def run_graph(graph: FlowGraph, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 def executor_for(graph: FlowGraph) -> Executor:
     """The graph compiled and loaded; the same nodes and constants under the same options share."""
-    key = signature(graph), options.code_values()
+    said = tuple(names([each.name for each in graph.inputs])), tuple(graph.limits.items())
+    key = signature(graph), said, options.code_values()
     with _lock:
         found = _executors.get(key)
         if found is None:
             compiled = compile_graph(graph)
             weights = {name: given_view(tensor) for name, tensor in compiled.weights.items()}
-            executor = Executor(compiled.archive, device_of(graph), weights=weights)
+            archive = as_called(compiled.archive, graph)
+            executor = Executor(archive, device_of(graph), weights=weights)
             found = _executors[key] = executor, graph
             if len(_executors) > KEPT:
                 _executors.popitem(last=False)

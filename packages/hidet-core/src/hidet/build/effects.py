@@ -10,8 +10,11 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Invoke, Store
 from hidet.ir.walk import postorder, variables
 
+FEW = 16
+"""Kernels that are remembered: a module asks for its own several times, and they are large."""
 
-@lru_cache(maxsize=1024)
+
+@lru_cache(maxsize=FEW)
 def written(kernel: Kernel) -> dict[Var, bool]:
     """The parameters a kernel may write, and whether it may read them too."""
     writes: set[Var] = set()

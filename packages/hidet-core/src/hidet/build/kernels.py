@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from hidet import options
 from hidet.build.collector import collector_paused
+from hidet.build.key import is_our_operator
 from hidet.build.recipe import Recipe, recipe
 from hidet.build.schedule import implement
 from hidet.fusion.group import Group
@@ -113,6 +114,11 @@ class Shape:
     inputs: tuple[TensorType, ...]
     also: tuple[int, ...] = ()
     choice: Choice | None = None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether another process knows its operators: they come with us."""
+        return all(is_our_operator(op) for op, _ in self.wiring)
 
 
 def shape_of(group: Group) -> Shape:

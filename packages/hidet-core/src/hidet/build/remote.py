@@ -1,8 +1,9 @@
-"""Processes that work out recipes: Python computes on one core only.
+"""Processes that answer questions: Python computes on one core only.
 
-Each end sends frames: a length of eight bytes, then a pickle. What is sent are operators, and
-recipes, which are data; never kernels. A process starts with what this one imports from, reads no
-script of the user's, is not reached by Ctrl-C, and ends by itself when nobody needs it any more.
+Each end sends frames: a length of eight bytes, then a pickle. What is sent is data: operators and
+schedules by name, recipes, binaries; never kernels. A process starts with what this one imports
+from, reads no script of the user's, is not reached by Ctrl-C, and ends by itself when nobody needs
+it any more.
 """
 
 from __future__ import annotations
@@ -11,41 +12,43 @@ import gc
 import os
 import pickle
 import select
+import signal
 import struct
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
-from typing import IO, Any
+from types import FrameType
+from typing import IO, Any, Protocol, TypeVar
 
 from hidet import seams
-from hidet.build.kernels import Made, Shape, group_of, worked_out
-from hidet.build.key import is_our_operator
-from hidet.options import options
-from hidet.target import Target
 
+A = TypeVar("A")
+Answer = TypeVar("Answer", covariant=True)
 IDLE = 60.0
 """Seconds after which a process that has nothing to do ends."""
+LEAVING = 5.0
+"""Seconds that a process which says nothing any more may take to end by itself."""
 START = "from hidet.build.remote import serve; serve()"
 
 
-@dataclass(frozen=True)
-class Job:
-    """A group as data, and what it is worked out for."""
+class Question(Protocol[Answer]):
+    """Something to work out, as data that says all there is to know."""
 
-    shape: Shape
-    target: Target
-    settings: dict[str, Any]
+    def answer(self) -> Answer:
+        """What it comes to; it is computed in the process that was asked."""
 
-    @property
-    def known(self) -> bool:
-        """Whether another process knows all this: it has no operators but ours."""
-        return all(is_our_operator(op) for op, _ in self.shape.wiring)
+
+class Ended(Exception):
+    """A process ended before it had answered."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"it ended with status {status}")
+        self.status = status
 
 
 class Remote:
-    """A process that works out one job at a time."""
+    """A process that answers one question at a time."""
 
     def __init__(self) -> None:
         paths = os.pathsep.join(filter(None, sys.path))
@@ -63,16 +66,26 @@ class Remote:
         """Whether it still runs."""
         return self.process.poll() is None
 
-    def work_out(self, job: Job) -> list[Made] | None:
-        """The recipes of a job; None if it is to be worked out here, where errors have places.
-
-        OSError or EOFError if the process has ended.
-        """
+    def ask(self, question: Question[A]) -> A:
+        """The answer; Ended if the process does not live to give it."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        send(self.process.stdin, job)
-        found: list[Made] | None = receive(self.process.stdout)
-        return found
+        try:
+            send(self.process.stdin, question)
+            found: A = receive(self.process.stdout)
+            return found
+        except (OSError, EOFError):
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(LEAVING)
+            self.end()
+            raise Ended(self.process.returncode) from None
+        except BaseException:  # an answer to come would be taken for another's
+            self.end()
+            raise
+
+    def stop(self) -> None:
+        """Let it end, with the compilers that it has started."""
+        self.process.terminate()
 
     def end(self) -> None:
         """End it, whatever it is doing."""
@@ -108,6 +121,52 @@ class Pool:
             self.waiting.append(remote)
 
 
+POOL = Pool()
+
+
+class Team:
+    """Processes that threads ask, each its own, and that end together."""
+
+    def __init__(self) -> None:
+        self.busy: set[Remote] = set()
+        self.ended = False
+        self.lock = Lock()
+
+    def ask(self, question: Question[A]) -> A:
+        """The answer; Ended if a process broke down over it, or all were to end.
+
+        OSError if no process can be started.
+        """
+        while True:
+            remote = self.taken()
+            try:
+                return remote.ask(question)
+            except Ended as end:
+                if end.status != 0:  # else it had waited for too long, and left just now
+                    raise
+            finally:
+                with self.lock:
+                    self.busy.discard(remote)
+                if remote.ready and not self.ended:
+                    POOL.give(remote)
+
+    def taken(self) -> Remote:
+        """A process for a thread."""
+        remote = POOL.take()
+        with self.lock:
+            self.busy.add(remote)
+            if self.ended:
+                remote.stop()
+        return remote
+
+    def end(self) -> None:
+        """End those at work, and let no other begin."""
+        with self.lock:
+            self.ended = True
+            for each in self.busy:
+                each.stop()
+
+
 def send(to: IO[bytes], message: object) -> None:
     """Send one frame."""
     content = pickle.dumps(message)
@@ -117,28 +176,32 @@ def send(to: IO[bytes], message: object) -> None:
 
 def receive(source: IO[bytes]) -> Any:
     """Read one frame; EOFError if there is none."""
-    head = source.read(8)
-    if len(head) < 8:
+    (length,) = struct.unpack("<Q", whole(source, 8))
+    return pickle.loads(whole(source, length))
+
+
+def whole(source: IO[bytes], length: int) -> bytes:
+    """So many bytes; EOFError if there are fewer."""
+    content = source.read(length)
+    if len(content) < length:
         raise EOFError
-    return pickle.loads(source.read(*struct.unpack("<Q", head)))
+    return content
 
 
 def serve() -> None:
-    """Work out jobs from the standard input until there are no more, or none comes for long."""
+    """Answer questions from the standard input until there are no more, or none comes for long."""
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed is no answer
+    signal.signal(signal.SIGTERM, leave)
     seams.call("load_operators")
     gc.collect()
     gc.freeze()
     with suppress(EOFError, BrokenPipeError):
         while select.select([source], [], [], IDLE)[0]:
-            send(answers, answer(receive(source)))
+            question: Question[object] = receive(source)
+            send(answers, question.answer())
 
 
-def answer(job: Job) -> list[Made] | None:
-    """The recipes of a job; None if there was any error."""
-    try:
-        with options(**job.settings):
-            return worked_out(group_of(job.shape), job.target)
-    except Exception:  # it is raised again in the process that asked
-        return None
+def leave(number: int, frame: FrameType | None) -> None:
+    """End in an orderly way: what was started is ended too, and passing files are removed."""
+    sys.exit(128 + number)

@@ -28,7 +28,14 @@ from hidet.tuning import store
 from hidet.tuning.contest import Contest, Refused
 from hidet.tuning.interrupt import Interruptible
 from hidet.tuning.record import Record, Trial, name_of
-from hidet.tuning.report import Bar, TuningWarning, is_broken, report_refused
+from hidet.tuning.report import (
+    Bar,
+    TuningWarning,
+    is_broken,
+    report_hopeless,
+    report_refused,
+)
+from hidet.tuning.search import Keeper, Search
 from hidet.tuning.testbed import Testbed
 
 BEST = 8
@@ -50,12 +57,21 @@ def tuned(
     with Tuner(target, measurable(target, device)) as tuner:
         # What takes longest comes first: a deadline costs least then.
         order = sorted(alike, key=lambda each: -len(alike[each]) * expected(each, target))
-        for number, subject in enumerate(order, 1):
-            tuner.place = f"{number} of {len(order)}"
-            choice = tuner.choice(subject)
-            for group in alike[subject]:
-                group.choice = choice
+        for tuner.glance in glances(len(order)):
+            for number, subject in enumerate(order, 1):
+                tuner.place = f"{number} of {len(order)}"
+                choice = tuner.choice(subject)
+                for group in alike[subject]:
+                    group.choice = choice
     return [str(group.choice) for group in groups if group.anchor is not None]
+
+
+def glances(count: int) -> tuple[bool, ...]:
+    """The turns in which so many operators are measured; True: the best few of each alone.
+
+    These come first: a search that is ended early has given something to all.
+    """
+    return (True, False) if count > 1 and options.search_space.get() == 2 else (False,)
 
 
 def tunable(group: Group) -> bool:
@@ -82,9 +98,11 @@ class Tuner:
         self.until = time.monotonic() + limit if limit else None
         self.name = None if device is None else device_name(device)
         self.ended = False
-        self.unknown = 0
+        self.unknown: set[Subject] = set()
         self.place = ""
         """Which of how many operators is looked at, for people."""
+        self.glance = False
+        """Whether the best few are measured now, and the others in another turn."""
 
     def __enter__(self) -> Tuner:
         self.stack = ExitStack()
@@ -101,8 +119,8 @@ class Tuner:
             why = "the search was interrupted" if self.interrupts.noted else why
             warn(
                 TuningWarning(
-                    f"{self.unknown} operators were not measured: {why}; they are scheduled as the "
-                    "cost model says, or as was best so far"
+                    f"{len(self.unknown)} operators were not measured to the end: {why}; they are "
+                    "scheduled as the cost model says, or as was best so far"
                 )
             )
 
@@ -115,9 +133,10 @@ class Tuner:
             record = self.verified(subject, found, record)
         if record is not None and record.level >= self.level and fits(record, found):
             return chosen(record, found)
-        if len(found) > 1:
+        seen = self.glance and record is not None and record.trials
+        if len(found) > 1 and not seen:
             if not self.able:
-                self.unknown += 1
+                self.unknown.add(subject)
             else:
                 record = self.search(subject, found, record)
                 if record.trials:
@@ -142,7 +161,7 @@ class Tuner:
         def check(bench: Workshop) -> None:
             assert best is not None
             bench.start(best)
-            bench.ready(best, None)
+            bench.ready([best], None)
             try:
                 bench.check(best)
             except Refused as refusal:
@@ -160,35 +179,32 @@ class Tuner:
 
     def search(self, subject: Subject, found: dict[str, Choice], before: Record | None) -> Record:
         """Measure what is not known yet, and what was best before."""
-        names = list(found)[: BEST if self.level == 1 else None]
-        before = before or Record(0, None, ())
-        old = [each for each in before.trials if each.name != before.best]
-        skipped = {trial.name for trial in old}
-        fresh = dict.fromkeys([names[0], *([before.best] if before.best in found else [])])
-        fresh |= dict.fromkeys(each for each in names if each not in skipped)
+        known = 0 if before is None else before.level
+        most = BEST if self.glance or self.level == 1 else None
+        search = Search(found, before, known if self.glance else self.level, most)
         title = subject.group.name
-        bar = Bar(f"{self.place}, {title}", len(fresh))
-        contests = []
+        bar = Bar(f"{self.place}, {title}", len(search.candidates))
+        facts = facts_of(subject, self.target)
+        keeper = Keeper(lambda: store.keep(facts, self.name or "", search.record))
 
         def run(bench: Workshop) -> None:
-            contests.append(Contest([found[each] for each in fresh], bench, bar, self.until))
-            contests[0].run()
+            search.contest = Contest(
+                search.candidates, bench, bar, self.until, keeper, self.estimates(subject)
+            )
+            search.contest.run()
 
         try:
             self.held(subject, run, title)
         finally:
             bar.close()
-        if not contests:
-            return before
-        (contest,) = contests
-        measured = {trial.name for trial in contest.trials}
-        report_refused(title, contest.trials)
-        trials = [*contest.trials, *(each for each in before.trials if each.name not in measured)]
-        winner = None if contest.winner is None else name_of(contest.winner)
-        if before.best is not None and before.best not in measured:
-            winner = before.best  # it was ended before it came to that
-        level = self.level if contest.complete else before.level
-        return Record(level, winner, tuple(trials))
+        if search.contest is not None:
+            report_refused(title, search.contest.trials)
+            report_hopeless(title, search.contest.hopeless, len(search.candidates))
+        return search.record
+
+    def estimates(self, subject: Subject) -> dict[Choice, float]:
+        """What the cost model expects of the candidates for a group's anchor."""
+        return {each.choice: each.seconds for each in candidates_of(subject, self.target)}
 
     def held(self, subject: Subject, work: Callable[[Workshop], None], title: str) -> bool:
         """Do some work in a workshop; False if it was ended or failed, which is told.

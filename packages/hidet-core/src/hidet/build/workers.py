@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -12,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from tqdm import tqdm
 
 from hidet import options
+from hidet.runtime.cores import cores
 from hidet.toolchain.host import ended_together
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 def jobs() -> int:
     """How many compilers may be at work at once."""
-    return options.jobs.get() or len(os.sched_getaffinity(0))
+    return options.jobs.get() or cores()
 
 
 class Crew(Generic[T, R]):
@@ -30,14 +30,14 @@ class Crew(Generic[T, R]):
     are for the workers what they are where an item is started.
     """
 
-    def __init__(self, work: Callable[[T], R]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[T], R], count: int | None = None) -> None:
+        self.work, self.count = work, count or jobs()
         self.futures: dict[T, Future[R]] = {}
         self.together = ended_together()
 
     def __enter__(self) -> Crew[T, R]:
         self.compilers = self.together.__enter__()
-        self.pool = ThreadPoolExecutor(jobs(), thread_name_prefix="hidet-compile")
+        self.pool = ThreadPoolExecutor(self.count, thread_name_prefix="hidet-compile")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:

@@ -1,32 +1,31 @@
-"""Candidates of one group compiled, in threads, and handed to where they are run."""
+"""Candidates of one group compiled, several at once, and handed to where they are run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import replace
 from statistics import median
 
 from hidet import options
-from hidet.build.hoist import hoist
-from hidet.build.kernels import Recipes, group_of
-from hidet.build.planner import Planner
+from hidet.build.attempt import Attempt, alone
+from hidet.build.key import has_only_our_schedules
+from hidet.build.remote import Ended, Team
 from hidet.build.schedule import chosen
 from hidet.build.tuning_facts import Subject
-from hidet.build.units import Units
 from hidet.build.workers import Crew, jobs
-from hidet.errors import HidetError
-from hidet.fusion.group import Group
-from hidet.graph.flow import FlowGraph
-from hidet.graph.tensor import Tensor
-from hidet.runtime.archive import Archive
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.tuning.contest import Refused
-from hidet.tuning.problem import problem_of, symbols_in
+from hidet.tuning.problem import problem_of
 from hidet.tuning.testbed import Testbed
-from hidet.tuning.verdict import constant_name
-from hidet.types import TensorType, boolean
+
+MANY = 2
+"""Compilers at once from which on each is a process: Python writes kernels on one core only."""
+MOST = 32
+"""Compilers beyond which more give a device nothing to do: it measures a candidate in 15 ms."""
+AHEAD = 2
+"""Candidates that are compiled, or wait to be measured, for each compiler."""
 
 
 class Workshop:
@@ -38,9 +37,9 @@ class Workshop:
     def __init__(self, subject: Subject, own: Choice, target: Target, bed: Testbed) -> None:
         self.subject, self.own, self.target, self.bed = subject, own, target, bed
         self.numbers: dict[Choice, int] = {}
-        self.recipes = Recipes()
-        self.crew = Crew(self.compiled)
-        self.ahead = jobs() + 1
+        self.team = Team() if elsewhere(subject) else None
+        self.crew = Crew(self.compiled, compilers())
+        self.ahead = AHEAD * compilers()
         self.noise = 2.0 if target.kind == "cpu" else 1.0
 
     def __enter__(self) -> Workshop:
@@ -55,42 +54,37 @@ class Workshop:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         # Also at a deadline: nobody waits for what is still being compiled.
+        if self.team is not None:
+            self.team.end()
         self.crew.__exit__(kind or KeyboardInterrupt, *rest)
 
     def compiled(self, choice: Choice) -> bytes:
-        """The archive of the group at a candidate."""
-        # What is looked at is what is built in the end, and what is shown is the contest.
-        with options.options(dump="", progress=False):
-            return self.archive(choice)
-
-    def archive(self, choice: Choice) -> bytes:
-        """The same, under the options in force."""
+        """The archive of the group at a candidate; Refused says why there is none."""
         explicit = None if choice == self.own else choice
         shape = replace(self.subject.shape, choice=explicit)
-        group = group_of(shape, dict.fromkeys(self.subject.constants, ()))
-        names = {t: constant_name(i) for i, t in enumerate(group.inputs) if t.storage is not None}
-        units = Units(self.target, strict=True)
-        planner = Planner(alone(group), self.target, units, names)
-        planner.run([group], self.recipes)
-        binaries, home = units.compile("Compiling a candidate")
-        return Archive(hoist({"main": planner.plan(home)}), binaries).to_bytes()
+        attempt = Attempt(shape, self.subject.constants, self.target)
+        try:
+            found = attempt.answer() if self.team is None else self.team.ask(attempt)
+        except Ended as end:
+            found = f"the process that compiled it ended with status {end.status}"
+        if isinstance(found, str):
+            raise Refused(found)
+        return found
 
     def start(self, choice: Choice) -> None:
         """Let a compiler take a candidate."""
         self.numbers[choice] = len(self.numbers)
         self.crew.start(choice)
 
-    def ready(self, choice: Choice, seconds: float | None) -> bool:
-        """Whether its compiler is done, after waiting for so long at most."""
-        return bool(wait([self.crew.futures[choice]], seconds).done)
+    def ready(self, choices: Sequence[Choice], seconds: float | None) -> Choice | None:
+        """The first whose compiler is done, after waiting for so long at most."""
+        futures = [self.crew.futures[each] for each in choices]
+        wait(futures, seconds, FIRST_COMPLETED)
+        done = (choice for choice, each in zip(choices, futures, strict=True) if each.done())
+        return next(done, None)
 
     def check(self, choice: Choice) -> None:
         """Run it once; Refused says why it cannot be, or computes nonsense."""
-        error = self.crew.futures[choice].exception()
-        if isinstance(error, HidetError):
-            raise Refused(error.message)
-        if isinstance(error, Exception):  # a schedule may raise anything: told, and not chosen
-            raise Refused(f"{type(error).__name__}: {error}")
         self.bed.check(self.numbers[choice], self.crew.futures[choice].result())
 
     def time(self, choice: Choice, repeats: int) -> list[float]:
@@ -102,12 +96,15 @@ class Workshop:
         return min(times) if self.target.kind == "cpu" else median(times)
 
 
-def alone(group: Group) -> FlowGraph:
-    """A group as a graph; symbols that are no size of an input become sizes of further ones."""
-    inputs = [each for each in group.inputs if each.storage is None]
-    sizes = [size for each in (*inputs, *group.results) for size in each.shape]
-    read = [size for each in inputs for size in each.shape]
-    for symbol in dict.fromkeys(var for size in sizes for var in symbols_in(size)):
-        if not any(symbol is size for size in read):
-            inputs.append(Tensor(TensorType(boolean, (symbol,))))
-    return FlowGraph(inputs, group.results, group.name)
+def compilers() -> int:
+    """How many candidates are compiled at once."""
+    asked, most = options.workers.get(), options.jobs.get() or min(jobs(), MOST)
+    return min(asked, most) if asked > 1 else most
+
+
+def elsewhere(subject: Subject) -> bool:
+    """Whether candidates are compiled in other processes: if the option or many cores say so, and
+    these know operators and schedules."""
+    asked = options.workers.get()
+    wanted = asked > 1 or (asked == 0 and jobs() >= MANY)
+    return wanted and has_only_our_schedules() and subject.shape.is_ours

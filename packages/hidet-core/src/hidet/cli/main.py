@@ -18,6 +18,8 @@ from hidet.cli.run import run
 from hidet.cli.show import show
 from hidet.errors import BadArgument, HidetError
 
+INPUT = "a .npy file for each input, in order or as name=file"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status: 0 if all is well."""
@@ -84,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     running = commands.add_parser("run", help="run a graph that was saved to a file")
     running.add_argument("path", help="what CompiledGraph.save wrote")
     running.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")
-    running.add_argument("--input", action="append", default=[], help="a .npy file for each input")
+    running.add_argument("--input", action="append", default=[], help=INPUT)
     running.add_argument("--size", action="append", default=[], help="a size, such as n=8")
     running.add_argument("--output", help="the .npz file to write the results to")
     running.add_argument("--repeat", type=int, default=0, help="measure this many calls")

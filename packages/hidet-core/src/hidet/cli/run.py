@@ -11,11 +11,14 @@ import numpy as np
 from hidet.build.compiled import CompiledGraph, load
 from hidet.errors import BadArgument
 from hidet.graph import Tensor, asarray, randint, randn
-from hidet.runtime.bound import typed
+from hidet.runtime.bound import between, typed
 from hidet.runtime.plan import Buffer
 from hidet.runtime.sizes import evaluate
 from hidet.runtime.timing import median_seconds
 from hidet.types import dtype
+
+EXAMPLE = 8
+"""A size to try, if it may be that."""
 
 
 def run(
@@ -28,10 +31,12 @@ def run(
 ) -> int:
     """Run the graph in a file; inputs that no file gives are random."""
     compiled = load(path, device)
-    given = arguments(compiled, inputs, dict(map(assigned, sizes)))
-    results = compiled.run(given)
     plan = compiled.plan
     print(compiled)
+    for name, (low, high) in plan.limits.items():
+        print(f"{name}: {between(low, high)}")
+    given = arguments(compiled, inputs, dict(map(assigned, sizes)))
+    results = compiled.run(given)
     for number, result in zip(plan.outputs, results, strict=True):
         print(summary(plan.buffers[number], result))
     if output is not None:
@@ -48,10 +53,9 @@ def run(
 def arguments(
     compiled: CompiledGraph, files: Sequence[str], sizes: Mapping[str, int]
 ) -> list[Tensor]:
-    """The inputs: from .npy files in order, then random ones."""
+    """The inputs: from .npy files in order or by name, random ones for the others."""
     plan = compiled.plan
-    if len(files) > len(plan.inputs):
-        raise BadArgument(f"{len(files)} inputs for a graph of {len(plan.inputs)}")
+    given = by_position(plan.input_names, files)
     for name in sizes:
         if name not in plan.symbols:
             known = ", ".join(plan.symbols) or "none: all are fixed"
@@ -59,11 +63,29 @@ def arguments(
     made = []
     for position, number in enumerate(plan.inputs):
         buffer = plan.buffers[number]
-        if position < len(files):
-            made.append(read(files[position]).to(device=compiled.device))
+        if position in given:
+            made.append(read(given[position]).to(device=compiled.device))
         else:
-            made.append(random(buffer, sizes, position, compiled.device))
+            made.append(random(buffer, sizes, position, compiled))
     return made
+
+
+def by_position(names: Sequence[str], files: Sequence[str]) -> dict[int, str]:
+    """The files of inputs by their positions: "x=file.npy" is that of x, others come in order."""
+    found: dict[int, str] = {}
+    for each in files:
+        name, _, file = each.partition("=")
+        if name in names:
+            position = names.index(name)
+        else:
+            position = next((i for i in range(len(names)) if i not in found), len(names))
+            file = each
+        if position in found:
+            raise BadArgument(f"input {name} is given twice")
+        if position == len(names):
+            raise BadArgument(f"{len(files)} inputs for a graph of {len(names)}")
+        found[position] = file
+    return found
 
 
 def read(path: str) -> Tensor:
@@ -74,15 +96,19 @@ def read(path: str) -> Tensor:
         raise BadArgument(f"{path} is no .npy file that can be read: {error}") from error
 
 
-def random(buffer: Buffer, sizes: Mapping[str, int], seed: int, device: str) -> Tensor:
+def random(buffer: Buffer, sizes: Mapping[str, int], seed: int, compiled: CompiledGraph) -> Tensor:
     """Random values for an input."""
     try:
         shape = [evaluate(size, sizes) for size in buffer.shape]
     except KeyError as error:
+        name = error.args[0]
+        low, high = compiled.plan.limits.get(name, (0, None))
+        example = max(low, EXAMPLE if high is None else min(EXAMPLE, high))
         raise BadArgument(
-            f"the size {error.args[0]} of {typed(buffer)} is not known",
-            help=f"pass --size {error.args[0]}=8",
+            f"the size {name} of {typed(buffer)} is not known",
+            help=f"pass --size {name}={example}",
         ) from error
+    device = compiled.device
     if dtype(buffer.dtype).is_float:
         return randn(shape, buffer.dtype, device, seed=seed)
     return randint(0, 2, shape, buffer.dtype, device, seed=seed)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from hidet import seams
@@ -13,21 +14,32 @@ from hidet.graph.picture import picture
 from hidet.graph.show import show
 from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import Var
 from hidet.runtime.files import write_whole
+from hidet.runtime.plan import Limits
+
+ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
 
 
 class FlowGraph:
     """What a model computes; `nodes` holds what the outputs need, producers first.
 
-    Tensors with storage that nodes or outputs use are its `constants`.
+    Tensors with storage that nodes or outputs use are its `constants`. `limits` are the least and
+    the greatest number (None: there is none) that symbolic sizes may be, by their names: what is
+    built of the graph refuses others.
     """
 
     def __init__(
-        self, inputs: Iterable[Tensor], outputs: Iterable[Tensor], name: str = "graph"
+        self,
+        inputs: Iterable[Tensor],
+        outputs: Iterable[Tensor],
+        name: str = "graph",
+        limits: Mapping[str, Limits] = ANY_SIZE,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.name = name
+        self.limits = dict(limits)
         self.nodes = sorted_nodes(self.outputs, self.inputs)
         self.validate()
 
@@ -37,6 +49,12 @@ class FlowGraph:
         given = set(self.inputs)
         used = [each for node in self.nodes for each in node.inputs] + list(self.outputs)
         return tuple(dict.fromkeys(t for t in used if t.storage is not None and t not in given))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the symbolic sizes that inputs tell."""
+        sizes = (size for each in self.inputs for size in each.shape)
+        return tuple(dict.fromkeys(size.name for size in sizes if isinstance(size, Var)))
 
     def users(self) -> dict[Tensor, list[Node]]:
         """For each tensor the nodes that read it, in order."""
@@ -50,6 +68,11 @@ class FlowGraph:
         """Raise InternalError if a tensor has neither a value nor a way to it, or comes twice."""
         if len(set(self.inputs)) != len(self.inputs):
             raise BadArgument("a tensor is an input of the graph twice")
+        for name, (low, high) in self.limits.items():
+            if name not in self.symbols:
+                raise BadArgument(f"there are limits of a size {name!r}, which no input has")
+            if low < 0 or (high is not None and high < low):
+                raise BadArgument(f"size {name!r} is to be at least {low} and at most {high}")
         known = set(self.inputs)
         for node in self.nodes:
             for tensor in node.inputs:

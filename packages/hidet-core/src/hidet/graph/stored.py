@@ -23,8 +23,9 @@ from hidet import seams
 from hidet.errors import BadArchive, BadArgument, HidetError, Place
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
-from hidet.ir.expr import Expr
+from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
+from hidet.runtime.plan import Limits
 from hidet.types import TensorType, dtype
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KEY = "hidet.graph"
-Parts = tuple[list[Tensor], list[Tensor], str]
-"""Inputs, outputs and name of a graph."""
+Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits]]
+"""Inputs, outputs, name and limits of sizes of a graph."""
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
     AssertionError, SafetensorError, HidetError,
@@ -57,6 +58,7 @@ def stored(graph: FlowGraph) -> bytes:
         "nodes": nodes,
         "outputs": [numbers[each] for each in graph.outputs],
         "sizes": writer.table,
+        "limits": graph.limits,
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     values = {str(numbers[each]): raw(each) for each in graph.constants}
@@ -147,7 +149,7 @@ class Restoring:
         self.tensors: list[Tensor] = []
 
     def parts(self) -> Parts:
-        """The graph's inputs, outputs and name."""
+        """What a graph is made of."""
         inputs = [self.open(each) for each in self.facts["inputs"]]
         self.tensors += inputs
         for each in self.facts["constants"]:
@@ -155,7 +157,20 @@ class Restoring:
         for each in self.facts["nodes"]:
             self.tensors += self.node(each).outputs
         outputs = [self.tensor(each) for each in self.facts["outputs"]]
-        return inputs, outputs, text(self.facts["name"])
+        return inputs, outputs, text(self.facts["name"]), self.limits(inputs)
+
+    def limits(self, inputs: list[Tensor]) -> dict[str, Limits]:
+        """What sizes may be; files that were written before this was kept say nothing of it."""
+        sizes = (size for each in inputs for size in each.shape)
+        symbols = {size.name for size in sizes if isinstance(size, Var)}
+        found: dict[str, Limits] = {}
+        for name, (low, high) in self.facts.get("limits", {}).items():
+            if not (name in symbols and fits(low, int) and (high is None or fits(high, int))):
+                raise ValueError(f"a size {name!r} of {low} to {high}")
+            if low < 0 or (high is not None and high < low):
+                raise ValueError(f"a size {name!r} of {low} to {high}")
+            found[name] = low, high
+        return found
 
     def open(self, fact: dict[str, Any]) -> Tensor:
         """An input."""

@@ -61,6 +61,7 @@ class BoundPlan:
 def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     """The plan at the shapes of `inputs`; ShapeMismatch says which input does not fit."""
     check_types(plan, inputs)
+    check_limits(plan, inputs)
     symbols = {name: inputs[given].shape[axis] for name, (given, axis) in plan.symbols.items()}
     shapes = tuple(shape_of(buffer, symbols) for buffer in plan.buffers)
     check_shapes(plan, inputs, shapes)
@@ -142,11 +143,23 @@ def check_types(plan: Plan, inputs: Sequence[View]) -> None:
         buffer = plan.buffers[number]
         if given.dtype != buffer.dtype:
             raise DtypeMismatch(
-                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}"
+                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
             )
         if len(given.shape) != len(buffer.shape):
             raise ShapeMismatch(
-                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}"
+                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
+            )
+
+
+def check_limits(plan: Plan, inputs: Sequence[View]) -> None:
+    """Raise unless the sizes of inputs, whose ranks are right, are within their limits."""
+    for name, (low, high) in plan.limits.items():
+        position, axis = plan.symbols[name]
+        given, buffer = inputs[position], plan.buffers[plan.inputs[position]]
+        if given.shape[axis] < low or (high is not None and given.shape[axis] > high):
+            raise ShapeMismatch(
+                f"input {called(plan, position)} is {typed(given)}; the graph takes "
+                f"{typed(buffer)}, where {name} is {between(low, high)}"
             )
 
 
@@ -155,10 +168,24 @@ def check_shapes(plan: Plan, inputs: Sequence[View], shapes: Sequence[tuple[int,
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         if tuple(given.shape) != shapes[number]:
             buffer = plan.buffers[number]
+            sizes = zip(given.shape, shapes[number], buffer.shape, strict=True)
+            fixed = all(isinstance(size, int) for a, b, size in sizes if a != b)
             raise ShapeMismatch(
-                f"input {position} is {typed(given)}; the graph takes {typed(buffer)}, "
-                f"here {list(shapes[number])}"
+                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
+                + ("" if fixed else f", here {list(shapes[number])}")
             )
+
+
+def called(plan: Plan, position: int) -> str:
+    """What users call an input: by its name if they gave one, else by its number."""
+    name = plan.input_names[position]
+    return str(position) if name == f"input{position}" else name
+
+
+def between(low: int, high: int | None) -> str:
+    """Limits as messages show them."""
+    least, most = ["at least " + str(low)] * (low > 0), [f"at most {high}"] * (high is not None)
+    return " and ".join([*least, *most])
 
 
 def typed(of: Buffer | View) -> str:

@@ -11,7 +11,7 @@ from typing import cast
 
 from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import BoundPlan, bind
+from hidet.runtime.bound import BoundPlan, bind, called
 from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
@@ -228,8 +228,9 @@ class Executor:
         """Raise unless all inputs are on the executor's device."""
         for position, view in enumerate(inputs):
             if view.device != self.device:
+                name = called(self.archive.main, position)
                 raise BadArgument(
-                    f"input {position} is on {view.device}; the graph runs on {self.device}"
+                    f"input {name} is on {view.device}; the graph runs on {self.device}"
                 )
 
 

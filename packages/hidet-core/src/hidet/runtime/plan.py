@@ -17,6 +17,8 @@ from hidet.runtime.sizes import Size, checked_size
 from hidet.types import dtype
 
 Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace"]
+Limits: TypeAlias = tuple[int, int | None]
+"""The least and the greatest number that a size may be; None: it may be any larger one."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Piece:
 class Buffer:
     """Memory that steps read and write. `derived` buffers are outputs of the prepare plan.
 
+    An input's name is what users call it; `input0` and so on where they call it nothing.
     `pieces` are the weights of which it consists, where steps only move those.
     """
 
@@ -115,7 +118,10 @@ Step: TypeAlias = Launch | Host
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call does. `symbols` maps a size's name to the input and axis it is read from."""
+    """What a call does. `symbols` maps a size's name to the input and axis it is read from.
+
+    `limits` are those of sizes that may not be any number.
+    """
 
     target: str
     buffers: tuple[Buffer, ...]
@@ -123,6 +129,7 @@ class Plan:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
+    limits: dict[str, Limits] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""
@@ -135,6 +142,11 @@ class Plan:
     def from_json(data: Any) -> Plan:
         """The plan that `data` describes; BadArchive names what is wrong with it."""
         return Reader(data).plan()
+
+    @property
+    def input_names(self) -> list[str]:
+        """What the inputs are called, in order."""
+        return [self.buffers[number].name for number in self.inputs]
 
     def of_role(self, role: Role) -> list[int]:
         """The numbers of the buffers of a role."""
@@ -171,11 +183,26 @@ class Reader:
         steps = tuple(self.step(each, f"step {i}") for i, each in enumerate(self.items("steps")))
         outputs = self.numbers(self.data.get("outputs"), "outputs")
         self.ends(made, inputs, "input")
+        names = [made[number].name for number in inputs]
+        if len(set(names)) < len(names):
+            raise BadArchive(f"two inputs have one name: {', '.join(names)}"[:200])
+        given_limits = self.mapping(self.data.get("limits", {}), "limits")
+        limits = {name: self.limit(name, each) for name, each in given_limits.items()}
         self.ends(made, outputs, "output")
         target = self.text(self.data.get("target"), "target")
         if target.startswith("cpu") and any(isinstance(arg, Map) for arg in arguments(steps)):
             raise BadArchive(f"a plan for {target} has tensor maps, which only GPUs have")
-        return Plan(target, made, steps, inputs, outputs, self.symbols)
+        return Plan(target, made, steps, inputs, outputs, self.symbols, limits)
+
+    def limit(self, name: str, data: Any) -> Limits:
+        """The least and the greatest number that a size may be."""
+        if name not in self.symbols:
+            raise BadArchive(f"there are limits of a size {name!r}, which no input has")
+        low, high = self.sequence({"limits": data}, "limits", f"size {name!r}", 2)
+        self.whole([low] if high is None else [low, high], f"size {name!r}")
+        if low < 0 or (high is not None and high < low):
+            raise BadArchive(f"size {name!r} is to be at least {low} and at most {high}")
+        return low, high
 
     def ends(self, buffers: tuple[Buffer, ...], numbers: tuple[int, ...], role: Role) -> None:
         """Refuse inputs or outputs that are not each a buffer of its own of that role."""

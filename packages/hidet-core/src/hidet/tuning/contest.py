@@ -1,6 +1,7 @@
 """Which of an operator's candidates is the fastest: best guesses first, the slow dropped early.
 
-Each candidate is compiled, checked and timed a few times as soon as it is there. Those near the
+Each candidate is compiled, checked and timed a few times as soon as it is there; those that cannot
+be the best, by what the cost model says and how far off it was, are not compiled. Those near the
 best go through rounds of twice as many measurements each, in turns so that a device that gets
 slower is so for all; each round drops the slower half.
 """
@@ -9,10 +10,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from hidet.schedules.base import Choice
+from hidet.tuning.prospects import Prospects
 from hidet.tuning.record import Trial, name_of
 from hidet.tuning.report import Bar
 
@@ -25,6 +28,7 @@ ROUND_SECONDS = 0.5
 """A round is over after so long, once each candidate had a turn."""
 NEAR = 1.3
 """How much slower than the best a candidate may be to stay in the next round."""
+NO_ESTIMATES: Mapping[Choice, float] = MappingProxyType({})
 GAIN = 0.98
 """What part of the time of the cost model's own choice another one has to stay below."""
 
@@ -44,8 +48,9 @@ class Bench(Protocol):
     def start(self, choice: Choice) -> None:
         """Let a compiler take a candidate."""
 
-    def ready(self, choice: Choice, seconds: float | None) -> bool:
-        """Whether its compiler is done, after waiting for so long at most (None: until it is)."""
+    def ready(self, choices: Sequence[Choice], seconds: float | None) -> Choice | None:
+        """The first whose compiler is done, after waiting for so long at most (None: until one is);
+        None if there is none."""
 
     def check(self, choice: Choice) -> None:
         """Run a compiled candidate once; raises Refused unless it computes what it should."""
@@ -61,10 +66,21 @@ class Contest:
     """The candidates of one operator on their way through the rounds."""
 
     def __init__(
-        self, candidates: Sequence[Choice], bench: Bench, bar: Bar, until: float | None = None
+        self,
+        candidates: Sequence[Choice],
+        bench: Bench,
+        bar: Bar,
+        until: float | None = None,
+        judged: Callable[[], None] = lambda: None,
+        estimates: Mapping[Choice, float] = NO_ESTIMATES,
     ) -> None:
         self.candidates, self.bench, self.bar, self.until = candidates, bench, bar, until
-        self.times: dict[Choice, list[float]] = {}
+        self.judged = judged
+        """What to do after each candidate."""
+        self.prospects = Prospects(estimates, bench.noise)
+        self.hopeless: list[Choice] = []
+        """Candidates that were left out: by what is known they cannot be the best."""
+        self.times: dict[Choice, float] = {}
         self.refused: dict[Choice, str] = {}
         self.complete = False
 
@@ -80,7 +96,7 @@ class Contest:
     @property
     def ranked(self) -> list[Choice]:
         """The candidates that can be chosen, the fastest first."""
-        return sorted(self.times, key=self.seconds)
+        return sorted(self.times, key=self.times.__getitem__)
 
     @property
     def winner(self) -> Choice | None:
@@ -92,37 +108,44 @@ class Contest:
         best = self.ranked[0] if self.times else None
         if best is None or own not in self.times:
             return best
-        return best if self.seconds(best) < GAIN * self.seconds(own) else own
-
-    def seconds(self, choice: Choice) -> float:
-        """The time of a candidate."""
-        return self.bench.typical(self.times[choice])
+        return best if self.times[best] < GAIN * self.times[own] else own
 
     @property
     def best_seconds(self) -> float | None:
         """The shortest time so far."""
-        return self.seconds(self.ranked[0]) if self.times else None
+        return min(self.times.values(), default=None)
 
     @property
     def trials(self) -> list[Trial]:
         """What is known of the candidates."""
-        timed = [Trial(name_of(each), self.seconds(each)) for each in self.ranked]
+        timed = [Trial(name_of(each), self.times[each]) for each in self.ranked]
         return timed + [Trial(name_of(each), None, why) for each, why in self.refused.items()]
 
     def screen(self) -> bool:
         """A first look at each while the next ones are compiled; False at the deadline."""
         waiting, started = deque(self.candidates), deque[Choice]()
-        while waiting or started:
+        while True:
             while waiting and len(started) < self.bench.ahead:
-                started.append(waiting.popleft())
-                self.bench.start(started[-1])
-            chosen = next((each for each in started if self.bench.ready(each, 0)), started[0])
-            if not self.bench.ready(chosen, self.left) or self.left == 0:
+                started += self.begun(waiting.popleft())
+            if not started:
+                return True
+            chosen = self.bench.ready(started, self.left)
+            if chosen is None or self.left == 0:
                 return False
             started.remove(chosen)
             self.look(chosen)
             self.bar.step(self.best_seconds)
-        return True
+            self.judged()
+
+    def begun(self, choice: Choice) -> list[Choice]:
+        """The candidate, now being compiled; or nothing, if it is not worth it."""
+        best = self.best_seconds
+        if best is not None and self.prospects.least(choice) > best:
+            self.hopeless.append(choice)
+            self.bar.step(best)
+            return []
+        self.bench.start(choice)
+        return [choice]
 
     def look(self, choice: Choice) -> None:
         """Check a candidate, and time it."""
@@ -132,7 +155,8 @@ class Contest:
             times = self.bench.time(choice, 1)
             if best is None or times[0] <= NEAR * self.bench.noise * best:
                 times += self.bench.time(choice, FIRST - 1)
-            self.times[choice] = times
+            self.times[choice] = self.bench.typical(times)
+            self.prospects.measured(choice, self.times[choice])
         except Refused as refusal:
             self.refused[choice] = str(refusal)
 
@@ -140,7 +164,7 @@ class Contest:
         """Time those that are near the best again, half as many each time."""
         first = repeats == ROUNDS[0]
         limit = NEAR * (self.bench.noise if first else 1.0) * (self.best_seconds or 0)
-        near = [each for each in self.ranked if self.seconds(each) <= limit]
+        near = [each for each in self.ranked if self.times[each] <= limit]
         last = {self.candidates[0]} & set(self.times)  # the one that the others are compared with
         chosen = near if first else near[: max(2, (len(near) + 1) // 2)]
         chosen += [each for each in last if each not in chosen]
@@ -161,7 +185,7 @@ class Contest:
         """One more turn; the first measurements, taken beside compilers, no longer count."""
         try:
             fresh[choice] += self.bench.time(choice, TURN)
-            self.times[choice] = fresh[choice]
+            self.times[choice] = self.bench.typical(fresh[choice])
             self.bar.best(self.best_seconds)
         except Refused as refusal:
             del fresh[choice], self.times[choice]

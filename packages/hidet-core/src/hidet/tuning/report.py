@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from hidet import options
 from hidet.errors.warning import warn
+from hidet.schedules.base import Choice
 from hidet.tuning.record import Trial
 
 LOG = logging.getLogger("hidet.tuning")
@@ -36,6 +37,12 @@ def report_refused(title: str, trials: Sequence[Trial]) -> None:
         lines = "\n".join(f"  {each.name}: {each.reason}" for each in broken)
         said = f"{len(broken)} of {len(trials)} schedules of {title} are not used:\n{lines}"
         warn(TuningWarning(said))
+
+
+def report_hopeless(title: str, left_out: Sequence[Choice], count: int) -> None:
+    """Log how many of the candidates were not compiled, since they cannot be the best."""
+    if left_out:
+        LOG.info("%s: %d of %d cannot be the best, and are left out", title, len(left_out), count)
 
 
 class Bar:

@@ -1,0 +1,38 @@
+"""What users call a graph's inputs, and what its sizes may be: put into plans of it.
+
+Plans come from the cache by what a graph computes, whatever its inputs are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hidet.graph.flow import FlowGraph
+from hidet.runtime.archive import Archive
+from hidet.runtime.plan import Plan
+
+
+def as_called(archive: Archive, graph: FlowGraph) -> Archive:
+    """The archive of a graph with its inputs' names and its sizes' limits."""
+    plans = {**archive.plans, "main": named(archive.main, graph)}
+    return replace(archive, plans=plans)
+
+
+def named(plan: Plan, graph: FlowGraph) -> Plan:
+    """The plan of what a call of the graph does."""
+    buffers = list(plan.buffers)
+    for number, name in zip(plan.inputs, names([t.name for t in graph.inputs]), strict=True):
+        buffers[number] = replace(buffers[number], name=name)
+    return replace(plan, buffers=tuple(buffers), limits=graph.limits)
+
+
+def names(given: Sequence[str]) -> list[str]:
+    """Names of inputs, no two alike: as given, else by their numbers."""
+    found: list[str] = []
+    for position, name in enumerate(given):
+        fresh = name if name and name not in found else f"input{position}"
+        while fresh in found:
+            fresh += "_"
+        found.append(fresh)
+    return found
