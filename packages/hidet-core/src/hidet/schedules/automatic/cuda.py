@@ -16,6 +16,7 @@ from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
 from hidet.schedules.automatic.reciprocal import by_reciprocals
+from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 
 THREADS = 128
@@ -35,6 +36,8 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
+        stage = by_runs(stage)
+        reduces = row_level(stage)
         return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)

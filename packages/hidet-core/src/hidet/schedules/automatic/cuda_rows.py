@@ -192,7 +192,7 @@ class Rows:
             where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
             if kept is None:
                 return put(self.stage, where, self.known)
-            index = tuple(where[var] for var in self.stage.vars)
+            index = tuple(substitute(e, where) for e in self.stage.index)
             body: Body = ()
             outs = (self.stage.out, *(out for out, _ in self.stage.also))
             for number, out in enumerate(outs, len(self.reduces)):
