@@ -31,12 +31,14 @@ def run_length(stage: MapStage, var: Var) -> int | None:
     """How many values of `var` in a row are the same to all reductions; None: not the same number
     to all of them, or just one."""
     reduces = [each for each in row_level(stage) if var in free(each)]
-    runs = {e for e in find(reduces, FloorDiv) if e.a is var and isinstance(e.b, Const)}
-    if len(runs) != 1:
+    found = {
+        int(e.b.value) for e in find(reduces, FloorDiv) if e.a is var and isinstance(e.b, Const)
+    }
+    if len(found) != 1:
         return None
-    (run,) = runs
-    rest = (replaced(each, {run: Const(0, i32)}) for each in reduces)
-    return int(run.b.value) if not any(var in variables(each) for each in rest) else None
+    (length,) = found
+    rest = (replaced(each, {var // length: Const(0, i32)}) for each in reduces)
+    return length if not any(var in variables(each) for each in rest) else None
 
 
 def in_runs(stage: MapStage, var: Var, extent: int, length: int) -> MapStage:
