@@ -22,6 +22,7 @@ CASES = {
     "softmax": lambda x: ops.softmax(x, -1),
     "softmax of columns": lambda x: ops.softmax(x, 0),
     "layer norm": lambda x: ops.layer_norm(x),
+    "RMS norm": lambda x: ops.rms_norm(x),
 }
 SHAPES = [(1, 1), (33, 129), (2048, 1024), (2053, 1021), (1031, 4096), (150, 65536), (65536, 24)]
 
@@ -30,8 +31,19 @@ SHAPES = [(1, 1), (33, 129), (2048, 1024), (2053, 1021), (1031, 4096), (150, 655
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", CASES)
 def test_on_device(name, shape, of):
+    check(CASES[name], shape, of)
+
+
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+@pytest.mark.parametrize("shape", [(80, 32, 64, 64), (3, 6, 5, 7)], ids=str)
+def test_group_norms_on_device(shape, of):
+    check(lambda x: ops.group_norm(x, 2), shape, of)
+
+
+def check(function, shape, of):
+    """Run a function of a random tensor twice, and compare with float64."""
     x = Tensor(of[shape], DEVICE)
-    graph = FlowGraph([x], [CASES[name](x)], "case")
+    graph = FlowGraph([x], [function(x)], "case")
     array = np.random.default_rng(0).uniform(-1, 1, shape).astype(of.numpy)
     executor = Executor(compile_graph(graph).archive, DEVICE)
     results = [array_of(executor([to_device(array, DEVICE)])[0]) for _ in range(2)]

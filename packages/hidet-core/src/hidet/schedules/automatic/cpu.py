@@ -27,6 +27,7 @@ from hidet.schedules.automatic.emit import (
 )
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 from hidet.types import Scope, TensorType, i32
 
@@ -55,11 +56,10 @@ def map_body(stage: MapStage) -> Body:
     if not reduces:
         return elementwise(stage)
     needed = set().union(*(free(each) for each in reduces))
-    real = [v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1]
-    inner = [var for var in real if var not in needed]
-    if not inner and real and tiled(stage, reduces):
+    real = {v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1}
+    if real and real <= needed and tiled(stage, reduces):
         return tiles(stage, reduces)
-    return rows(stage, reduces, inner)
+    return rows(by_runs(stage))
 
 
 def loop(var: Var, count: Value, work_each: int, body: Body) -> Stmt:
@@ -81,8 +81,11 @@ def elementwise(stage: MapStage) -> Body:
     return (loop(row, product(stage.shape[:-1]), known_product(stage.shape[-1:]), (inner,)),)
 
 
-def rows(stage: MapStage, reduces: list[AnyReduce], inner: list[Var]) -> Body:
+def rows(stage: MapStage) -> Body:
     """Each row computes its reductions, each once, then writes its elements."""
+    reduces = row_level(stage)
+    needed = set().union(*(free(each) for each in reduces))
+    inner = [v for v, n in zip(stage.vars, stage.shape, strict=True) if v not in needed and n != 1]
     sizes = dict(zip(stage.vars, stage.shape, strict=True))
     row_vars = [var for var in stage.vars if var not in inner]
     row = Var("row", i32)

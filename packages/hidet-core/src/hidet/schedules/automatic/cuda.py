@@ -8,14 +8,14 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
-from hidet.schedules.automatic.cuda_row_shape import choose_shape
-from hidet.schedules.automatic.cuda_rows import rows_kernel
+from hidet.schedules.automatic.cuda_stream import choose_rows
 from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
 from hidet.schedules.automatic.plan import MapStage, Stage
 from hidet.schedules.automatic.reciprocal import by_reciprocals
+from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 
 THREADS = 128
@@ -35,7 +35,9 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
-        return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
+        stage = by_runs(stage)
+        reduces = row_level(stage)
+        return choose_rows(stage, reduces, target).kernel(name, params)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))

@@ -13,7 +13,7 @@ from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Var, convert
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Body, If, Put, Stmt
+from hidet.ir.stmt import Body, If, Put
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, contiguous, known_product, reads
 from hidet.schedules.automatic.cuda_kept import Kept
@@ -21,9 +21,10 @@ from hidet.schedules.automatic.cuda_merge import (
     across_block,
     across_cluster,
     across_warp,
-    cluster_meets,
+    cluster_arrives,
+    cluster_waits,
 )
-from hidet.schedules.automatic.cuda_row_shape import Shape, group_lanes, over_cluster
+from hidet.schedules.automatic.cuda_row_shape import Shape, group_lanes
 from hidet.schedules.automatic.cuda_spread import WRITTEN_OUT, Element, Spread
 from hidet.schedules.automatic.emit import (
     Accumulator,
@@ -34,31 +35,8 @@ from hidet.schedules.automatic.emit import (
 )
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.target import ACCESS_BYTES, WARP
 from hidet.types import Scope, Size, i32
-
-
-def rows_kernel(
-    stage: MapStage,
-    name: str,
-    params: tuple[Var, ...],
-    shape: Shape,
-    reduces: list[AnyReduce],
-    target: Target,
-) -> Kernel:
-    """Groups of threads each compute the reductions of a row, then write its elements.
-
-    A row is a cluster's if one block that keeps it would have its multiprocessor for itself:
-    nothing would be read while its threads wait for each other.
-    """
-    room = target.max_shared_bytes_per_block
-    found = Rows(stage, shape, reduces, room)
-    shared = over_cluster(shape, known_product(found.walks[0].extents), target)
-    if shared is not None and found.crowded(room):
-        among = Rows(stage, shared, reduces, room)
-        found = found if among.kept is None else among
-    return found.kernel(name, params)
-
 
 MOST_WRITTEN_OUT = 8
 """The same where all that is read stays in registers."""
@@ -82,9 +60,13 @@ class Rows:
         elif shape.rows > 1:
             self.row = BLOCK * shape.rows + THREAD // shape.width
             self.lane = THREAD % shape.width
-        row_sizes = [self.sizes[var] for var in shape.row_vars]
-        self.rows = product(row_sizes)
-        self.index = dict(zip(shape.row_vars, unravel(self.row, row_sizes), strict=True))
+        self.first = self.row
+        self.again = Var("again", i32)
+        """How many rows a block has had before."""
+        if shape.at_once:
+            self.row = self.first + self.again * shape.at_once
+        self.rows = product([self.sizes[var] for var in shape.row_vars])
+        self.index = self.at_row(self.row)
         self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
         pairs = zip(reduces, self.totals, strict=True)
         self.known: dict[Expr, Expr] = {each: total.result for each, total in pairs}
@@ -99,6 +81,11 @@ class Rows:
         self.left: Kept | None = None
         """What is kept of the rest of a long row."""
         self.kept = self.keep(shared_bytes)
+
+    def at_row(self, row: Expr) -> dict[Var, Expr]:
+        """The index of a row."""
+        names = self.shape.row_vars
+        return dict(zip(names, unravel(row, [self.sizes[var] for var in names]), strict=True))
 
     def walk_lanes(self, number: int) -> int:
         """How many neighbouring elements a thread takes at once in a walk."""
@@ -115,21 +102,13 @@ class Rows:
     def keep(self, shared_bytes: int) -> Kept | None:
         """What is kept from one walk to the next, if all go the same way: of rows that are too long
         for registers the beginning there, the rest in shared memory if it fits."""
-        extents = self.walks[0].extents
-        count = known_product(extents) if all(map(is_number, extents)) else None
-        alike = all(walk.extents == extents for walk in self.walks)
-        if count is None or not alike or len(self.walks) == 1 or self.shape.width == 1:
+        turns = self.turns()
+        if turns is None:
             return None
         lanes = max(self.lanes)
-        turns = -(-count // lanes // self.shape.width)
         most = WRITTEN_OUT if self.shape.threads > LARGE else MOST_WRITTEN_OUT
         self.kept_turns = min(turns, most)
-        values = [
-            substitute(
-                replaced(walk.value, self.known), dict(zip(walk.vars, self.place, strict=True))
-            )
-            for walk in self.walks
-        ]
+        values = self.values()
         kept = Kept(values, self.place, self.kept_turns * lanes, budget(self.shape.threads))
         if not kept.arrays or (turns > WRITTEN_OUT and 0 not in kept.since.values()):
             return None
@@ -140,6 +119,24 @@ class Rows:
             self.left = Kept(values, self.place, slots, nbytes, Scope.SHARED)
         return kept
 
+    def turns(self) -> int | None:
+        """The turns that the threads take to walk over a row; None: not all walks go the same way,
+        or there is one alone."""
+        extents = self.walks[0].extents
+        alike = all(walk.extents == extents for walk in self.walks) and all(map(is_number, extents))
+        if not alike or len(self.walks) == 1 or self.shape.width == 1:
+            return None
+        return -(-known_product(extents) // max(self.lanes) // self.shape.width)
+
+    def values(self) -> list[Expr]:
+        """The values of all walks at one place."""
+        return [
+            substitute(
+                replaced(walk.value, self.known), dict(zip(walk.vars, self.place, strict=True))
+            )
+            for walk in self.walks
+        ]
+
     def crowded(self, shared_bytes: int) -> bool:
         """Whether a block does not keep all that it needs again, or leaves no room for another."""
         if self.kept is None or self.left is None:
@@ -149,19 +146,22 @@ class Rows:
 
     def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
         """The whole kernel."""
-        body: list[Stmt] = [
-            each for kept in (self.kept, self.left) if kept for each in kept.declared()
-        ]
-        for number in range(len(self.reduces)):
-            body += self.reduction(number)
-        body += self.elements()
-        if self.shape.blocks > 1:
-            body += cluster_meets()
-        guarded_body = guarded(self.row, self.rows, self.shape.rows, tuple(body))
-        blocks = ceil_div(self.rows, self.shape.rows) * self.shape.blocks
-        made = kernel(name, params, guarded_body, blocks, self.shape.threads)
+        kept = [each for kept in (self.kept, self.left) if kept for each in kept.declared()]
+        body = guarded(self.row, self.rows, self.shape.rows, (*kept, *self.whole_row()))
+        groups = self.shape.at_once or ceil_div(self.rows, self.shape.rows)
+        made = kernel(name, params, body, groups * self.shape.blocks, self.shape.threads)
         cluster = (self.shape.blocks, 1, 1)
         return replace(made, launch=replace(made.launch, cluster=cluster))
+
+    def whole_row(self) -> Body:
+        """All that is done with a row.
+
+        No block of a cluster goes on to another row, or ends, while others read what it found.
+        """
+        body = [each for number in range(len(self.reduces)) for each in self.reduction(number)]
+        if self.shape.blocks > 1:
+            return (*body, *cluster_arrives(), *self.elements(), *cluster_waits())
+        return (*body, *self.elements())
 
     def reduction(self, number: int) -> Body:
         """One reduction by a group of threads; afterwards every one of them knows the result."""
@@ -192,7 +192,7 @@ class Rows:
             where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
             if kept is None:
                 return put(self.stage, where, self.known)
-            index = tuple(where[var] for var in self.stage.vars)
+            index = tuple(substitute(e, where) for e in self.stage.index)
             body: Body = ()
             outs = (self.stage.out, *(out for out, _ in self.stage.also))
             for number, out in enumerate(outs, len(self.reduces)):

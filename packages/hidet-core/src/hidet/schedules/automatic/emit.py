@@ -122,11 +122,10 @@ def nested(reduce: AnyReduce, value: Expr) -> bool:
 
 def put(stage: MapStage, index: Mapping[Var, Expr], known: Mapping[Expr, Expr]) -> Body:
     """Write the stage's elements at `index`, with `known` reductions in place."""
-    where = tuple(index[var] for var in stage.vars)
     body: list[Stmt] = []
     for out, value in ((stage.out, stage.value), *stage.also):
         before, element = with_serial_reductions(value, known)
-        write = Put(out, where, convert(element, out.dtype))
+        write = Put(out, stage.index, convert(element, out.dtype))
         body += [substitute(s, dict(index)) for s in (*before, write)]
     return tuple(body)
 

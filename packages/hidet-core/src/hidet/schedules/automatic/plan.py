@@ -26,18 +26,27 @@ LONE_ROW = 1 << 16
 
 @dataclass(frozen=True)
 class MapStage:
-    """`out` at `vars` is `value`: operands appear as Get, reductions as Reduce or ArgReduce."""
+    """`out` at `index` is `value`: operands appear as Get, reductions as Reduce or ArgReduce."""
 
     out: Var
     vars: tuple[Var, ...]
     value: Expr
     also: tuple[tuple[Var, Expr], ...] = ()
     """Other results of the same shape, with their values at the same index."""
+    sizes: tuple[Size, ...] | None = None
+    """What the variables turn through, if not the axes of `out`."""
+    place: tuple[Expr, ...] | None = None
+    """Where in `out` an element goes, if not at the variables themselves."""
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """The shape of what is written."""
-        return shape_of(self.out)
+        """How far each variable turns."""
+        return shape_of(self.out) if self.sizes is None else self.sizes
+
+    @property
+    def index(self) -> tuple[Expr, ...]:
+        """The place of an element."""
+        return self.vars if self.place is None else self.place
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,11 @@ class Use:
     def repeats(self) -> bool:
         """Whether the same element is read again in another turn of the loops around."""
         return bool(set(self.loops) - set(variables(self.index)))
+
+    @property
+    def turns(self) -> bool:
+        """Whether a reduction around reads several elements."""
+        return bool(set(self.reduced) & set(variables(self.index)))
 
 
 @dataclass
@@ -189,7 +203,7 @@ class Planner:
         reduces = list(reductions(value))
         if not reduces and not contains(value, Math):
             return False
-        if any(use.reduced and use.repeats for use in places):
+        if any(use.repeats and (use.turns or (use.reduced and not reduces)) for use in places):
             return True
         if any(self.rows(grid, use).intersection(use.reduced) for use in places):
             return True  # each turn of a reduction would need reductions of its own

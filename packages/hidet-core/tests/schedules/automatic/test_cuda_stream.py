@@ -1,0 +1,80 @@
+"""Long rows that blocks take one after the other, with what comes next on its way."""
+
+from dataclasses import replace
+
+import pytest
+
+from hidet import ops
+from hidet.target import Target
+from hidet.types import f16, f32
+
+HOPPER = Target.parse("sm_90a")
+FEW = replace(HOPPER, cores=2)
+"""So few multiprocessors that blocks have to take turns."""
+
+
+def launched(made):
+    """Whether rows lie in a ring, and the shape of the launch."""
+    (kernel,) = made.module.kernels
+    launch = kernel.launch
+    return "ahead0" in str(kernel), int(launch.grid[0].value), launch.cluster[0]
+
+
+@pytest.mark.parametrize("norm", [ops.softmax, ops.layer_norm, ops.rms_norm])  # 2, 2, 1 reductions
+def test_blocks_take_turns(made, norm):
+    of = f16[5, 33032]
+    found = made(lambda x: norm(x, -1) if norm is ops.softmax else norm(x), of, target=FEW)
+    assert launched(found) == (True, 2, 1)
+    found.check(lowered=True)
+
+
+@pytest.mark.parametrize("norm", [ops.softmax, ops.layer_norm, ops.rms_norm])
+def test_clusters_take_turns(made, norm):
+    of = f32[4, 36868]
+    found = made(lambda x: norm(x, -1) if norm is ops.softmax else norm(x), of, target=FEW)
+    assert launched(found) == (True, 2, 2)
+    found.check(lowered=True)
+
+
+def test_turns_without_elements_to_write(made):
+    variance = made(lambda x: ops.var(x, 1), f16[5, 40008], target=FEW)
+    assert launched(variance)[0]
+    variance.check(lowered=True)
+
+
+def test_all_that_the_row_has_is_fetched(made):
+    both, row = f16[3, 33032], f16[33032]
+    norm = made(lambda x, y, w: ops.rms_norm(x + y, w), both, both, row, target=FEW)
+    text = str(norm.module.kernels[0])
+    assert "ahead1" in text
+    assert "ahead2" not in text  # the weights are the same for all rows
+    norm.check(lowered=True)
+
+
+def test_weights_of_a_run_of_channels_are_not_fetched(made):
+    norm = made(lambda x, w: ops.group_norm(x, 2, w), f16[3, 8, 130, 64], f16[8], target=FEW)
+    text = str(norm.module.kernels[0])
+    assert "ahead0" in text
+    assert "ahead1" not in text
+    norm.check(lowered=True)
+
+
+@pytest.mark.parametrize(("of", "blocks"), [(f16[1024, 65536], 1), (f32[1024, 65536], 2)], ids=str)
+def test_rows_come_by_copies_of_16_bytes(made, of, blocks):
+    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, of.dtype[65536], of.dtype[65536])
+    assert launched(norm) == (True, 128, blocks)
+    text, usage = norm.build()
+    (used,) = usage.values()
+    pieces, turns = 13, 8
+    assert text.count("cp.async.cg.shared.global") == pieces + turns
+    assert text.count("cp.async.wait_group 5") == 1
+    assert used.spill_bytes == 0
+
+
+def test_rows_that_all_fit_are_not_taken_in_turns(made):
+    assert not launched(made(lambda x: ops.softmax(x, -1), f16[132, 65536]))[0]
+
+
+def test_devices_without_room_for_what_comes_next(made):
+    norm = made(lambda x: ops.layer_norm(x), f16[1024, 65536], target=Target.parse("sm_80"))
+    assert not launched(norm)[0]
