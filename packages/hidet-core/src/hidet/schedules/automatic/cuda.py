@@ -11,6 +11,7 @@ from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda_row_shape import choose_shape
 from hidet.schedules.automatic.cuda_rows import rows_kernel
 from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
+from hidet.schedules.automatic.cuda_windows import choose_windows, windows_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
@@ -35,6 +36,9 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
+        windows = choose_windows(stage, reduces, target)
+        if windows is not None:
+            return windows_kernel(stage, name, params, windows)
         return rows_kernel(stage, name, params, choose_shape(stage, reduces), reduces, target)
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
