@@ -40,8 +40,7 @@ def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: S
     expressions = CpuExpressions(Names((*RESERVED, *(k.name for k in kernels))), signs)
     params = parameters(kernel, expressions)
     writer = CpuStatements(kernel, expressions)
-    for s in kernel.body:
-        writer.stmt(s)
+    writer.statements(kernel.body)
     used |= expressions.used
     return "\n".join([f'extern "C" void {kernel.name}({params}) {{', *writer.lines, "}", ""])
 

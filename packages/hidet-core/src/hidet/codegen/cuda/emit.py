@@ -29,8 +29,7 @@ def function(kernel: Kernel, kernels: Sequence[Kernel], used: set[str], signs: S
     expressions = CudaExpressions(names, signs)
     params = ", ".join(filter(None, (parameters(kernel, expressions), *maps(kernel, expressions))))
     writer = CudaStatements(kernel, expressions)
-    for s in kernel.body:
-        writer.stmt(s)
+    writer.statements(kernel.body)
     if DYNAMIC_SHARED in expressions.used:
         writer.lines.insert(
             0, f"  extern __shared__ __align__(1024) unsigned char {DYNAMIC_SHARED}[];"
