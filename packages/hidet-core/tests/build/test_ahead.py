@@ -14,6 +14,7 @@ from hidet.build.remote import POOL, Remote
 from hidet.build.units import Units
 from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS
+from hidet.schedules import base
 from hidet.schedules.base import SCHEDULES, Schedule
 from hidet.target import Target
 
@@ -105,10 +106,10 @@ def test_other_processes_are_not_used_where_they_know_less(tmp_path, monkeypatch
     with options.options(workers=4, dump=str(tmp_path)):
         assert processes(100) == 0
     foreign = Schedule("theirs", (), "cuda", object, lambda *_: False, lambda *_: None)
-    monkeypatch.setattr(key, "SCHEDULES", [*SCHEDULES, foreign])
+    monkeypatch.setattr(base, "SCHEDULES", [*SCHEDULES, foreign])
     with options.options(workers=4):
         assert processes(100) == 0
-        monkeypatch.setattr(key, "SCHEDULES", SCHEDULES)
+        monkeypatch.setattr(base, "SCHEDULES", SCHEDULES)
         assert processes(100) == 4
     op = OPERATORS["relu"](symbol((2,)).type)
     assert kernels.Shape(None, ((op, (0,)),), (op.types()[0],)).is_ours

@@ -17,6 +17,7 @@ from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.options import options
 from hidet.runtime.archive import read
+from hidet.schedules import base
 from hidet.schedules.base import SCHEDULES, Choice, Schedule
 from hidet.target import Target
 from hidet.toolchain import CompiledCuda, ResourceUsage
@@ -170,7 +171,7 @@ def test_how_many_compile_and_where(workers, jobs, compilers, processes, group, 
         workshop = Workshop(subject, own, CPU, Bed())
         assert (workshop.crew.count, workshop.team is not None) == (compilers, processes)
         foreign = Schedule("theirs", (), "cuda", object, lambda *_: False, lambda *_: None)
-        monkeypatch.setattr(key, "SCHEDULES", [*SCHEDULES, foreign])
+        monkeypatch.setattr(base, "SCHEDULES", [*SCHEDULES, foreign])
         assert Workshop(subject, own, CPU, Bed()).team is None
 
 

@@ -115,7 +115,13 @@ def test_a_guard_that_is_one_for_all_lanes_guards_the_vector(kernels):
     assert (
         "rows_lanes: f32x4 = <0.0 x 4>\n  if ((threadIdx.x // 2) < m):\n    rows_lanes = " in found
     )
-    assert "y[(threadIdx.x * 4)] = <(rows_lanes.0 if " in found
+    assert "y[(threadIdx.x * 4)] = <rows_lanes.0, rows_lanes.1" in found
+
+
+def test_a_guard_with_another_value_outside_stays(kernels):
+    value = select(THREAD < 9, Load(x, (at,)), wrap(1.0))
+    found = text(kernels, vector(Store(y, (at,), value)))
+    assert "y[(threadIdx.x * 4)] = <(x_lanes.0 if " in found
 
 
 def test_a_guard_on_a_name_that_is_the_same_in_all_lanes(kernels):

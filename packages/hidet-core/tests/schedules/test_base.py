@@ -21,7 +21,8 @@ def convolution(dtype, groups=1):
     ("op", "target", "gains"),
     [
         (convolution(f16), "sm_90a", True),
-        (convolution(f16, groups=8), "sm_80", True),
+        (convolution(f16, groups=2), "sm_80", True),
+        (convolution(f16, groups=8), "sm_80", False),
         (convolution(f32), "sm_90a", False),
         (convolution(f16), "cpu+avx512", False),
     ],

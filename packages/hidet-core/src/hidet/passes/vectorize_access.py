@@ -35,7 +35,7 @@ from hidet.ir.stmt import (
     Stmt,
     Store,
 )
-from hidet.ir.walk import contains, replaced
+from hidet.ir.walk import contains, find, replaced
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
 from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
@@ -152,9 +152,11 @@ class Vectorization(Scoped):
         before: list[Stmt] = []
         loaded: dict[Expr, list[Expr]] = {}
         alike: dict[Expr, Expr] = {}  # loads that have one value for all lanes, and this value
+        or_zero = {s.then: s for s in find(e, Select) if s.otherwise is constant(0, s.dtype)}
         for load, path in reads(e):
             if load in loaded or load.lanes != 1:
                 continue
+            asked = path
             place = replace(load, index=tuple(replaced(each, alike) for each in load.index))
             path = tuple((replaced(c, alike), holds) for c, holds in path)
             if contains(place.index, Load) or not all(self.uniform(c, lanes) for c, _ in path):
@@ -162,6 +164,9 @@ class Vectorization(Scoped):
             found = self.load(place, path, lanes, before)
             if found:
                 loaded[load] = found
+                held = or_zero.get(load)
+                if held is not None and (held.condition, True) in asked:
+                    loaded[held] = found  # zero already where the condition does not hold
                 if not lanes.depends(load):
                     alike[load] = found[0]
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]

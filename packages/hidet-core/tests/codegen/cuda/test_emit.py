@@ -125,6 +125,31 @@ def test_vectors_move_in_whole_words(compile_cuda):
     assert "st.global.u16" not in ptx
 
 
+def loaded_where(of, lanes, zero=0.0):
+    """A kernel that copies vectors of which those from 100 on are `zero`."""
+    x, y, v = Var("x", ~of), Var("y", ~of), Var("v", VectorType(of, lanes))
+    at = THREAD * lanes
+    body = (
+        Declare(v, Splat(Const(zero, of), lanes)),
+        If(at < 100, (Assign(v, Load(x, (at,), lanes)),)),
+        Store(y, (at,), v),
+    )
+    return emit([Kernel("guarded", (x, y), body, launch=launch(128))])
+
+
+@pytest.mark.parametrize(("of", "lanes"), [(f16, 8), (f16, 2), (bf16, 4), (u8, 16)])
+def test_narrow_elements_that_are_loaded_or_zero_are_whole_words(compile_cuda, of, lanes):
+    zero = 0 if of is u8 else 0.0
+    text = loaded_where(of, lanes, zero)
+    assert f"{lanes}>(&x[(int)threadIdx.x * {lanes}], (int)threadIdx.x * {lanes} < 100);" in text
+    compile_cuda(text)
+
+
+def test_other_guarded_vectors_are_as_they_are():
+    for text in (loaded_where(f32, 4), loaded_where(f16, 8, -0.0), loaded_where(f16, 8, 1.0)):
+        assert "load_or_zero" not in text
+
+
 def test_one_text_holds_several_kernels(compile_cuda):
     text = emit([scale_rows(), block_sum(), odds_and_ends()])
     assert compile_cuda(text).count(".visible .entry") == 3

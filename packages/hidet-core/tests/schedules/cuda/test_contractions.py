@@ -9,7 +9,6 @@ from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
-from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES, candidates
 from hidet.schedules.cuda.conv_implicit_gemm import ConvThreads, ConvWarps, conv_mma, conv_simt
 from hidet.schedules.cuda.matmul_mma import MatmulWarps, matmul_mma
@@ -116,21 +115,3 @@ def test_small_grids_are_divided_along_k():
     best = candidates(Matmul(f16[4096, 4096], f16[4096, 4096]), TARGET)[0].point
     assert best.slices == 1
     assert best.block[0] * best.block[1] >= 128 * 128
-
-
-@pytest.mark.parametrize(
-    "op",
-    [
-        Conv(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], ONE, ((2, 2), (2, 2)), (2, 2), 5),
-        Conv(f16[1, 3, 13, 15], f16[6, 1, 3, 5], None, (2, 2), ((1, 1), (2, 1)), ONE, 3),
-        Conv(bf16[1, 4, 7, 7], bf16[4, 1, 7, 7], bf16[4], ONE, ((3, 3), (3, 3)), ONE, 4),
-    ],
-    ids=str,
-)
-def test_channels_that_never_meet(op, check):
-    found = candidates(op, TARGET)
-    assert {each.schedule.name for each in found} == {"depthwise_neighbours"}
-    for candidate in found[::5]:
-        built = candidate.schedule.apply(op, TARGET, candidate.point)
-        simulated(op, built.module, check)
-    assert load.LOADED

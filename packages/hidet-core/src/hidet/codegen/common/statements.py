@@ -95,9 +95,13 @@ class StatementWriter(ABC):
     def body(self, body: Body) -> None:
         """Statements one step further in."""
         self.depth += 1
+        self.statements(body)
+        self.depth -= 1
+
+    def statements(self, body: Body) -> None:
+        """Statements, one after the other."""
         for s in body:
             self.stmt(s)
-        self.depth -= 1
 
     def stmt(self, s: Stmt) -> None:
         """Any statement."""

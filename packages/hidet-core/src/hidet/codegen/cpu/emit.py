@@ -47,8 +47,7 @@ def function(
     expressions = CpuExpressions(Names((*RESERVED, *(k.name for k in kernels))), signs)
     params = parameters(kernel, expressions, overwritten)
     writer = CpuStatements(kernel, expressions)
-    for s in kernel.body:
-        writer.stmt(s)
+    writer.statements(kernel.body)
     used |= expressions.used
     return "\n".join([f'extern "C" void {kernel.name}({params}) {{', *writer.lines, "}", ""])
 

@@ -37,8 +37,7 @@ def function(
         filter(None, (parameters(kernel, expressions, overwritten), *maps(kernel, expressions)))
     )
     writer = CudaStatements(kernel, expressions)
-    for s in kernel.body:
-        writer.stmt(s)
+    writer.statements(kernel.body)
     if DYNAMIC_SHARED in expressions.used:
         writer.lines.insert(
             0, f"  extern __shared__ __align__(1024) unsigned char {DYNAMIC_SHARED}[];"

@@ -105,6 +105,27 @@ template <class T, int N> INLINE Vec<T, N> load(const T *from) {
 }""",
         ("Vec", "Word"),
     ),
+    # What is zero or loaded stays in words until then: else each half of one is chosen by itself.
+    "load_or_zero": Part(
+        """\
+INLINE void whole(uint4 &word) {
+  asm("" : "+r"(word.x), "+r"(word.y), "+r"(word.z), "+r"(word.w));
+}
+INLINE void whole(uint2 &word) { asm("" : "+r"(word.x), "+r"(word.y)); }
+INLINE void whole(unsigned int &word) { asm("" : "+r"(word)); }
+template <class T, int N> INLINE Vec<T, N> load_or_zero(const T *from, bool there) {
+  Vec<T, N> value;
+  using Piece = typename Word<sizeof(value)>::type;
+  for (int i = 0; i < int(sizeof(value) / sizeof(Piece)); ++i) {
+    Piece piece = {};
+    if (there) piece = reinterpret_cast<const Piece *>(from)[i];
+    whole(piece);
+    memcpy(reinterpret_cast<char *>(&value) + i * sizeof(Piece), &piece, sizeof(Piece));
+  }
+  return value;
+}""",
+        ("Vec", "Word"),
+    ),
     "store": Part(
         """\
 template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {

@@ -12,13 +12,15 @@ from hidet.codegen.cuda.narrow import narrowed
 from hidet.errors import InternalError
 from hidet.intrinsics import INTRINSICS
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, Builtin, Expr, Var
-from hidet.ir.stmt import For, Invoke, LoopKind, Store
+from hidet.ir.expr import Address, Builtin, Expr, Load, Splat, Var, constant
+from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import find
 from hidet.types import Scope, TensorType, shared_alignment
 
 STATIC_LIMIT = 48 * 1024
 """Static shared memory of a block, in bytes; more has to be dynamic."""
+WORD = 4
+"""Bytes of a register."""
 
 
 class CudaStatements(StatementWriter):
@@ -28,6 +30,25 @@ class CudaStatements(StatementWriter):
 
     def cheaper(self, e: Expr) -> Expr:
         return narrowed(e)
+
+    def statements(self, body: Body) -> None:
+        """Statements; narrow elements that are loaded or zero are one word until it is known."""
+        skipped = False
+        for s, after in zip(body, (*body[1:], None), strict=True):
+            guarded = None if skipped else loaded_or_zero(s, after)
+            if guarded is not None:
+                self.load_or_zero(*guarded)
+            elif not skipped:
+                self.stmt(s)
+            skipped = guarded is not None
+
+    def load_or_zero(self, var: Var, condition: Expr, load: Load) -> None:
+        """A vector that is loaded where a condition holds."""
+        self.expressions.used.add("load_or_zero")
+        address, there = self.ready([Address(load.tensor, load.index), condition])
+        kind = f"{self.expressions.type(load.dtype)}, {load.lanes}"
+        value = f"load_or_zero<{kind}>({self.spell(address)}, {self.spell(there)})"
+        self.line(f"{self.declared(var)} = {value};")
 
     def declare_array(self, var: Var, of: TensorType, init: Expr | None) -> None:
         count = elements(var, of)
@@ -87,3 +108,16 @@ class CudaStatements(StatementWriter):
         spelled = intrinsic.cuda(ready, lambda e: self.expressions.spell(e, UNARY))
         for text in spelled.splitlines():
             self.line(text)
+
+
+def loaded_or_zero(first: Stmt, then: Stmt | None) -> tuple[Var, Expr, Load] | None:
+    """A vector of elements narrower than a word, in whole words, that is zero unless a condition
+    holds, where two statements say so: the vector, the condition and what is loaded."""
+    match first, then:
+        case Declare(var, Splat(zero)), If(condition, (Assign(same, Load() as load),), ()):
+            nbytes = load.dtype.nbytes * load.lanes
+            words = load.dtype.nbytes < WORD and nbytes % WORD == 0 and nbytes & (nbytes - 1) == 0
+            always = words and not any(find(load.index, Load))  # the address is not guarded
+            if same is var and always and zero is constant(0, load.dtype):
+                return var, condition, load
+    return None

@@ -10,6 +10,7 @@ from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kerne
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
 from hidet.schedules.automatic.cuda_stream import choose_rows
 from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
+from hidet.schedules.automatic.cuda_windows import choose_windows, windows_kernel
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
@@ -35,6 +36,9 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         columns = choose_columns(stage, reduces, target)
         if columns is not None:
             return columns_kernel(stage, name, params, columns, reduces)
+        windows = choose_windows(stage, reduces, target)
+        if windows is not None:
+            return windows_kernel(stage, name, params, windows)
         stage = by_runs(stage)
         reduces = row_level(stage)
         return choose_rows(stage, reduces, target).kernel(name, params)

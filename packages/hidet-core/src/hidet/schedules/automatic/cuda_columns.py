@@ -34,7 +34,7 @@ from hidet.schedules.automatic.emit import (
     with_serial_reductions,
 )
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
-from hidet.schedules.automatic.plan import MapStage
+from hidet.schedules.automatic.plan import MapStage, shape_of
 from hidet.target import ACCESS_BYTES, Target
 from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
 
@@ -169,12 +169,12 @@ class Writer:
     def kernel(self, name: str, params: tuple[Var, ...], reduces: list[AnyReduce]) -> Kernel:
         """The whole kernel."""
         body: list[Stmt] = []
+        if self.shape.blocks > 1:
+            body.append(Invoke("cluster_arrive", options=("relaxed",)))
         for position, reduce in enumerate(reduces):
             assert isinstance(reduce, Reduce)
             body += self.reduction(reduce, position)
         body += self.elements()
-        if self.shape.blocks > 1:
-            body += cluster_meets()  # a block's shared memory goes with it
         made = kernel(name, params, tuple(body), self.blocks, self.shape.threads, RESIDENT)
         cluster = (self.shape.blocks, 1, 1)
         return replace(made, launch=replace(made.launch, cluster=cluster))
@@ -237,50 +237,42 @@ class Writer:
         shape, dtype = self.shape, reduce.value.dtype
         met = Var(f"met{position}", TensorType(dtype, (shape.deep, shape.width), Scope.SHARED))
         done = Var(f"done{position}", TensorType(dtype, (shape.width,), Scope.SHARED))
-        lane, turn, total = Var("v", i32), Var("w", i32), Var(f"total{position}", dtype)
+        self.known[reduce] = done
+        lane = Var("v", i32)
         mine = (THREAD // shape.across, self.across * shape.lanes + lane)
-        add = Assign(total, joined(reduce.how, total, Load(met, (turn, THREAD))))
-        combine = (
-            Declare(total, reduce.identity),
-            *unrolled(turn, shape.deep, (add,)),
-            Store(done, (THREAD,), total),
-        )
-        body = (
+        combine = self.one_each(total_of(reduce, met, lambda total: store(done, total)))
+        if shape.blocks > 1:
+            combine = self.among_blocks(reduce, met, done, position)
+        return (
             Declare(met),
             Declare(done),
             *self.vector(lane, (Store(met, mine, Load(partial, (lane,))),)),
             Invoke("syncthreads"),
-            *guarded(THREAD, shape.width, shape.threads, combine),
-        )
-        if shape.blocks == 1:
-            self.known[reduce] = done
-            return (*body, Invoke("syncthreads"))
-        whole = Var(f"whole{position}", done.of)
-        self.known[reduce] = whole
-        share = self.share(reduce, done, whole)
-        return (
-            *body,
-            Declare(whole),
-            *cluster_meets(),
-            *guarded(THREAD, shape.width, shape.threads, share),
+            *combine,
             Invoke("syncthreads"),
         )
 
-    def share(self, reduce: Reduce, done: Var, whole: Var) -> Body:
-        """Combine what the blocks of a cluster have of one column."""
-        dtype, other = reduce.value.dtype, Var("other", i32)
-        there, all_of_it = Var("there", PointerType(dtype)), Var("all_of_it", dtype)
-        here = Address(done, (THREAD,))
-        each: Body = (
-            Declare(there, here),
-            Invoke("mapa", (here, convert(other, u32)), (there,)),
-            Assign(all_of_it, joined(reduce.how, all_of_it, Load(there, (constant(0, i32),)))),
-        )
+    def among_blocks(self, reduce: Reduce, met: Var, done: Var, position: int) -> Body:
+        """The same for columns that the blocks of a cluster share: each tells its part to those
+        who write elements, into whose shared memory it writes."""
+        shape = self.shape
+        told_type = TensorType(done.dtype, (shape.blocks, shape.width), Scope.SHARED)
+        told, rank = Var(f"told{position}", told_type), BLOCK % shape.blocks
+        listeners = shape.blocks if shape.inner_vars else 1
+        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, listeners))
+        finish = total_of(reduce, told, lambda total: store(done, total))
+        begun = () if position else (Invoke("cluster_wait"),)  # all blocks are there to be told
         return (
-            Declare(all_of_it, reduce.identity),
-            *unrolled(other, self.shape.blocks, each),
-            Store(whole, (THREAD,), all_of_it),
+            Declare(told),
+            *begun,
+            *self.one_each(tell),
+            *cluster_meets(),
+            *self.one_each(finish if shape.inner_vars else (If(rank.eq(0), finish),)),
         )
+
+    def one_each(self, body: Body) -> Body:
+        """`body` for each column of the block, by one thread."""
+        return guarded(THREAD, self.shape.width, self.shape.threads, body)
 
     def elements(self) -> Body:
         """Write the elements of the columns: each row of them by other threads."""
@@ -296,3 +288,29 @@ class Writer:
             return self.inside(self.each(product(inner), element))
         body = element(constant(0, i32))
         return self.inside(body if self.shape.deep == 1 else (If(self.down.eq(0), body),))
+
+
+def total_of(reduce: Reduce, parts: Var, use: Callable[[Var], Body]) -> Body:
+    """`use` of what the parts of this thread's column come to, in their order."""
+    turn, total = Var("w", i32), Var(f"total_{parts.name}", reduce.value.dtype)
+    count = shape_of(parts)[0]
+    assert isinstance(count, int)
+    add = Assign(total, joined(reduce.how, total, Load(parts, (turn, THREAD))))
+    return (Declare(total, reduce.identity), *unrolled(turn, count, (add,)), *use(total))
+
+
+def store(done: Var, total: Var) -> Body:
+    """Keep the result of this thread's column."""
+    return (Store(done, (THREAD,), total),)
+
+
+def tell_blocks(told: Var, rank: Expr, part: Var, listeners: int) -> Body:
+    """Write this block's part of a column into the shared memory of the cluster's first blocks."""
+    there, other = Var(f"there_{told.name}", PointerType(told.dtype)), Var("other", i32)
+    here = Address(told, (rank, THREAD))
+    each: Body = (
+        Declare(there, here),
+        Invoke("mapa", (here, convert(other, u32)), (there,)),
+        Store(there, (constant(0, i32),), part),
+    )
+    return unrolled(other, listeners, each)

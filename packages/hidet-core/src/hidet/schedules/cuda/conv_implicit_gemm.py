@@ -31,9 +31,9 @@ class ConvThreads(Threads, ForConvolutions):
 
 def prefers_channels_last(op: Conv, target: Target) -> bool:
     """Whether copies of neighbours along the sum are to feed tensor cores. Those that keep channels
-    apart follow, which `depthwise_last.py` computes. Ordinary units find neighbouring places as
-    easily."""
-    return by_tensor_cores(convolution_of(op), target)
+    apart only follow others there: turning what they read is all that they would gain. Ordinary
+    units find neighbouring places as easily."""
+    return has_channels(op) and by_tensor_cores(convolution_of(op), target)
 
 
 @schedule_for(

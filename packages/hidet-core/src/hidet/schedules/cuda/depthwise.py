@@ -1,16 +1,23 @@
-"""Depthwise convolutions on CUDA: each thread sums neighbours of a row, reading it once."""
+"""Depthwise convolutions on CUDA: each thread sums a patch of a plane, reading its rows once.
+
+Neighbours of a row are read in whole accesses where they are aligned; what a window has beside
+these comes from the L1 cache, where the threads beside have it.
+"""
 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
+from math import gcd
 
 from hidet.cost import Work
 from hidet.lang import (
+    ScriptFunction,
     attr,
     cast,
     cdiv,
+    grid,
     register_tensor,
     script,
     script_module,
@@ -21,80 +28,128 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.memory import get
 from hidet.ops.conv import Conv
+from hidet.schedules.accesses import accesses
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known
+from hidet.schedules.contraction import known, together
+from hidet.schedules.cuda.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import ACCESS_BYTES, Target
 
-LONGEST_ROW = 64
-"""Elements of x that a thread keeps in registers at most."""
+MOST_REGISTERS = 160
+"""Registers for sums, a row of x and weights."""
+STEPS = Steps(alone=150, beside=700)
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """How many neighbours a thread sums, and how many threads share a channel in a block."""
+class Patches:
+    """How many neighbours a thread sums, of how many rows, and how many threads a block has."""
 
-    each: int = choice(4, 2, 1, 8)
+    each: int = choice(8, 4, 2, 1)
+    rows: int = choice(4, 2, 1)
     threads: int = choice(128, 64, 32, 256)
 
-    def reach(self, op: Conv) -> int:
-        """Elements of a row of x that a thread reads."""
-        window = Depthwise(op).window[1]
-        return (self.each - 1) * op.stride[1] + (window - 1) * op.dilation[1] + 1
-
     def fits(self, op: Conv, target: Target) -> bool:
-        """Whether a row of x has registers."""
-        return self.reach(op) <= LONGEST_ROW
+        """Whether neighbours are one access, rows share what is read, and all has registers."""
+        patch = Reading(Depthwise(op), self.each, self.rows)
+        kept = self.each * self.rows + patch.reach + patch.live
+        whole = self.each * op.x.dtype.nbytes <= ACCESS_BYTES
+        return whole and patch.shares and kept <= MOST_REGISTERS
 
     def work(self, op: Conv, target: Target) -> Work:
-        """Whole threads; each row of the window is a wait for memory, and loads cost as sums do."""
+        """Whole threads; an access costs as a few sums do."""
         d = Depthwise(op)
-        parts = known(d.out[0]) * -(-known(d.out[1]) // self.each)
-        blocks = known(d.planes) * -(-parts // self.threads)
-        sums = len(d.taps) * self.each + 4 * d.window[0] * self.reach(op) + 20
-        flops = 2.0 * blocks * self.threads * sums
-        return Work(*d.nbytes, flops, "float32", blocks, self.threads, rounds=2)
+        patch = Reading(d, self.each, self.rows)
+        down, across = -(-known(d.out[0]) // self.rows), -(-known(d.out[1]) // self.each)
+        blocks = -(-known(d.planes) * down * across // self.threads)
+        sums = self.each * self.rows * (len(d.taps) + 1)
+        read = len(patch.needed) * (patch.reach + 6 * len(patch.parts)) + len(d.taps)
+        steps = sums + read + 60
+        return STEPS.work(d, steps, blocks, self.threads, patch.registers, 1, target)
+
+
+@dataclass(frozen=True)
+class Reading(Patch):
+    """A patch with how its thread reads and writes."""
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, for estimates: all that it reads is on its way at once."""
+        read = len(self.needed) * self.reach * self.d.op.x.dtype.nbytes // 4
+        return min(255, self.each * self.rows + read + self.live + 24)
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The accesses that a row of x is read by: places beside the patch, and lengths."""
+        op, before = self.d.op, self.d.op.padding[1][0]
+        widest = gcd(ACCESS_BYTES // op.x.dtype.nbytes, together(op.sizes[1]))
+        lanes = gcd(widest, self.each * op.stride[1])
+        return accesses(-before, self.reach - before, lanes)
+
+    @property
+    def lanes(self) -> int:
+        """Neighbours that are written at once."""
+        widest = gcd(ACCESS_BYTES // self.d.op.x.dtype.nbytes, together(self.d.out[1]))
+        return gcd(widest, self.each)
 
 
 @schedule_for(
-    Conv, target="cuda", space=Neighbours,
+    Conv, target="cuda", space=Patches,
     when=lambda op, target: not op.channels_last and is_depthwise(op) and op.x.dtype.is_float,
 )  # fmt: skip
-def depthwise_neighbours(op: Conv, target: Target, point: Neighbours) -> Scheduled:
-    """A block works on one channel of one image."""
-    d, each = Depthwise(op), point.each
-    across = cdiv(d.out[1], each)
-    (down, along), (down_by, along_by) = op.stride, op.dilation
-    (above, _), (before, _) = op.padding
+def depthwise_patches(op: Conv, target: Target, point: Patches) -> Scheduled:
+    """A thread works on one channel of one image."""
+    d = Depthwise(op)
+    patch, each, rows = Reading(d, point.each, point.rows), point.each, point.rows
+    written = [(i, start) for i in range(rows) for start in range(0, each, patch.lanes)]
+    deep, across = cdiv(d.out[0], rows), cdiv(d.out[1], each)
     bias_type = operand_type(op.bias, op.x)
 
     with script_module():
+        add = adding(patch)
 
         @script
         def depthwise(x: op.x, weight: op.weight, bias: bias_type, y: op.infer()) -> None:
             attr.func_name = op.name
-            attr.cuda_grid_dim = (d.planes, cdiv(d.out[0] * across, point.threads))
+            attr.cuda_grid_dim = cdiv(d.planes * deep * across, point.threads)
             attr.cuda_block_dim = point.threads
-            image, k = blockIdx.x // d.channels, blockIdx.x % d.channels
-            number = blockIdx.y * point.threads + threadIdx.x
-            i, left = number // across, number % across * each
-            if i < d.out[0]:
-                sums = register_tensor(d.wide, (each,), init=0.0)
-                row = register_tensor(d.wide, (point.reach(op),))
-                for high in unroll(d.window[0]):
-                    for j in unroll(point.reach(op)):
-                        at = (i * down + high * down_by - above, left * along + j - before)
-                        row[j] = cast(x.get(image, k // d.source, *at), d.wide)
-                    for wide in static(range(d.window[1])):
-                        tap = cast(weight.get(k, 0, high, wide), d.wide)
-                        for v in unroll(each):
-                            sums[v] += tap * row[v * along + wide * along_by]
-                for lane in vectorize(each):
-                    value = sums[lane]
-                    if op.bias is not None:
-                        value += cast(get(bias, k), d.wide)
-                    y.put(image, k, i, left + lane, cast(value, op.x.dtype))
+            number = blockIdx.x * point.threads + threadIdx.x
+            plane = number // (deep * across)
+            top, left = number // across % deep * rows, number % across * each
+            if plane < d.planes:
+                image, k = plane // d.channels, plane % d.channels
+                sums = register_tensor(d.wide, (rows, each), init=0.0)
+                add(x, weight, sums, image, k, top, left)
+                for i, start in static(written):
+                    for v in vectorize(patch.lanes):
+                        value = sums[i, start + v]
+                        if op.bias is not None:
+                            value += cast(get(bias, k), d.wide)
+                        y.put(image, k, top + i, left + start + v, cast(value, op.x.dtype))
 
     return Scheduled(assemble(op.name, [depthwise], op.operand_labels(), ["y"]), point)
+
+
+def adding(patch: Reading) -> ScriptFunction:
+    """A part of a kernel: a thread's sums, over the rows of x that its windows have."""
+    d, op, (tall, long) = patch.d, patch.d.op, patch.d.window
+    (down, along), along_by = op.stride, op.dilation[1]
+    (above, _), (before, _) = op.padding
+
+    @script
+    def add(x, weight, sums, image, k, top, left):  # type: ignore[no-untyped-def]
+        taps = register_tensor(d.wide, (tall, long))
+        for high, wide in unroll(grid(tall, long)):
+            taps[high, wide] = cast(get(weight, k, 0, high, wide), d.wide)
+        for high in static(patch.needed):
+            row = register_tensor(d.wide, (patch.reach,))
+            for start, width in static(patch.parts):
+                for v in vectorize(width):
+                    at = (top * down + high - above, left * along + start + v)
+                    row[start + before + v] = cast(get(x, image, k // d.source, *at), d.wide)
+            for i, tap in static(patch.uses(high)):
+                for wide, v in unroll(grid(long, patch.each)):
+                    sums[i, v] += taps[tap, wide] * row[v * along + wide * along_by]
+
+    return add

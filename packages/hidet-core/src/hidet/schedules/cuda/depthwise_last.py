@@ -31,20 +31,24 @@ from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, together
+from hidet.schedules.cuda.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
 from hidet.target import ACCESS_BYTES, Target
 
 MOST_REGISTERS = 96
 """Registers for sums and a row of the window."""
+STEPS = Steps(alone=800, beside=135)
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """How many vectors of channels a block takes, of how many places each thread, and threads."""
+    """How many vectors of channels a block takes, of how many places and rows each thread, and
+    threads."""
 
     across: int = choice(8, 4, 16, 2)
     each: int = choice(2, 1, 4)
+    rows: int = choice(1, 2, 4)
     threads: int = choice(128, 64, 256)
 
     def lanes(self, op: Conv) -> int:
@@ -52,25 +56,28 @@ class Vectors:
         widest = ACCESS_BYTES // op.x.dtype.nbytes
         return min(widest, together(op.weight.shape[0]))
 
-    def reach(self, op: Conv) -> int:
-        """Places of a row of x that a thread reads."""
-        window = Depthwise(op).window[1]
-        return (self.each - 1) * op.stride[1] + (window - 1) * op.dilation[1] + 1
+    def patch(self, op: Conv) -> Patch:
+        """The places of a thread."""
+        return Patch(Depthwise(op), self.each, self.rows)
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether sums and a row have registers, and channels are not mostly missing."""
         enough = self.across == 2 or self.across * self.lanes(op) < 2 * known(op.weight.shape[0])
-        return enough and (self.each + self.reach(op)) * self.lanes(op) <= MOST_REGISTERS
+        kept = self.each * self.rows + self.patch(op).reach
+        return enough and self.patch(op).shares and kept * self.lanes(op) <= MOST_REGISTERS
 
     def work(self, op: Conv, target: Target) -> Work:
-        """Whole threads; loads and sums cost alike, as do the weight's; a wait for each of them."""
-        d, lanes = Depthwise(op), self.lanes(op)
-        places = known(d.images) * known(d.out[0]) * -(-known(d.out[1]) // self.each)
-        blocks = -(-places // (self.threads // self.across))
+        """Whole threads; loads and sums cost alike, as do the weight's; a wait for each of them,
+        and as much for blocks whose channels are not all there."""
+        d, lanes, patch = Depthwise(op), self.lanes(op), self.patch(op)
+        down, across = -(-known(d.out[0]) // self.rows), -(-known(d.out[1]) // self.each)
+        blocks = -(-known(d.images) * down * across // (self.threads // self.across))
         blocks *= -(-known(d.channels) // (self.across * lanes))
-        taken = d.window[0] * self.reach(op) * (lanes + 8) + len(d.taps) * self.each * lanes
-        flops = 2.0 * blocks * self.threads * (taken + 60)
-        return Work(*d.nbytes, flops, "float32", blocks, self.threads, rounds=2)
+        taken = len(patch.needed) * patch.reach * (lanes + 8)
+        taken += len(d.taps) * self.each * self.rows * lanes
+        registers = lanes * (self.each * self.rows + patch.reach) + 32
+        waits = 2 if known(d.channels) % (self.across * lanes) == 0 else 3
+        return STEPS.work(d, taken + 60, blocks, self.threads, registers, waits, target)
 
 
 @schedule_for(
@@ -78,10 +85,11 @@ class Vectors:
     when=lambda op, target: op.channels_last and is_depthwise(op) and op.x.dtype.is_float,
 )  # fmt: skip
 def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
-    """A block works on some channels of some places."""
-    d, each, lanes = Depthwise(op), point.each, point.lanes(op)
-    columns = cdiv(d.out[1], each)
-    chunk, rows = point.across * lanes, point.threads // point.across
+    """A block works on some channels of some places; the next one on the channels beside them."""
+    d, each, rows, lanes = Depthwise(op), point.each, point.rows, point.lanes(op)
+    deep, columns = cdiv(d.out[0], rows), cdiv(d.out[1], each)
+    chunk, places = point.across * lanes, point.threads // point.across
+    chunks = cdiv(d.channels, chunk)
     bias_type = operand_type(op.bias, op.x)
 
     with script_module():
@@ -90,26 +98,23 @@ def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
         @script
         def depthwise(x: op.x, weight: op.weight, bias: bias_type, y: op.infer()) -> None:
             attr.func_name = op.name
-            attr.cuda_grid_dim = (
-                cdiv(d.images * d.out[0] * columns, rows),
-                cdiv(d.channels, chunk),
-            )
+            attr.cuda_grid_dim = cdiv(d.images * deep * columns, places) * chunks
             attr.cuda_block_dim = point.threads
-            first = blockIdx.y * chunk
+            first = blockIdx.x % chunks * chunk
             taps = shared_tensor(op.x.dtype, (len(d.taps), chunk))
             stage(weight, taps, first)
-            place = blockIdx.x * rows + threadIdx.x // point.across
+            place = blockIdx.x // chunks * places + threadIdx.x // point.across
             inner = threadIdx.x % point.across * lanes
-            image, i = place // columns // d.out[0], place // columns % d.out[0]
+            image, top = place // columns // deep, place // columns % deep * rows
             left = place % columns * each
-            sums = register_tensor(d.wide, (each, lanes), init=0.0)
-            add(x, taps, sums, image, i, left, first, inner)
-            for out in unroll(each):
+            sums = register_tensor(d.wide, (rows, each, lanes), init=0.0)
+            add(x, taps, sums, image, top, left, first, inner)
+            for i, out in unroll(grid(rows, each)):
                 for v in vectorize(lanes):
-                    value = sums[out, v]
+                    value = sums[i, out, v]
                     if op.bias is not None:
                         value += cast(get(bias, first + inner + v), d.wide)
-                    y.put(image, i, left + out, first + inner + v, cast(value, op.x.dtype))
+                    y.put(image, top + i, left + out, first + inner + v, cast(value, op.x.dtype))
 
     return Scheduled(assemble(op.name, [depthwise], op.operand_labels(), ["y"]), point)
 
@@ -131,25 +136,26 @@ def staging(d: Depthwise, chunk: int, threads: int) -> ScriptFunction:
 
 
 def adding(d: Depthwise, point: Vectors) -> ScriptFunction:
-    """A part of a kernel: a thread's sums, over the rows of the window."""
-    op, each, lanes, reach = d.op, point.each, point.lanes(d.op), point.reach(d.op)
-    (down, along), (down_by, along_by) = op.stride, op.dilation
+    """A part of a kernel: a thread's sums, over the rows of x that its windows have."""
+    op, each, lanes, patch = d.op, point.each, point.lanes(d.op), point.patch(d.op)
+    (down, along), along_by = op.stride, op.dilation[1]
     (above, _), (before, _) = op.padding
 
     @script
-    def add(x, taps, sums, image, i, left, first, inner):  # type: ignore[no-untyped-def]
-        row = register_tensor(op.x.dtype, (reach, lanes))
-        for high in unroll(d.window[0]):
-            for j in unroll(reach):
-                at = (i * down + high * down_by - above, left * along + j - before)
+    def add(x, taps, sums, image, top, left, first, inner):  # type: ignore[no-untyped-def]
+        for high in static(patch.needed):
+            row = register_tensor(d.wide, (patch.reach, lanes))
+            for j in unroll(patch.reach):
+                at = (top * down + high - above, left * along + j - before)
                 for v in vectorize(lanes):
-                    row[j, v] = get(x, image, *at, (first + inner + v) // d.source)
-            for wide in static(range(d.window[1])):
-                tap = register_tensor(op.x.dtype, (lanes,))
-                for v in vectorize(lanes):
-                    tap[v] = taps[high * d.window[1] + wide, inner + v]
-                for out, v in unroll(grid(each, lanes)):
-                    value = cast(row[out * along + wide * along_by, v], d.wide)
-                    sums[out, v] += cast(tap[v], d.wide) * value
+                    value = get(x, image, *at, (first + inner + v) // d.source)
+                    row[j, v] = cast(value, d.wide)
+            for i, tall in static(patch.uses(high)):
+                for wide in static(range(d.window[1])):
+                    tap = register_tensor(d.wide, (lanes,))
+                    for v in vectorize(lanes):
+                        tap[v] = cast(taps[tall * d.window[1] + wide, inner + v], d.wide)
+                    for out, v in unroll(grid(each, lanes)):
+                        sums[i, out, v] += tap[v] * row[out * along + wide * along_by, v]
 
     return add
