@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from hidet import ops, options
-from hidet.build import ahead, kernels, key
+from hidet.build import ahead, kernels
 from hidet.build.ahead import FEW, Job, ProcessWarning, processes
 from hidet.build.compile import compile_graph
 from hidet.build.draft import RECIPES

@@ -5,7 +5,6 @@ import signal
 
 import pytest
 
-from hidet.build import key
 from hidet.build.kernels import shape_of
 from hidet.build.remote import POOL
 from hidet.build.schedule import choices
