@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch._dynamo.guards import GuardBuilder, install_guard
+from torch._dynamo.guards import install_guard
 from torch._functorch._aot_autograd.descriptors import PlainAOTInput, PlainAOTOutput
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from hidet_torch.capture import Boxed, compile_inference, compile_training, run_backward
 from hidet_torch.decompositions import decompositions
 from hidet_torch.gradients import CannotRepeat, Region, may_repeat, require_repeatable
+from hidet_torch.identity import same_object
 from hidet_torch.run import CompiledCall
 from hidet_torch.settings import Settings, settings_for
 from hidet_torch.whole import kept_whole
@@ -76,7 +77,7 @@ def through_aot(
         frozen = frozen_inputs(traced, sources)
         for index in frozen.values():
             # The weight by which a graph was compiled is the weight it is called with.
-            install_guard(sources[index].make_guard(GuardBuilder.ID_MATCH))
+            install_guard(sources[index].make_guard(same_object))
         weights = {node: example_inputs[index] for node, index in frozen.items()}
         call = compile_graph(traced, weights, settings)
         if isinstance(call, CompiledCall) and call.is_plain and is_identity(traced):
