@@ -1,5 +1,6 @@
 import io
 import re
+import signal
 import sys
 import threading
 import time
@@ -83,3 +84,23 @@ def test_progress_counts_and_says_how_long_it_will_take(monkeypatch):
         in_parallel(lambda n: time.sleep(0.15), range(4), "Compiling it")
     assert "0/4" in stream.getvalue()
     assert re.search(r"2/4 \[\d\d:\d\d<\d\d:\d\d", stream.getvalue())
+
+
+def test_ctrl_c_ends_the_work_also_if_another_thread_is_interrupted():
+    given_up, both = [], threading.Barrier(2)
+
+    def work(n):
+        both.wait(PATIENCE)
+        if n == 0:
+            time.sleep(0.3)  # the main thread waits by then
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        try:
+            run(["sleep", str(PATIENCE)])
+        finally:
+            given_up.append(n)
+
+    begin = time.monotonic()
+    with options.options(jobs=2), pytest.raises(KeyboardInterrupt):
+        in_parallel(work, range(2), "")
+    assert time.monotonic() - begin < PATIENCE / 2
+    assert sorted(given_up) == [0, 1]

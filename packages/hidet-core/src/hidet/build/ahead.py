@@ -24,6 +24,7 @@ from hidet.build.kernels import (
 from hidet.build.key import has_only_our_schedules
 from hidet.build.remote import Ended, Team
 from hidet.build.units import Units
+from hidet.build.workers import as_done
 from hidet.errors.warning import warn
 from hidet.fusion.group import Group
 from hidet.runtime.cores import cores
@@ -102,7 +103,7 @@ class Distribution:
                 futures = [threads.submit(copy_context().run, self.elsewhere) for _ in range(count)]
                 for key, group in self.left(deque.pop):
                     self.keep(key, worked_out(group, self.units.target))
-                for future in futures:
+                for future in as_done(futures):
                     future.result()
             except BaseException:  # also Ctrl-C
                 self.queue.clear()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +16,9 @@ from hidet.toolchain.host import ended_together
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+LOOK = 0.2
+"""Seconds after which one who waits for threads looks whether Ctrl-C was pressed."""
 
 
 def jobs() -> int:
@@ -59,9 +62,20 @@ class Crew(Generic[T, R]):
         for item in items:
             self.start(item)
         mine = [self.futures[item] for item in items]
-        for done in shown(as_completed(mine), len(set(mine)), title):
+        for done in shown(as_done(mine), len(set(mine)), title):
             done.result()
         return [future.result() for future in mine]
+
+
+def as_done(futures: Iterable[Future[R]]) -> Iterator[Future[R]]:
+    """The futures as each is done, or Ctrl-C.
+
+    The system may interrupt any thread for it, and Python acts only when the main one goes on.
+    """
+    left = set(futures)
+    while left:
+        done, left = wait(left, LOOK, FIRST_COMPLETED)
+        yield from done
 
 
 def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[R]:
