@@ -119,7 +119,7 @@ def simulated(folder: Path, jobs: int) -> list[Row]:
 
 
 def share(folder: Path, part: int, parts: int) -> list[str]:
-    """What `ci.simulated` prints of every so-manieth case."""
+    """What `ci.simulated` prints of one of the `parts` into which the cases are dealt."""
     command = [sys.executable, "-m", "ci.simulated", str(part), str(parts)]
     done = subprocess.run(
         command, cwd=folder, env=environment(folder), check=True, stdout=subprocess.PIPE, text=True

@@ -66,7 +66,7 @@ def test_the_table_ends_with_the_totals():
 
 @pytest.fixture
 def marked(tmp_path):
-    """A package x of which one file passes and one ends its process; tests may be added."""
+    """The folder of tests of a package x: one file for a GPU, one without; more may be added."""
     tests = tmp_path / "packages" / "hidet-x" / "tests"
     tests.mkdir(parents=True)
     (tmp_path / "site").mkdir()

@@ -16,7 +16,7 @@ from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Var
 from hidet.runtime.files import write_whole
-from hidet.runtime.plan import Limits
+from hidet.runtime.plan import Limits, is_range
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
 
@@ -71,7 +71,7 @@ class FlowGraph:
         for name, (low, high) in self.limits.items():
             if name not in self.symbols:
                 raise BadArgument(f"there are limits of a size {name!r}, which no input has")
-            if low < 0 or (high is not None and high < low):
+            if not is_range(low, high):
                 raise BadArgument(f"size {name!r} is to be at least {low} and at most {high}")
         known = set(self.inputs)
         for node in self.nodes:

@@ -25,7 +25,7 @@ from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
-from hidet.runtime.plan import Limits
+from hidet.runtime.plan import Limits, is_range
 from hidet.types import TensorType, dtype
 
 if TYPE_CHECKING:
@@ -165,9 +165,8 @@ class Restoring:
         symbols = {size.name for size in sizes if isinstance(size, Var)}
         found: dict[str, Limits] = {}
         for name, (low, high) in self.facts.get("limits", {}).items():
-            if not (name in symbols and fits(low, int) and (high is None or fits(high, int))):
-                raise ValueError(f"a size {name!r} of {low} to {high}")
-            if low < 0 or (high is not None and high < low):
+            numbers = fits(low, int) and (high is None or fits(high, int))
+            if not (name in symbols and numbers and is_range(low, high)):
                 raise ValueError(f"a size {name!r} of {low} to {high}")
             found[name] = low, high
         return found

@@ -68,9 +68,11 @@ class Loading:
         out: list[Stmt] = []
         batch = Batch(self)
         for s in run:
-            if batch.nbytes and batch.nbytes + self.nbytes(s) > IN_FLIGHT:
+            nbytes = self.nbytes(s)
+            if batch.nbytes and batch.nbytes + nbytes > IN_FLIGHT:
                 out += batch.body()
                 batch = Batch(self)
+            batch.nbytes += nbytes
             batch.take(s)
         return (*out, *batch.body())
 
@@ -120,7 +122,6 @@ class Batch:
     def take(self, s: Stmt) -> None:
         """One more statement."""
         self.given.append(s)
-        self.nbytes += self.kernel.nbytes(s)
         if isinstance(s, Declare) and s.init is not None and self.early(s.init):
             self.front.append(s)
             return

@@ -21,6 +21,11 @@ Limits: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: it may be any larger one."""
 
 
+def is_range(low: int, high: int | None) -> bool:
+    """Whether these are limits that some size keeps."""
+    return low >= 0 and (high is None or high >= low)
+
+
 @dataclass(frozen=True)
 class Piece:
     """A weight that lies whole in a buffer: an offset and strides, in elements."""
@@ -200,7 +205,7 @@ class Reader:
             raise BadArchive(f"there are limits of a size {name!r}, which no input has")
         low, high = self.sequence({"limits": data}, "limits", f"size {name!r}", 2)
         self.whole([low] if high is None else [low, high], f"size {name!r}")
-        if low < 0 or (high is not None and high < low):
+        if not is_range(low, high):
             raise BadArchive(f"size {name!r} is to be at least {low} and at most {high}")
         return low, high
 
