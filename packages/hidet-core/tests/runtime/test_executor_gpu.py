@@ -23,6 +23,10 @@ from hidet.runtime.timing import median_seconds
 from .conftest import ARCH, buffer, diamond, hosted, launch, weighted
 
 pytestmark = pytest.mark.gpu
+EARLY = pytest.mark.skipif(
+    device_count() == 0 or cuda_capability("cuda:0") < (9, 0),
+    reason="launches that begin early came with sm_90",
+)
 WIDE = {"grid": (["//", ["+", "n", 127], 128], 1, 1), "block": (128, 1, 1)}
 
 
@@ -137,10 +141,7 @@ def chained(cubin, count):
     return Plan(ARCH, tuple(buffers), tuple(steps), (0,), (count + 1,), {"n": (0, 0)})
 
 
-@pytest.mark.skipif(
-    device_count() == 0 or cuda_capability("cuda:0") < (9, 0),
-    reason="launches that begin early came with sm_90",
-)
+@EARLY
 @pytest.mark.parametrize("use_graph", [True, False])
 def test_kernels_that_begin_early_wait_themselves(cubin, use_graph):
     executor = Executor(
@@ -150,6 +151,47 @@ def test_kernels_that_begin_early_wait_themselves(cubin, use_graph):
         for count in (1000, 300_000):
             (y,) = executor([gpu(numbers(count, turn))])
             assert np.array_equal(array_of(y), numbers(count, turn) + 31)
+
+
+def early_edges_of(graph):
+    """How many edges of a graph let a kernel begin early, and how many do not."""
+    name = "cuGraphGetEdges_v2" if hasattr(cu, "cuGraphGetEdges_v2") else "cuGraphGetEdges"
+    count = call(name, graph, 0)[-1]
+    early = cu.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
+    found = [each.type == early for each in call(name, graph, count)[2]]
+    return sum(found), len(found) - sum(found)
+
+
+@EARLY
+def test_kernels_in_a_foreign_capture_begin_early_after_kernels_alone(cubin):
+    executor = Executor(Archive({"main": chained(cubin, 6)}, {"unit": cubin}), "cuda:0")
+    source, x = gpu(numbers(300_000)), gpu(numbers(300_000))
+    executor([x])
+    stream, other = Stream(), Stream()
+    event = call("cuEventCreate", 0)
+    call(
+        "cuStreamBeginCapture", stream.handle, cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+    )
+    call("cuMemcpyDtoDAsync", x.pointer, source.pointer, x.nbytes, stream.handle)
+    (y,) = executor([x], stream=stream.handle)
+    call("cuEventRecord", event, stream.handle)
+    call("cuStreamWaitEvent", other.handle, event, 0)
+    (z,) = executor([y], stream=other.handle)
+    (side,) = executor([y], stream=stream.handle)
+    call("cuEventRecord", event, other.handle)
+    call("cuStreamWaitEvent", stream.handle, event, 0)
+    (last,) = executor([z], stream=stream.handle)
+    graph = call("cuStreamEndCapture", stream.handle)
+    early, plain = early_edges_of(graph)
+    assert early >= 4 * 6
+    assert plain >= 1
+    runnable = call("cuGraphInstantiate", graph, 0)
+    for start in range(5):
+        values = numbers(300_000, start)
+        call("cuMemcpyHtoD", source.pointer, values.ctypes.data, values.nbytes)
+        call("cuGraphLaunch", runnable, stream.handle)
+        for turns, each in ((1, y), (2, z), (2, side), (3, last)):
+            assert np.array_equal(array_of(each), values + 7 * turns)
 
 
 def branches(count):

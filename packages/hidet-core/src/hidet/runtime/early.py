@@ -1,11 +1,14 @@
-"""Edges of CUDA graphs over which a kernel may begin before the one it depends on has ended."""
+"""Kernels that wait themselves may begin before the one they depend on has ended: over an edge of a
+CUDA graph, or after it on a stream. CUDA driver API: CUgraphEdgeData, cuLaunchKernelEx."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from hidet.runtime.driver import call, cu
+from hidet.runtime.sizes import Size
 
 SINCE = 12030
 """The version of CUDA whose driver knows edges of several kinds."""
@@ -15,7 +18,8 @@ PROGRAMMATIC_PORT = 1
 
 @lru_cache(maxsize=1)
 def early_edges() -> bool:
-    """Whether the driver has such edges; those of an older one wait for the whole kernel."""
+    """Whether the driver has such edges, also in what it captures; those of an older one wait for
+    the whole kernel."""
     return int(call("cuDriverGetVersion")) >= SINCE
 
 
@@ -30,3 +34,17 @@ def add_early_edge(graph: Any, before: Any, after: Any) -> None:
     # CUDA 12 has two functions of that purpose, 13 only that which takes edge data.
     name = "cuGraphAddDependencies"
     call(f"{name}_v2" if hasattr(cu, f"{name}_v2") else name, graph, [before], [after], [edge], 1)
+
+
+def early_launch(grid: Sequence[Size], block: Sequence[int], shared_bytes: int) -> Any:
+    """How to launch a kernel that waits itself: it may begin when all blocks of the kernel before
+    it on the stream let it; after anything else it begins as any kernel."""
+    attribute = cu.CUlaunchAttribute()
+    attribute.id = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
+    config = cu.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = block
+    config.sharedMemBytes = shared_bytes
+    config.attrs, config.numAttrs = [attribute], 1
+    return config

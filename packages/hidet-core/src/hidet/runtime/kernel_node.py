@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidet.runtime.driver import cu, expect
+from hidet.runtime.early import early_edges, early_launch
 from hidet.runtime.encode import Maps
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.maps import Map
@@ -43,6 +44,9 @@ class KernelNode:
         self.params = self.node_params()
         self.how = (self.function, *step.grid, *step.block, step.shared_bytes)
         self.stream, self.handle = 0, cu.CUstream(0)
+        self.early: Any = None
+        if step.waits and early_edges():
+            self.early = early_launch(step.grid, step.block, step.shared_bytes)
 
     def node_params(self) -> Any:
         """What the driver wants to know of a kernel node."""
@@ -67,8 +71,13 @@ class KernelNode:
         return {buffer for _, buffer in (*self.slots, *self.mapped)}
 
     def launch(self, stream: int) -> None:
-        """Launch alone."""
+        """Launch alone; a kernel that waits itself may begin before the one ahead has ended."""
         if stream != self.stream:  # the driver's own form of a number takes time to make
             self.stream, self.handle = stream, cu.CUstream(stream)
-        status = cu.cuLaunchKernel(*self.how, self.handle, self.arguments, 0)[0]
+            if self.early:
+                self.early.hStream = self.handle
+        if self.early:
+            status = cu.cuLaunchKernelEx(self.early, self.function, self.arguments, 0)[0]
+        else:
+            status = cu.cuLaunchKernel(*self.how, self.handle, self.arguments, 0)[0]
         expect(status, "cuLaunchKernel")

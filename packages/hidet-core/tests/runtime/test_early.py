@@ -1,0 +1,42 @@
+"""How a kernel that waits itself is launched, as far as that can be seen without a driver."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from hidet.runtime import kernel_node
+from hidet.runtime.early import early_launch
+from hidet.runtime.kernel_node import KernelNode
+
+from .conftest import launch
+
+cu = pytest.importorskip("cuda.bindings.driver")
+ATTRIBUTE = cu.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+
+
+def test_the_launch_says_where_and_that_it_may_begin_early():
+    made = early_launch((7, 2, 1), (128, 1, 1), 512)
+    assert (made.gridDimX, made.gridDimY, made.gridDimZ) == (7, 2, 1)
+    assert (made.blockDimX, made.blockDimY, made.blockDimZ) == (128, 1, 1)
+    assert made.sharedMemBytes == 512
+    (attribute,) = made.attrs
+    assert attribute.id == ATTRIBUTE
+    assert attribute.value.programmaticStreamSerializationAllowed == 1
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("waits", [True, False])
+def test_only_kernels_that_wait_themselves_are_launched_early(waits, known, monkeypatch):
+    calls = []
+    for name in ("cuLaunchKernel", "cuLaunchKernelEx"):
+        monkeypatch.setattr(cu, name, lambda *args, name=name: calls.append((name, *args)) or (0,))
+    monkeypatch.setattr(kernel_node, "early_edges", lambda: known)
+    module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(5))
+    node = KernelNode(launch("late", [0], [1], 4, grid=(9, 1, 1), waits=waits), module)
+    node.launch(0)
+    node.launch(77)
+    early = waits and known
+    assert {name for name, *_ in calls} == {"cuLaunchKernelEx" if early else "cuLaunchKernel"}
+    if early:
+        assert calls[0][1] is calls[1][1]
+        assert int(calls[1][1].hStream) == 77
