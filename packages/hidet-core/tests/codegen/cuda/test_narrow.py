@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hidet.codegen.cuda.narrow import ERFC, LINEAR, PARTS, WIDE_ERFC, narrowed
+from hidet.codegen.cuda.narrow import ERFC, LINEAR, ON_HALVES, PARTS, WIDE_ERFC, narrowed
 from hidet.codegen.cuda.prelude import prelude
 from hidet.ir.expr import Cast, Div, Maximum, Mul, Var, constant, select
 from hidet.ir.functions import call
@@ -114,3 +114,50 @@ def test_every_part_compiles(compile_cuda):
         for name in PARTS
     )
     compile_cuda(prelude(set(PARTS) | {"INLINE"}) + kernels)
+
+
+def wide(of, name):
+    return Cast(Var(name, of), f32)
+
+
+def test_one_step_from_float16_to_float16_stays_there():
+    a, b = wide(f16, "a"), wide(f16, "b")
+    assert rounded(a * b) == "__hmul_rn(a, b)"
+    assert rounded(a + b) == "__hadd_rn(a, b)"
+    assert rounded(a - b) == "__hsub_rn(a, b)"
+    assert rounded(a * 2.5) == "__hmul_rn(a, 2.5:f16)"
+    assert rounded(Cast(Cast(a * b, f16), f32) * 0.5) == "__hmul_rn(__hmul_rn(a, b), 0.5:f16)"
+    assert (
+        rounded(Cast(Cast(call("tanh", a), f16), f32) * a)
+        == "__hmul_rn(f16(narrow_tanh(f32(a))), a)"
+    )
+
+
+def test_other_steps_and_other_types_are_computed_in_float32():
+    a, b = wide(f16, "a"), wide(f16, "b")
+    for e in (a * b + a, a * X, a + 0.1, a + 1e9, Maximum(a, b), a / b, a * wide(bf16, "c")):
+        assert narrowed(Cast(e, f16)) is Cast(e, f16)
+    assert narrowed(Cast(a * b, bf16)) is Cast(a * b, bf16)
+    c, d = wide(bf16, "c"), wide(bf16, "d")
+    assert narrowed(Cast(c * d, bf16)) is Cast(c * d, bf16)
+
+
+@pytest.mark.parametrize("step", [np.add, np.subtract, np.multiply])
+def test_rounding_twice_by_way_of_float32_is_rounding_once(step):
+    """Float64 holds these sums and products of float16 exactly."""
+    random = np.random.default_rng(0)
+    every = numbers(f16).astype(np.float16)
+    a, b = (random.choice(every, 1_000_000) for _ in range(2))
+    b[::2] = (a * random.choice(np.float16([1, -1, 0.999, 0.5]), a.shape))[::2]
+    with np.errstate(over="ignore"):
+        twice = step(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
+        once = step(a.astype(np.float64), b.astype(np.float64)).astype(np.float16)
+    assert np.array_equal(twice.view(np.uint16), once.view(np.uint16), equal_nan=False)
+
+
+def test_what_is_computed_in_float16_compiles(compile_cuda):
+    kernels = "".join(
+        f'extern "C" __global__ void test{n}(f16 *x) {{ *x = {name}(*x, x[1]); }}\n'
+        for n, name in enumerate(ON_HALVES.values())
+    )
+    compile_cuda(prelude({"f16", "INLINE", *ON_HALVES.values()}) + kernels)

@@ -8,6 +8,7 @@ from hidet.codegen.common.casts import cast_text
 from hidet.codegen.common.expressions import BIT_AND, PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
 from hidet.codegen.common.numbers import decimal, pattern
+from hidet.codegen.cuda.narrow import ON_HALVES
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
@@ -68,7 +69,7 @@ class CudaExpressions(ExpressionWriter):
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
-        if e.name in NARROW_PARTS:
+        if e.name in NARROW_PARTS or e.name in ON_HALVES.values():
             return self.call(e.name, *e.args)
         if e.name == "exp2_approx" and e.of is f32:
             return self.call("exp2_or_0", *e.args)

@@ -5,12 +5,19 @@ rounding's own 2^-12), at a third of the instructions, so that a kernel which st
 up with memory. Only factors of the rounded value are written so: products and quotients pass on a
 relative error as it is, sums may cancel. `1 + erf(x)` and its like count as one function, because
 their sum would lose what is small. Values that stay in float32 are never touched.
+
+A sum, difference or product of two float16 in float32, rounded to float16, is one instruction on
+float16: 24 bits are as many as rounding twice takes to give what rounding once does (2 * 11 + 2;
+S. A. Figueroa, "When is double rounding innocuous?"), down to subnormal numbers, where they are
+exact.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from hidet.codegen.common.prelude import Part
 from hidet.ir.expr import (
@@ -25,6 +32,7 @@ from hidet.ir.expr import (
     Mul,
     Negate,
     Select,
+    Sub,
     constant,
 )
 from hidet.types import DType, bf16, f16, f32
@@ -92,11 +100,14 @@ PARTS = {
     "inverse_or_0": _machine("inverse_or_0", "rcp.approx.ftz.f32"),
     "narrow_sqrt": _machine("narrow_sqrt", "sqrt.approx.f32"),
     "narrow_exp": _function("narrow_exp", f"exp2_of(x * {LOG2_E!r}f)", "exp2_of"),
-    "narrow_tanh": _function(
-        "narrow_tanh",
-        f"fabsf(x) < {LINEAR}f ? x : "
-        f"fmaf(-2.0f, inverse_or_0(1.0f + exp2_or_0(x * {2 * LOG2_E!r}f)), 1.0f)",
-        "inverse_or_0", "exp2_or_0",
+    # What is far from 0 is computed for all, not under a condition: constants stay in registers.
+    "narrow_tanh": Part(
+        f"""\
+INLINE float narrow_tanh(float x) {{
+  const float far = fmaf(-2.0f, inverse_or_0(1.0f + exp2_or_0(x * {2 * LOG2_E!r}f)), 1.0f);
+  return fabsf(x) < {LINEAR}f ? x : far;
+}}""",
+        ("inverse_or_0", "exp2_or_0"),
     ),
     "logistic": _function(
         "logistic", f"inverse(1.0f + exp2_or_0(x * {-LOG2_E!r}f))", "inverse", "exp2_or_0"
@@ -109,6 +120,9 @@ the part of a normal distribution below x, `wide_` to the ends of bfloat16's ran
 `or_0` gives 0 for results below 2^-126."""
 DISTRIBUTION = {f16: "normal_distribution", bf16: "wide_normal_distribution"}
 
+ON_HALVES: dict[type[Expr], str] = {Add: "__hadd_rn", Sub: "__hsub_rn", Mul: "__hmul_rn"}
+"""Functions of cuda_fp16.h that round once and are never contracted."""
+GREATEST = float(np.finfo(np.float16).max)
 ALONE = {"exp": "narrow_exp", "tanh": "narrow_tanh", "sqrt": "narrow_sqrt"}
 
 
@@ -129,7 +143,7 @@ class Narrowing:
         if e not in self.done:
             new = e.map_children(self.visit)
             if isinstance(new, Cast) and new.to in NARROW and new.value.type is f32:
-                new = Cast(self.factors(new.value, new.to), new.to)
+                new = on_halves(Cast(self.factors(new.value, new.to), new.to))
             self.done[e] = new
         return self.done[e]
 
@@ -163,6 +177,26 @@ class Narrowing:
             case Math(name, (x,)) if name in ALONE:
                 return of(ALONE[name], x)
         return e
+
+
+def on_halves(e: Cast) -> Expr:
+    """The same, computed in float16 if it is one step from two values of that type."""
+    match e:
+        case Cast(Add() | Sub() | Mul() as step) if e.to is f16:
+            a, b = half(step.a), half(step.b)
+            if a is not None and b is not None:
+                return Math(ON_HALVES[type(step)], (a, b), f16)
+    return e
+
+
+def half(e: Expr) -> Expr | None:
+    """A float32 as the float16 that it is."""
+    match e:
+        case Cast(value) if value.type is f16:
+            return value
+        case Const(value) if abs(value) <= GREATEST and float(np.float16(value)) == value:
+            return constant(value, f16)
+    return None
 
 
 def of(function: str, x: Expr) -> Expr:
