@@ -94,8 +94,9 @@ def each_streamed() -> Iterator[Streamed]:
 
 
 def pointwise() -> Iterator[Streamed]:
-    """Elements from elements, and a transpose."""
+    """A copy, elements from elements, and a transpose."""
     plain: dict[str, tuple[Callable[[Shape], Callable[..., Any]], int]] = {
+        "copy": (lambda shape: lambda x: x.clone(), 1),
         "x * 2 + 1": (lambda shape: lambda x: x * 2 + 1, 1),
         "gelu(tanh(x) * x)": (lambda shape: lambda x: F.gelu(torch.tanh(x) * x), 1),
         "relu(x + y)": (lambda shape: lambda x, y: F.relu(x + y), 2),

@@ -50,6 +50,7 @@ def test_a_row_of_all_systems():
     assert "| layer norm, float32 |" in text
     assert "memcpy 5, a kernel 10; the fastest counts" in text
     assert row.share == row.gbs / 10
+    assert row.share_alike == row.copy / row.hidet > 0
 
 
 def test_copies():
