@@ -23,7 +23,7 @@ from hidet.target import Target
 class ConvWarpgroups(Warpgroups, ForConvolutions):
     """Tiles of a convolution with channels last: places by output channels."""
 
-    def sides(self, p: ChannelsLast) -> tuple[Operand, Operand]:  # type: ignore[override]
+    def sides(self, p: ChannelsLast) -> tuple[Operand, Operand]:
         """The operands' tiles."""
         return Pixels(p, self.block[0]), Taps(p, self.block[1])
 

@@ -1,4 +1,4 @@
-"""How a product is divided among warpgroups: the space that `matmul_wgmma` and `conv_wgmma` are tuned in."""
+"""How a contraction is divided among warpgroups: the space of `matmul_wgmma` and `conv_wgmma`."""
 
 from __future__ import annotations
 

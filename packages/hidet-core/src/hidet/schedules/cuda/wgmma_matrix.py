@@ -38,7 +38,8 @@ class Matrix(Operand):
 
     @property
     def turns(self) -> Size:
-        return cdiv(self.product.k, DEPTH)
+        found: Size = cdiv(self.product.k, DEPTH)
+        return found
 
     @property
     def shape(self) -> tuple[Size, Size, Size]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
+from hidet.compute.sizes import numbers, product
 from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, address, cdiv, script, static
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
@@ -46,13 +46,19 @@ class Windowed(Operand):
         return min(SPANS, key=lambda span: (-(-each // span) * span, -span))
 
     @property
+    def places(self) -> Size:
+        """Places of the window."""
+        return product(self.product.op.window)
+
+    @property
     def parts(self) -> int:
         """Copies for the channels of one place of the window."""
         return int(cdiv(self.product.op.each, self.span))
 
     @property
     def turns(self) -> Size:
-        return -(-prod(self.product.op.window) * self.parts // (DEPTH // self.span))
+        found: Size = cdiv(self.places * self.parts, DEPTH // self.span)
+        return found
 
     @property
     def mappable(self) -> bool:
@@ -94,7 +100,7 @@ class Pixels(Windowed):
     def corners(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Where the first window begins from the first pixel, and the last one from the last."""
         op = self.product.op
-        axes = zip(op.padding, op.dilation, op.window, strict=True)
+        axes = zip(op.padding, op.dilation, numbers(op.window), strict=True)
         pairs = [(-low, high - by * (size - 1)) for (low, high), by, size in axes]
         return tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
 
@@ -105,7 +111,7 @@ class Pixels(Windowed):
         if not (known and super().mappable and rank in CORNERS):
             return False
         low, high = CORNERS[rank]
-        reach = (by * (size - 1) for by, size in zip(op.dilation, op.window, strict=True))
+        reach = (by * (size - 1) for by, size in zip(op.dilation, numbers(op.window), strict=True))
         return (
             all(low <= corner <= high for corners in self.corners for corner in corners)
             and all(far <= OFFSETS[rank] for far in reach)
@@ -119,12 +125,12 @@ class Pixels(Windowed):
 
     def position(self, start: Value, place: Value, channel: Value) -> tuple[Index, Index]:
         """Where the engine begins, and the offsets of the window's place in each window."""
-        op, many = self.product.op, prod(self.product.op.window)
+        op, many = self.product.op, self.places
         image, *where = digits(start, self.product.places)
         window = digits(place % many, op.window)
         # Behind the window's end nothing is read: there is no such image.
         image = image + place // many * self.product.places[0]
-        begins = op.positions(where, (0,) * len(where))  # type: ignore[arg-type]
+        begins = op.positions(where, (0,) * len(where))
         offsets = (at * by for at, by in zip(window, op.dilation, strict=True))
         return (image, *begins, channel), tuple(offsets)
 
@@ -151,7 +157,7 @@ class Taps(Windowed):
 
     def map(self, operand: Any) -> Any:
         op, swizzle = self.product.op, f"{self.span * self.of.dtype.nbytes}B"
-        shape, box = (self.across, prod(op.window), op.each), (self.brought, 1, self.span)
+        shape, box = (self.across, self.places, op.each), (self.brought, 1, self.span)
         return tensor_map(operand, box, swizzle=swizzle, promotion="256B", shape=shape)
 
     def bring(self) -> ScriptFunction:
