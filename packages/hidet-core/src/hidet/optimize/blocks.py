@@ -49,8 +49,8 @@ def in_blocks(op: Conv, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         taps = -(-window // step)
         behind.append((0, taps * step - window))
         around.append((low, (places - 1 + taps) * step - size - low))
-    image, taps = ops.pad(x, [*more, *around]), ops.pad(weight, [*more, *behind])
-    return gathered(image, op), gathered(taps, op)
+    wide, deep = ops.pad(x, [*more, *around]), ops.pad(weight, [*more, *behind])
+    return gathered(wide, op), gathered(deep, op)
 
 
 def gathered(x: Tensor, op: Conv) -> Tensor:

@@ -19,8 +19,8 @@ from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import Choice
-from hidet.schedules.convolution import convolution_of
-from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma
+from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma, image
+from hidet.schedules.cuda.wgmma_window import Lines, Pixels, windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
 from hidet.testing.compare import assert_close
@@ -53,6 +53,11 @@ CASES = [
     (last(f16[2, 31, 8], f16[7, 5, 8], False, (2,), ((2, 1),), (1,)), SMALL),
     (last(f16[2, 5, 6, 7, 24], f16[9, 2, 3, 3, 24], False, (2, 1, 1),
           ((1, 1), (1, 1), (0, 1)), (1, 2, 1)), SMALL),
+    (last(f16[2, 9, 7, 16], f16[9, 4, 4, 16]), SMALL),
+    (last(f16[3, 9, 8, 8], f16[130, 2, 3, 8], True, ONE, NONE, (3, 1)), P((64, 128), 3, 1)),
+    (last(bf16[2, 70, 24], bf16[7, 5, 24], False, (1,), ((0, 0),), (1,)), P((128, 64), 3, 1)),
+    (last(f16[1, 5, 6, 7, 8], f16[9, 3, 2, 4, 8], True, (1, 1, 1), ((0, 0),) * 3, (1, 2, 1)),
+     P((64, 64), 3, 2)),
 ]  # fmt: skip
 """The last index is a multiple of 8; images, windows and output channels may be of any size."""
 
@@ -71,6 +76,16 @@ def test_odd_sizes(op, point, check):
     simulated(op, conv_wgmma(op, TARGET, point).module, check)
 
 
+def test_few_channels_come_with_their_neighbours():
+    """Where that takes fewer copies than pixel by pixel, and windows begin side by side."""
+    few, many = f16[2, 9, 9, 16], f16[2, 9, 9, 64]
+    found = [
+        type(image(windows_of(last(x, f16[8, 4, 4, x.shape[-1]], **how)), 64))
+        for x, how in [(few, {}), (few, {"stride": (2, 2)}), (few, {"padding": AROUND}), (many, {})]
+    ]
+    assert found == [Lines, Pixels, Pixels, Pixels]
+
+
 @pytest.mark.parametrize("n", [1, 3])
 def test_as_many_images_as_there_are_at_run_time(n, check):
     op = last(f16[N, 5, 5, 16], f16[9, 3, 3, 16], padding=AROUND)
@@ -82,7 +97,7 @@ def test_blocks_take_tiles_in_turns(check):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
     op = last(f16[3, 9, 9, 40], f16[136, 2, 2, 40])
     module = conv_wgmma(op, replace(TARGET, cores=1), SMALL).module
-    assert int(module.kernels[0].launch.grid[0].value) < SMALL.tiles(convolution_of(op))
+    assert int(module.kernels[0].launch.grid[0].value) < SMALL.tiles(windows_of(op))
     simulated(op, module, check)
 
 
@@ -112,11 +127,11 @@ def test_what_is_infinite_spoils_its_neighbours_only(slices):
     ids=str,
 )
 def test_what_the_copy_engine_cannot_bring(op):
-    assert not by_wgmma(convolution_of(op), TARGET)
+    assert not by_wgmma(op, TARGET)
 
 
 def test_where_there_are_no_warpgroups():
-    convolution = convolution_of(last(f16[1, 8, 8, 64], f16[64, 3, 3, 64]))
+    convolution = last(f16[1, 8, 8, 64], f16[64, 3, 3, 64])
     assert by_wgmma(convolution, TARGET)
     assert not by_wgmma(convolution, Target.parse("sm_80"))
     with options(fp16_reduction=True):

@@ -1,8 +1,10 @@
 """Operands of a convolution with channels last, as the copy engine brings them to warpgroups.
 
-Along k a tile is a few channels of one place of the window after those of another: one copy brings
-`span` of them, for all rows of the tile. The engine walks through the places of the images itself
-(im2col mode), so that the windows are never written out and the padding is read as zeros.
+Windows are never written out. Along k a tile is a few neighbours in one part of the window after
+those of another: one copy brings `span` of them, for all rows of the tile. A part is a place of the
+window, where the engine walks through the images (`Pixels`), or a row of it, where what windows
+side by side read is seen as a matrix of rows that overlap (`Lines`). It takes as long for a row of
+few elements as for one of sixty-four.
 """
 
 from __future__ import annotations
@@ -11,28 +13,83 @@ from __future__ import annotations
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from hidet.compute.sizes import numbers, product
-from hidet.ir.expr import Value
+from hidet.compute.places import ravel
+from hidet.compute.sizes import Shape, numbers, product
+from hidet.ir.expr import Value, wrap
 from hidet.lang import ScriptFunction, address, cdiv, script, static
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
-from hidet.schedules.contraction import Index, digits
+from hidet.ops.conv import Conv
+from hidet.schedules.contraction import Index, digits, known
 from hidet.schedules.convolution import ChannelsLast
 from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
 
 SPANS = (64, 32, 16)
-"""Channels that one copy may bring: whole swizzles, and no less than an instruction multiplies."""
+"""Elements that one copy may bring: whole swizzles, and no less than an instruction multiplies."""
+
+
+@dataclass(frozen=True)
+class Windows(ChannelsLast):
+    """Rows are places of the result; a part of a window is one place of it."""
+
+    @property
+    def parts(self) -> Shape:
+        """The window as a grid of parts."""
+        return self.op.window
+
+    @property
+    def together(self) -> int:
+        """Neighbours of x in each part."""
+        return numbers((self.op.each,))[0]
+
+    @property
+    def copies(self) -> float:
+        """Rows that copies bring for all windows."""
+        return float(known(self.m) * known(product(self.parts)) * -(-self.together // max(SPANS)))
+
+
+@dataclass(frozen=True)
+class Sliding(Windows):
+    """Rows are places of x, of which those are dropped where no window begins; a part of a window
+    is one row of it: neighbours in x, as long as steps are single ones and nothing is padded."""
+
+    @cached_property
+    def places(self) -> Shape:
+        """Images and the spatial sizes of x."""
+        return self.op.x.shape[:-1]
+
+    @property
+    def parts(self) -> Shape:
+        return self.op.window[:-1]
+
+    @property
+    def together(self) -> int:
+        width, each = numbers((self.op.window[-1], self.op.each))
+        return width * each
+
+
+@lru_cache(maxsize=1024)
+def windows_of(op: Conv) -> Windows:
+    """The form that needs fewer copies."""
+    plain, sliding = Windows(op), Sliding(op)
+    return sliding if slides(op) and sliding.copies < plain.copies else plain
+
+
+def slides(op: Conv) -> bool:
+    """Whether windows side by side begin at places side by side, and their rows lie together."""
+    padded = any(pair != (0, 0) for pair in op.padding)
+    return set(op.stride) == {1} and not padded and op.dilation[-1] == 1
 
 
 @dataclass(frozen=True)
 class Windowed(Operand):
-    """What x and the weight have in common: k is (places of the window, channels)."""
+    """What x and the weight have in common: k is (parts of the window, neighbours)."""
 
-    product: ChannelsLast
+    product: Windows
     extent: int
 
     @property
@@ -41,34 +98,40 @@ class Windowed(Operand):
 
     @cached_property
     def span(self) -> int:  # type: ignore[override]
-        """Channels that one copy brings: as few as possible that there are not, then as many."""
-        each = self.product.op.each
-        return min(SPANS, key=lambda span: (-(-each // span) * span, -span))
+        """Elements that one copy brings: as few as possible that there are not, then as many."""
+        count = self.product.together
+        return min(SPANS, key=lambda span: (-(-count // span) * span, -span))
 
     @property
-    def places(self) -> Size:
-        """Places of the window."""
-        return product(self.product.op.window)
+    def swizzle(self) -> str:
+        """That of a row of them."""
+        return f"{self.span * self.of.dtype.nbytes}B"
 
     @property
-    def parts(self) -> int:
-        """Copies for the channels of one place of the window."""
-        return int(cdiv(self.product.op.each, self.span))
+    def parts(self) -> Size:
+        """Parts of the window."""
+        return product(self.product.parts)
+
+    @property
+    def pieces(self) -> int:
+        """Copies for each part of the window."""
+        return -(-self.product.together // self.span)
 
     @property
     def turns(self) -> Size:
-        found: Size = cdiv(self.places * self.parts, DEPTH // self.span)
+        found: Size = cdiv(self.parts * self.pieces, DEPTH // self.span)
         return found
 
     @property
     def mappable(self) -> bool:
         each = self.product.op.each
         even = isinstance(each, int) and each * self.of.dtype.nbytes % PITCH_BYTES == 0
-        return even and self.of.layout is None
+        counted = all(isinstance(size, int) for size in self.product.op.window)
+        return even and counted and self.of.layout is None
 
     @abstractmethod
     def bring(self) -> ScriptFunction:
-        """A part of a kernel: (map, target, barrier, start, place of the window, first channel)."""
+        """A part of a kernel: (map, target, barrier, start, part of the window, first element)."""
 
     def load(self) -> ScriptFunction:
         bring, copies = self.bring(), DEPTH // self.span
@@ -78,15 +141,14 @@ class Windowed(Operand):
             for copy in static(range(copies)):
                 number = turn * copies + copy
                 into = address(tiles, stage, 0, copy * self.span)
-                place, channel = number // self.parts, number % self.parts * self.span
-                bring(boxes, into, barrier, start, place, channel)
+                part, first = number // self.pieces, number % self.pieces * self.span
+                bring(boxes, into, barrier, start, part, first)
 
         return load
 
 
-@dataclass(frozen=True)
 class Pixels(Windowed):
-    """x: rows are places of the result, that is of the window in x."""
+    """x, place by place of the window."""
 
     @property
     def of(self) -> TensorType:
@@ -107,8 +169,7 @@ class Pixels(Windowed):
     @property
     def mappable(self) -> bool:
         op, rank = self.product.op, self.of.ndim
-        known = all(isinstance(size, int) for size in op.window)
-        if not (known and super().mappable and rank in CORNERS):
+        if not (super().mappable and rank in CORNERS):
             return False
         low, high = CORNERS[rank]
         reach = (by * (size - 1) for by, size in zip(op.dilation, numbers(op.window), strict=True))
@@ -119,31 +180,64 @@ class Pixels(Windowed):
         )
 
     def map(self, operand: Any) -> Any:
-        swizzle = f"{self.span * self.of.dtype.nbytes}B"
-        form = {"steps": self.product.op.stride, "swizzle": swizzle, "promotion": "256B"}
+        form = {"steps": self.product.op.stride, "swizzle": self.swizzle, "promotion": "256B"}
         return im2col_map(operand, self.brought, self.span, *self.corners, **form)
 
-    def position(self, start: Value, place: Value, channel: Value) -> tuple[Index, Index]:
+    def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
         """Where the engine begins, and the offsets of the window's place in each window."""
-        op, many = self.product.op, self.places
+        op = self.product.op
         image, *where = digits(start, self.product.places)
-        window = digits(place % many, op.window)
+        window = digits(part % self.parts, op.window)
         # Behind the window's end nothing is read: there is no such image.
-        image = image + place // many * self.product.places[0]
+        image = image + part // self.parts * self.product.places[0]
         begins = op.positions(where, (0,) * len(where))
         offsets = (at * by for at, by in zip(window, op.dilation, strict=True))
-        return (image, *begins, channel), tuple(offsets)
+        return (image, *begins, first), tuple(offsets)
 
     def bring(self) -> ScriptFunction:
         @script
-        def bring(boxes, target, barrier, start, place, channel):  # type: ignore[no-untyped-def]
-            at, offsets = self.position(start, place, channel)
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            at, offsets = self.position(start, part, first)
             tma_load(target, boxes, at, barrier, offsets=offsets)
 
         return bring
 
 
-@dataclass(frozen=True)
+class Lines(Windowed):
+    """x as a matrix, of which each row begins one place after the last, row by row of the window"""
+
+    @property
+    def of(self) -> TensorType:
+        return self.product.a
+
+    @property
+    def across(self) -> Size:
+        return self.product.m
+
+    def map(self, operand: Any) -> Any:
+        p, op = self.product, self.product.op
+        shape = (p.m - numbers(op.window)[-1] + 1, p.together)
+        form: dict[str, Any] = {"swizzle": self.swizzle, "promotion": "256B"}
+        return tensor_map(
+            operand, (self.brought, self.span), shape=shape, strides=(op.each,), **form
+        )
+
+    def row(self, start: Value, part: Value) -> Value:
+        """The row at which the windows from place `start` on have this part."""
+        op, sizes = self.product.op, self.product.places[1:]
+        window = digits(part % self.parts, self.product.parts)
+        steps = [wrap(at) * by for at, by in zip(window, op.dilation, strict=False)]
+        # Behind the window's end nothing is read: there is no such row.
+        return start + part // self.parts * self.product.m + ravel([*steps, wrap(0)], sizes)
+
+    def bring(self) -> ScriptFunction:
+        @script
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            tma_load(target, boxes, (self.row(start, part), first), barrier)
+
+        return bring
+
+
 class Taps(Windowed):
     """The weight: columns are output channels."""
 
@@ -156,13 +250,12 @@ class Taps(Windowed):
         return self.product.n
 
     def map(self, operand: Any) -> Any:
-        op, swizzle = self.product.op, f"{self.span * self.of.dtype.nbytes}B"
-        shape, box = (self.across, self.places, op.each), (self.brought, 1, self.span)
-        return tensor_map(operand, box, swizzle=swizzle, promotion="256B", shape=shape)
+        shape, box = (self.across, self.parts, self.product.together), (self.brought, 1, self.span)
+        return tensor_map(operand, box, swizzle=self.swizzle, promotion="256B", shape=shape)
 
     def bring(self) -> ScriptFunction:
         @script
-        def bring(boxes, target, barrier, start, place, channel):  # type: ignore[no-untyped-def]
-            tma_load(target, boxes, (start, place, channel), barrier)
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            tma_load(target, boxes, (start, part, first), barrier)
 
         return bring
