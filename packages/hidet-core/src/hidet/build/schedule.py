@@ -34,6 +34,7 @@ from hidet.schedules.base import (
 )
 from hidet.schedules.contraction import size_bytes
 from hidet.target import Target
+from hidet.types import TensorType
 
 BLOCK_BYTES = 4096
 """What a block of a kernel for elements writes; an estimate."""
@@ -81,7 +82,14 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
         observers,
         scheduled=lambda op: has_schedule(op, target),
         channels_last=lambda op: gains_by_channels_last(op, target),
+        slower=lambda op, other: is_slower(op, other, target),
     )
+
+
+def is_slower(op: Op, other: Op, target: Target) -> bool:
+    """Whether an operator is slower than another one whose first operand is yet to be written."""
+    (one, *_), (two, *_) = choices(op, target), choices(other, target)
+    return one.seconds > two.seconds + detour(other.operands()[0], target)
 
 
 def implement(group: Group, target: Target) -> list[Implemented]:
@@ -120,7 +128,7 @@ def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
     assert group.anchor is not None
     found = choices(group.anchor.op, target)
     detours = {
-        each.schedule.name: sum(detour(t, target) for t in closed_to(each.schedule, group))
+        each.schedule.name: sum(detour(t.type, target) for t in closed_to(each.schedule, group))
         for each in found
     }
     if not any(detours.values()):
@@ -139,9 +147,9 @@ def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
     return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
 
 
-def detour(tensor: Tensor, target: Target) -> float:
+def detour(tensor: TensorType, target: Target) -> float:
     """The seconds of a kernel that writes a tensor, from as much of others."""
-    nbytes = size_bytes(tensor.type)
+    nbytes = size_bytes(tensor)
     return seconds(Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES)), target)
 
 

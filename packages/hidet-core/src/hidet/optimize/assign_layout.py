@@ -25,10 +25,15 @@ from hidet.ops.pool import AvgPool, MaxPool
 from hidet.ops.reduce import Reduction
 from hidet.ops.slicing import Slice
 from hidet.ops.softmax import AlongAxis
+from hidet.optimize.blocks import has_blocks, in_blocks
 from hidet.optimize.constants import Constants
 
 
-def assign_layout(graph: FlowGraph, gains: Callable[[Conv], bool] = lambda op: False) -> FlowGraph:
+def assign_layout(
+    graph: FlowGraph,
+    gains: Callable[[Conv], bool] = lambda op: False,
+    slower: Callable[[Op, Op], bool] = lambda op, other: False,
+) -> FlowGraph:
     """Let convolutions that gain by it, and what follows them, run with their channels last.
 
     before   y = relu(conv(x, w));  z = max_pool(y)
@@ -37,11 +42,12 @@ def assign_layout(graph: FlowGraph, gains: Callable[[Conv], bool] = lambda op: F
 
     A permutation is left where such a region begins and where it ends; those of weights are
     computed once. A convolution of single places is a linear layer there. Inputs and outputs of the
-    graph keep their order.
+    graph keep their order. Convolutions of few channels are in blocks of pixels (`blocks.py`) where
+    `slower` says so of the plain one and that one.
     """
     if not any(isinstance(node.op, Conv) and gains(node.op) for node in graph.nodes):
         return graph
-    return Layouts(graph, gains).run()
+    return Layouts(graph, gains, slower).run()
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,10 @@ Rule: TypeAlias = "Callable[[Layouts, Node], Made | None]"
 class Layouts:
     """One graph on its way: what its tensors became, in their order or with channels last."""
 
-    def __init__(self, graph: FlowGraph, gains: Callable[[Conv], bool]) -> None:
-        self.graph, self.gains = graph, gains
+    def __init__(
+        self, graph: FlowGraph, gains: Callable[[Conv], bool], slower: Callable[[Op, Op], bool]
+    ) -> None:
+        self.graph, self.gains, self.slower = graph, gains, slower
         self.constants = Constants(graph)
         self.own: dict[Tensor, Tensor] = {}
         self.last: dict[Tensor, Tensor] = {}
@@ -123,11 +131,27 @@ def convolution(layouts: Layouts, node: Node) -> Made | None:
         return None
     image, taps = layouts.channels_last(x), layouts.channels_last(weight)
     shift = None if bias is None else layouts.as_it_was(bias)
-    if is_linear(op):
-        matrix = ops.reshape(taps, (taps.shape[0], taps.shape[-1]))
-        return Made(ops.linear(image, matrix, shift))
-    operands = [each for each in (image, taps, shift) if each is not None]
-    return Made(again(op, operands, channels_last=True))
+    how = {name: getattr(op, name) for name in ("stride", "padding", "dilation", "groups")}
+    made = convolved(image, taps, shift, **how)
+    if x not in layouts.last and has_blocks(op):
+        other = convolved(*in_blocks(op, layouts.as_it_was(x), layouts.as_it_was(weight)), shift)
+        made = other if layouts.slower(operator_of(made), operator_of(other)) else made
+    return Made(made)
+
+
+def convolved(image: Tensor, taps: Tensor, shift: Tensor | None, **how: Any) -> Tensor:
+    """A convolution with channels last: a linear layer where it can be one."""
+    made = ops.conv(image, taps, shift, channels_last=True, **how)
+    if not is_linear(operator_of(made)):
+        return made
+    matrix = ops.reshape(taps, (taps.shape[0], taps.shape[-1]))
+    return ops.linear(image, matrix, shift)
+
+
+def operator_of(x: Tensor) -> Any:
+    """What computes a tensor."""
+    assert x.trace is not None
+    return x.trace[0].op
 
 
 def is_linear(op: Conv) -> bool:

@@ -49,17 +49,19 @@ def optimize(
     observers: Iterable[Observer] = (),
     scheduled: Callable[[Op], bool] = lambda op: False,
     channels_last: Callable[[Conv], bool] = lambda op: False,
+    slower: Callable[[Op, Op], bool] = lambda op, other: False,
 ) -> FlowGraph:
     """The graph after all passes, each shown to all observers; the given one is not changed.
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
-    the option `attention` is off. `channels_last` says which convolutions gain by that layout.
+    the option `attention` is off. `channels_last` says which convolutions gain by that layout,
+    `slower` whether one is slower than another one whose image is yet to be written.
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
     advised: dict[GraphPass, GraphPass] = {
         spell_attention: partial(spell_attention, scheduled=whole),
-        assign_layout: partial(assign_layout, gains=channels_last),
+        assign_layout: partial(assign_layout, gains=channels_last, slower=slower),
     }
     for each in PASSES:
         graph = advised.get(each, each)(graph)

@@ -7,6 +7,7 @@ from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.wgmma_matrix import Matrix
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_tile import by_warpgroups
 from hidet.schedules.product import ForProducts, Product, product_of
@@ -15,6 +16,10 @@ from hidet.target import Target
 
 class MatmulWarpgroups(Warpgroups, ForProducts):
     """Tiles of a product."""
+
+    def sides(self, p: Product) -> tuple[Operand, Operand]:
+        """The operands' tiles."""
+        return Matrix(p, True, self.block[0]), Matrix(p, False, self.block[1])
 
 
 def by_wgmma(p: Product, target: Target) -> bool:
@@ -28,7 +33,7 @@ def by_wgmma(p: Product, target: Target) -> bool:
         and not options.fp16_reduction.get()
         and p.c.dtype is p.a.dtype
         and bool(p.rows)
-        and all(Operand(p, left, 64).mappable for left in (True, False))
+        and all(Matrix(p, left, 64).mappable for left in (True, False))
     )
 
 

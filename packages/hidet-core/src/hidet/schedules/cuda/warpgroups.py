@@ -1,16 +1,17 @@
-"""How a product is divided among warpgroups: the space that `matmul_wgmma` is tuned in."""
+"""How a contraction is divided among warpgroups: the space of `matmul_wgmma` and `conv_wgmma`."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import log2, prod
+from typing import Any
 
 from hidet.cost import REACHED_RATE, Work
 from hidet.lang import cdiv
-from hidet.schedules.contraction import known
+from hidet.schedules.contraction import TYPICAL, Contraction, known
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
-from hidet.schedules.product import Product
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
@@ -26,7 +27,7 @@ ALIGNMENT = 1024
 
 
 @dataclass(frozen=True)
-class Warpgroups:
+class Warpgroups(ABC):
     """A block's tile, its stages, and how many blocks share sums."""
 
     block: tuple[int, int] = choice(
@@ -63,11 +64,11 @@ class Warpgroups:
         """Registers of a thread at the start, estimated: sums, addresses and what writing needs."""
         return 168 if self.borrows else self.columns // 2 + 40
 
-    def sides(self, p: Product) -> tuple[Operand, Operand]:
+    @abstractmethod
+    def sides(self, p: Any) -> tuple[Operand, Operand]:
         """The operands' tiles."""
-        return Operand(p, True, self.block[0]), Operand(p, False, self.block[1])
 
-    def shared_bytes(self, p: Product) -> int:
+    def shared_bytes(self, p: Contraction) -> int:
         """The ring, what is about to be written or added, and the barriers."""
         ring = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
@@ -76,7 +77,7 @@ class Warpgroups:
             extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
 
-    def resident(self, p: Product, target: Target) -> int:
+    def resident(self, p: Contraction, target: Target) -> int:
         """Blocks that a multiprocessor holds at once; their registers are limited to that.
 
         One warpgroup leaves room for another block's; where two multiply, a longer ring is better.
@@ -85,26 +86,27 @@ class Warpgroups:
             return 1
         return min(2, target.resident_blocks(self.threads, self.shared_bytes(p), self.registers))
 
-    def grid(self, p: Product) -> tuple[Size, Size]:
+    def grid(self, p: Contraction) -> tuple[Size, Size]:
         """How many tiles there are down and across."""
         return cdiv(p.m, self.block[0]), cdiv(p.n, self.block[1])
 
-    def tiles(self, p: Product) -> Size:
+    def tiles(self, p: Contraction) -> Size:
         """How many tiles there are in all."""
         down, across = self.grid(p)
         return down * across * p.batch
 
-    def turns(self, p: Product) -> int:
+    def turns(self, p: Contraction) -> int:
         """In how many steps of the ring a block multiplies a tile; an estimate if k is unknown."""
-        return -(-known(p.k) // (DEPTH * self.slices))
+        turns = self.sides(p)[0].turns
+        return -(-(turns if isinstance(turns, int) else TYPICAL // DEPTH) // self.slices)
 
-    def fits_on(self, p: Product, target: Target) -> bool:
+    def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether slices have enough to do, and there is room."""
         return self.shared_bytes(p) <= target.max_shared_bytes_per_block and (
             self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
         )
 
-    def cycles(self, p: Product, target: Target, together: int) -> float:
+    def cycles(self, p: Contraction, target: Target, together: int) -> float:
         """How long one of so many blocks on a multiprocessor takes for a tile."""
         taken = target.measured.wgmma
         total = self.turns(p) * self.turn(p, taken, together)
@@ -113,7 +115,7 @@ class Warpgroups:
             total += taken.meeting + log2(self.slices) * sums * taken.handing
         return total
 
-    def turn(self, p: Product, taken: WgmmaCycles, together: int) -> float:
+    def turn(self, p: Contraction, taken: WgmmaCycles, together: int) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or a wait."""
         rows, columns = self.block
         products = 2 * rows * columns * DEPTH / taken.rate * taken.crowded
@@ -123,7 +125,7 @@ class Warpgroups:
         waiting = taken.beside + taken.latency / self.stages
         return max(together * max(products, moved), taken.least, waiting)
 
-    def work_on(self, p: Product, target: Target) -> Work:
+    def work_on(self, p: Contraction, target: Target) -> Work:
         """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
 
         What the operations count is the time that the model gives to so many of them.

@@ -59,7 +59,7 @@ def beginning(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
 def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
     """A part of a kernel, for one thread: it has the tiles of all turns brought.
 
-    (map of a, map of b, tiles of a, of b, barriers, z, top, left, first of k, turns so far, turns)
+    (map of a, map of b, tiles of a, of b, barriers, z, top, left, first turn, turns so far, turns)
     """
     stages = point.stages
     load_a, load_b = a_side.load(), b_side.load()
@@ -73,8 +73,8 @@ def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
             full = ~bars[FULL, stage]
             mbarrier_arrive_expect_tx(full, a_side.brought_bytes + b_side.brought_bytes)
-            load_a(boxes_a, tiles_a, stage, full, z, top, first + turn * DEPTH)
-            load_b(boxes_b, tiles_b, stage, full, z, left, first + turn * DEPTH)
+            load_a(boxes_a, tiles_a, stage, full, z, top, first + turn)
+            load_b(boxes_b, tiles_b, stage, full, z, left, first + turn)
 
     return produce
 
@@ -105,8 +105,8 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             two = b_side.descriptor(tiles_b, stage, 0)
             wgmma_fence()
             for deep in static(range(DEPTH // STEP)):
-                here = one.advance(a_side.step_bytes * deep)
-                there = two.advance(b_side.step_bytes * deep)
+                here = one.advance(a_side.offset(deep))
+                there = two.advance(b_side.offset(deep))
                 wgmma(here, there, sums, shape)
             wgmma_commit_group()
             # The products of the turn before are done: its tiles may be filled again.

@@ -1,4 +1,4 @@
-"""Products by warpgroups (sm_90a): kernels around the ring of `wgmma_ring.py`.
+"""Contractions by warpgroups (sm_90a): kernels around the ring of `wgmma_ring.py`.
 
 Blocks stay and take tiles of the result in turns, in an order in which those under way at once
 share rows and columns in the second cache. Where there are too few tiles, the blocks of a cluster
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, call-overload"
+# mypy: disable-error-code="comparison-overlap, call-overload, assignment"
 from hidet.ir.kernel import Module
 from hidet.lang import (
     ScriptFunction,
@@ -31,13 +31,11 @@ from hidet.lang.cuda import (
     threadIdx,
 )
 from hidet.schedules.assemble import assemble, operand_type
-from hidet.schedules.contraction import names_of
+from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
-from hidet.schedules.cuda.wgmma_operand import DEPTH
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
-from hidet.schedules.product import Product
 from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
@@ -45,19 +43,19 @@ GROUP = 8
 """Rows of tiles that blocks go down before they go on to the next column."""
 
 
-def by_warpgroups(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+def by_warpgroups(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
     """A product as one kernel."""
     if point.slices > 1:
         return shared(name, p, point)
     return persistent(name, p, point, target)
 
 
-def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Module:
+def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
     """A product as one kernel, whose blocks take whole tiles in turns."""
     a_side, b_side = point.sides(p)
     stages = point.stages
     warps = point.consumers // WARP
-    turns = cdiv(p.k, DEPTH)
+    turns = a_side.turns
     tiles = point.tiles(p)
     seats = point.resident(p, target) * target.cores
     bias_type = operand_type(p.bias, p.c)
@@ -104,11 +102,11 @@ def persistent(name: str, p: Product, point: Warpgroups, target: Target) -> Modu
     return assemble(name, [product], names_of(p), ["c"])
 
 
-def shared(name: str, p: Product, point: Warpgroups) -> Module:
+def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
     """A product as one kernel, of which a cluster shares the sum of each tile."""
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
-    turns = cdiv(cdiv(p.k, DEPTH), slices)
+    turns = cdiv(a_side.turns, slices)
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
@@ -137,7 +135,7 @@ def shared(name: str, p: Product, point: Warpgroups) -> Module:
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:
-                first = share * turns * DEPTH
+                first = share * turns
                 produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, 0, turns)
             syncwarp()
             cluster_sync()
@@ -149,7 +147,7 @@ def shared(name: str, p: Product, point: Warpgroups) -> Module:
     return assemble(name, [product], names_of(p), ["c"])
 
 
-def order(p: Product, point: Warpgroups) -> ScriptFunction:
+def order(p: Contraction, point: Warpgroups) -> ScriptFunction:
     """A part of a kernel: the number of a tile to (z, first row, first column).
 
     Tiles go down a few rows before they go on to the next column.

@@ -22,8 +22,8 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get
+from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.warpgroups import Warpgroups
-from hidet.schedules.product import Product
 from hidet.target import WARP, WARPGROUP
 
 ROWS, COLUMNS = 16, 64
@@ -37,7 +37,7 @@ def staging_shape(warps: int) -> tuple[int, int, int]:
     return warps, ROWS, COLUMNS + LANES
 
 
-def writing(p: Product, point: Warpgroups) -> ScriptFunction:
+def writing(p: Contraction, point: Warpgroups) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left)."""
     across = COLUMNS // LANES
 

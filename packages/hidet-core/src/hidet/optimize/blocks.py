@@ -1,0 +1,65 @@
+"""Convolutions of few channels that step over pixels: on blocks of pixels as channels.
+
+    before  y = conv(x[n, 3, 224, 224], weight[k, 3, 7, 7], stride=2, padding=3)
+    after   y = conv(blocks[n, 115, 115, 16], taps[k, 4, 4, 16], channels_last)
+
+A step over pixels is a step to the next block, and channels of blocks are enough to be copied
+together: those of 2 x 2 pixels, one of zeros with each three. The padding is in the blocks.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from hidet import ops
+from hidet.compute.sizes import numbers
+from hidet.graph.tensor import Tensor
+from hidet.ops.conv import Conv
+
+TOGETHER_BYTES = 16
+"""What the channels of a pixel are a multiple of where they are copied together."""
+
+
+def has_blocks(op: Conv) -> bool:
+    """Whether windows step over blocks of pixels, whose channels are too few to be copied."""
+    known = all(isinstance(size, int) for size in (*op.sizes, *op.window, op.each))
+    plain = not op.channels_last and op.groups == 1 and set(op.dilation) == {1}
+    return known and plain and min(op.stride) > 1 and not is_copied(op, numbers((op.each,))[0])
+
+
+def is_copied(op: Conv, channels: int) -> bool:
+    """Whether so many channels are copied together."""
+    return channels * op.x.dtype.nbytes % TOGETHER_BYTES == 0
+
+
+def channels(op: Conv) -> int:
+    """Channels of a pixel in a block, of which some are zeros: those of a block come together."""
+    (found,) = numbers((op.each,))
+    while not is_copied(op, found * prod(op.stride)):
+        found += 1
+    return found
+
+
+def in_blocks(op: Conv, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The image and the weight in blocks, channels last: of a convolution without steps."""
+    more = (0, 0), (0, channels(op) - numbers((op.each,))[0])
+    around, behind = [], []
+    axes = zip(op.sizes, op.window, op.spatial(), op.stride, op.padding, strict=True)
+    for size, window, places, step, (low, _) in axes:
+        taps = -(-window // step)
+        behind.append((0, taps * step - window))
+        around.append((low, (places - 1 + taps) * step - size - low))
+    wide, deep = ops.pad(x, [*more, *around]), ops.pad(weight, [*more, *behind])
+    return gathered(wide, op), gathered(deep, op)
+
+
+def gathered(x: Tensor, op: Conv) -> Tensor:
+    """x[n, c, h, ...] as [n, h / step, ..., step · ... · c]."""
+    rank = len(op.stride)
+    apart = [
+        part for size, step in zip(x.shape[2:], op.stride, strict=True)
+        for part in (size // step, step)
+    ]  # fmt: skip
+    blocks, pixels = range(2, 2 + 2 * rank, 2), range(3, 3 + 2 * rank, 2)
+    turned = ops.permute(ops.reshape(x, (*x.shape[:2], *apart)), (0, *blocks, *pixels, 1))
+    return ops.reshape(turned, (*turned.shape[: 1 + rank], -1))

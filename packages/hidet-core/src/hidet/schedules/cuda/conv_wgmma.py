@@ -1,0 +1,60 @@
+"""Convolutions of half precision with channels last by warpgroups (sm_90a)."""
+
+from __future__ import annotations
+
+from hidet import options
+from hidet.cost import Work
+from hidet.ops.conv import Conv
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.convolution import has_channels
+from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.wgmma_operand import Operand
+from hidet.schedules.cuda.wgmma_tile import by_warpgroups
+from hidet.schedules.cuda.wgmma_window import Lines, Pixels, Sliding, Taps, Windows, windows_of
+from hidet.target import Target
+
+
+class ConvWarpgroups(Warpgroups):
+    """Tiles of a convolution with channels last: places by output channels."""
+
+    def sides(self, p: Windows) -> tuple[Operand, Operand]:
+        """The operands' tiles."""
+        return image(p, self.block[0]), Taps(p, self.block[1])
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.fits_on(windows_of(op), target)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(windows_of(op), target)
+
+
+def image(p: Windows, extent: int) -> Operand:
+    """The tiles of x."""
+    return Lines(p, extent) if isinstance(p, Sliding) else Pixels(p, extent)
+
+
+def by_wgmma(op: Conv, target: Target) -> bool:
+    """Whether warpgroups may multiply these: by types, target and options, and as they lie.
+
+    Sums are float32: where float16 was asked for, `conv_mma` has them.
+    """
+    return (
+        op.channels_last
+        and op.groups == 1
+        and has_channels(op)
+        and target.has_feature("wgmma")
+        and not options.fp16_reduction.get()
+        and isinstance(op.each, int)
+        and by_tensor_cores(windows_of(op), target)
+        and image(windows_of(op), 64).mappable
+        and Taps(windows_of(op), 64).mappable
+    )
+
+
+@schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1))
+def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
+    """Tiles of places by channels with `wgmma`, brought by the copy engine."""
+    return Scheduled(by_warpgroups(op.name, windows_of(op), point, target), point)

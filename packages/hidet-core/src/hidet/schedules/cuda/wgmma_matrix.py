@@ -1,0 +1,88 @@
+"""Operands of a product of matrices, as the copy engine brings them."""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+from dataclasses import dataclass
+from typing import Any
+
+from hidet.compute.sizes import Shape, product, same, same_shape
+from hidet.lang import ScriptFunction, address, cdiv, script, static
+from hidet.lang.cuda import tensor_map, tma_load
+from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
+from hidet.schedules.product import Product
+from hidet.types import Size, TensorType
+
+
+@dataclass(frozen=True)
+class Matrix(Operand):
+    """An operand that lies in either order, alone or in a stack."""
+
+    product: Product
+    left: bool
+    """Whether the operand is a, not b."""
+    extent: int
+
+    @property
+    def of(self) -> TensorType:
+        return self.product.a if self.left else self.product.b
+
+    @property
+    def along_k(self) -> bool:
+        return self.product.a_along_k if self.left else self.product.b_along_k
+
+    @property
+    def across(self) -> Size:
+        return self.product.m if self.left else self.product.n
+
+    @property
+    def turns(self) -> Size:
+        found: Size = cdiv(self.product.k, DEPTH)
+        return found
+
+    @property
+    def shape(self) -> tuple[Size, Size, Size]:
+        """The operand as a stack of matrices, as they lie in memory."""
+        many, k = product(self.stack), self.product.k
+        return (many, self.across, k) if self.along_k else (many, k, self.across)
+
+    @property
+    def stack(self) -> Shape:
+        """The operand's own leading axes."""
+        inner = 1 + (len(self.product.rows) if self.left else 1)
+        return self.of.shape[: self.of.ndim - inner]
+
+    @property
+    def stacked(self) -> bool:
+        """Whether each product of the stack has its own matrix; else all have the same one."""
+        return not all(same(size, 1) for size in self.stack)
+
+    @property
+    def mappable(self) -> bool:
+        pitch = self.shape[-1]
+        even = isinstance(pitch, int) and pitch * self.of.dtype.nbytes % PITCH_BYTES == 0
+        regular = not self.stacked or same_shape(self.stack, self.product.stack)
+        return even and regular and self.of.layout is None
+
+    @property
+    def piece(self) -> int:
+        """How many rows (or columns) of the product one copy brings."""
+        return self.brought if self.along_k else DEPTH
+
+    def map(self, operand: Any) -> Any:
+        box = (1, self.piece, DEPTH) if self.along_k else (1, DEPTH, self.piece)
+        return tensor_map(operand, box, swizzle="128B", promotion="256B", shape=self.shape)
+
+    def load(self) -> ScriptFunction:
+        @script
+        def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
+            which, first = z if self.stacked else 0, turn * DEPTH
+            for part in static(range(0, self.brought, self.piece)):
+                if self.along_k:
+                    into, at = address(tiles, stage, part, 0), (which, start + part, first)
+                else:
+                    into, at = address(tiles, stage, 0, part), (which, first, start + part)
+                tma_load(into, boxes, at, barrier)
+
+        return load

@@ -1,0 +1,261 @@
+"""Operands of a convolution with channels last, as the copy engine brings them to warpgroups.
+
+Windows are never written out. Along k a tile is a few neighbours in one part of the window after
+those of another: one copy brings `span` of them, for all rows of the tile. A part is a place of the
+window, where the engine walks through the images (`Pixels`), or a row of it, where what windows
+side by side read is seen as a matrix of rows that overlap (`Lines`). It takes as long for a row of
+few elements as for one of sixty-four.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from hidet.compute.places import ravel
+from hidet.compute.sizes import Shape, numbers, product
+from hidet.ir.expr import Value, wrap
+from hidet.lang import ScriptFunction, address, cdiv, script, static
+from hidet.lang.cuda import im2col_map, tensor_map, tma_load
+from hidet.ops.conv import Conv
+from hidet.schedules.contraction import Index, digits, known
+from hidet.schedules.convolution import ChannelsLast
+from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
+from hidet.types import Size, TensorType
+from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
+
+SPANS = (64, 32, 16)
+"""Elements that one copy may bring: whole swizzles, and no less than an instruction multiplies."""
+
+
+@dataclass(frozen=True)
+class Windows(ChannelsLast):
+    """Rows are places of the result; a part of a window is one place of it."""
+
+    @property
+    def parts(self) -> Shape:
+        """The window as a grid of parts."""
+        return self.op.window
+
+    @property
+    def together(self) -> int:
+        """Neighbours of x in each part."""
+        return numbers((self.op.each,))[0]
+
+    @property
+    def copies(self) -> float:
+        """Rows that copies bring for all windows."""
+        return float(known(self.m) * known(product(self.parts)) * -(-self.together // max(SPANS)))
+
+
+@dataclass(frozen=True)
+class Sliding(Windows):
+    """Rows are places of x, of which those are dropped where no window begins; a part of a window
+    is one row of it: neighbours in x, as long as steps are single ones and nothing is padded."""
+
+    @cached_property
+    def places(self) -> Shape:
+        """Images and the spatial sizes of x."""
+        return self.op.x.shape[:-1]
+
+    @property
+    def parts(self) -> Shape:
+        return self.op.window[:-1]
+
+    @property
+    def together(self) -> int:
+        width, each = numbers((self.op.window[-1], self.op.each))
+        return width * each
+
+
+@lru_cache(maxsize=1024)
+def windows_of(op: Conv) -> Windows:
+    """The form that needs fewer copies."""
+    plain, sliding = Windows(op), Sliding(op)
+    return sliding if slides(op) and sliding.copies < plain.copies else plain
+
+
+def slides(op: Conv) -> bool:
+    """Whether windows side by side begin at places side by side, and their rows lie together."""
+    padded = any(pair != (0, 0) for pair in op.padding)
+    return set(op.stride) == {1} and not padded and op.dilation[-1] == 1
+
+
+@dataclass(frozen=True)
+class Windowed(Operand):
+    """What x and the weight have in common: k is (parts of the window, neighbours)."""
+
+    product: Windows
+    extent: int
+
+    @property
+    def along_k(self) -> bool:
+        return True
+
+    @cached_property
+    def span(self) -> int:  # type: ignore[override]
+        """Elements that one copy brings: as few as possible that there are not, then as many."""
+        count = self.product.together
+        return min(SPANS, key=lambda span: (-(-count // span) * span, -span))
+
+    @property
+    def swizzle(self) -> str:
+        """That of a row of them."""
+        return f"{self.span * self.of.dtype.nbytes}B"
+
+    @property
+    def parts(self) -> Size:
+        """Parts of the window."""
+        return product(self.product.parts)
+
+    @property
+    def pieces(self) -> int:
+        """Copies for each part of the window."""
+        return -(-self.product.together // self.span)
+
+    @property
+    def turns(self) -> Size:
+        found: Size = cdiv(self.parts * self.pieces, DEPTH // self.span)
+        return found
+
+    @property
+    def mappable(self) -> bool:
+        each = self.product.op.each
+        even = isinstance(each, int) and each * self.of.dtype.nbytes % PITCH_BYTES == 0
+        counted = all(isinstance(size, int) for size in self.product.op.window)
+        return even and counted and self.of.layout is None
+
+    @abstractmethod
+    def bring(self) -> ScriptFunction:
+        """A part of a kernel: (map, target, barrier, start, part of the window, first element)."""
+
+    def load(self) -> ScriptFunction:
+        bring, copies = self.bring(), DEPTH // self.span
+
+        @script
+        def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
+            for copy in static(range(copies)):
+                number = turn * copies + copy
+                into = address(tiles, stage, 0, copy * self.span)
+                part, first = number // self.pieces, number % self.pieces * self.span
+                bring(boxes, into, barrier, start, part, first)
+
+        return load
+
+
+class Pixels(Windowed):
+    """x, place by place of the window."""
+
+    @property
+    def of(self) -> TensorType:
+        return self.product.a
+
+    @property
+    def across(self) -> Size:
+        return self.product.m
+
+    @property
+    def corners(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Where the first window begins from the first pixel, and the last one from the last."""
+        op = self.product.op
+        axes = zip(op.padding, op.dilation, numbers(op.window), strict=True)
+        pairs = [(-low, high - by * (size - 1)) for (low, high), by, size in axes]
+        return tuple(low for low, _ in pairs), tuple(high for _, high in pairs)
+
+    @property
+    def mappable(self) -> bool:
+        op, rank = self.product.op, self.of.ndim
+        if not (super().mappable and rank in CORNERS):
+            return False
+        low, high = CORNERS[rank]
+        reach = (by * (size - 1) for by, size in zip(op.dilation, numbers(op.window), strict=True))
+        return (
+            all(low <= corner <= high for corners in self.corners for corner in corners)
+            and all(far <= OFFSETS[rank] for far in reach)
+            and max(op.stride) <= LARGEST_STEP
+        )
+
+    def map(self, operand: Any) -> Any:
+        form = {"steps": self.product.op.stride, "swizzle": self.swizzle, "promotion": "256B"}
+        return im2col_map(operand, self.brought, self.span, *self.corners, **form)
+
+    def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
+        """Where the engine begins, and the offsets of the window's place in each window."""
+        op = self.product.op
+        image, *where = digits(start, self.product.places)
+        window = digits(part % self.parts, op.window)
+        # Behind the window's end nothing is read: there is no such image.
+        image = image + part // self.parts * self.product.places[0]
+        begins = op.positions(where, (0,) * len(where))
+        offsets = (at * by for at, by in zip(window, op.dilation, strict=True))
+        return (image, *begins, first), tuple(offsets)
+
+    def bring(self) -> ScriptFunction:
+        @script
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            at, offsets = self.position(start, part, first)
+            tma_load(target, boxes, at, barrier, offsets=offsets)
+
+        return bring
+
+
+class Lines(Windowed):
+    """x as a matrix, of which each row begins one place after the last, row by row of the window"""
+
+    @property
+    def of(self) -> TensorType:
+        return self.product.a
+
+    @property
+    def across(self) -> Size:
+        return self.product.m
+
+    def map(self, operand: Any) -> Any:
+        p, op = self.product, self.product.op
+        shape = (p.m - numbers(op.window)[-1] + 1, p.together)
+        form: dict[str, Any] = {"swizzle": self.swizzle, "promotion": "256B"}
+        return tensor_map(
+            operand, (self.brought, self.span), shape=shape, strides=(op.each,), **form
+        )
+
+    def row(self, start: Value, part: Value) -> Value:
+        """The row at which the windows from place `start` on have this part."""
+        op, sizes = self.product.op, self.product.places[1:]
+        window = digits(part % self.parts, self.product.parts)
+        steps = [wrap(at) * by for at, by in zip(window, op.dilation, strict=False)]
+        # Behind the window's end nothing is read: there is no such row.
+        return start + part // self.parts * self.product.m + ravel([*steps, wrap(0)], sizes)
+
+    def bring(self) -> ScriptFunction:
+        @script
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            tma_load(target, boxes, (self.row(start, part), first), barrier)
+
+        return bring
+
+
+class Taps(Windowed):
+    """The weight: columns are output channels."""
+
+    @property
+    def of(self) -> TensorType:
+        return self.product.b
+
+    @property
+    def across(self) -> Size:
+        return self.product.n
+
+    def map(self, operand: Any) -> Any:
+        shape, box = (self.across, self.parts, self.product.together), (self.brought, 1, self.span)
+        return tensor_map(operand, box, swizzle=self.swizzle, promotion="256B", shape=shape)
+
+    def bring(self) -> ScriptFunction:
+        @script
+        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
+            tma_load(target, boxes, (start, part, first), barrier)
+
+        return bring

@@ -1,0 +1,90 @@
+"""Convolutions of few channels in blocks of pixels: the same values, whatever windows and steps."""
+
+import numpy as np
+import pytest
+
+from hidet import ops
+from hidet.build.schedule import optimized
+from hidet.graph import from_numpy, symbol, trace_from
+from hidet.ir.expr import Var
+from hidet.ops.conv import Conv
+from hidet.optimize.assign_layout import assign_layout
+from hidet.optimize.blocks import has_blocks
+from hidet.target import Target
+from hidet.testing.graph_passes import kinds, same_value, weight
+from hidet.types import i32
+
+TARGET = Target.parse("sm_90a")
+
+
+def always(*ops):
+    return True
+
+
+def convolution(x, w, **how):
+    """A graph of one convolution with a bias, and its operator."""
+    image = symbol(x)
+    graph = trace_from([ops.relu(ops.conv(image, weight(*w), weight(w[0]), **how))], [image])
+    return graph, next(node.op for node in graph.nodes if isinstance(node.op, Conv))
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "how"),
+    [
+        ((2, 3, 14, 13), (5, 3, 7, 7), {"stride": 2, "padding": 3}),
+        ((1, 3, 9, 9), (4, 3, 3, 3), {"stride": 2}),
+        ((2, 3, 16, 16), (4, 3, 4, 4), {"stride": 4}),
+        ((1, 1, 11, 17), (3, 1, 5, 4), {"stride": (2, 3), "padding": ((1, 2), (0, 1))}),
+        ((1, 3, 10, 10), (3, 3, 2, 2), {"stride": 3}),
+        ((2, 5, 31), (7, 5, 4), {"stride": 2, "padding": 1}),
+        ((1, 1, 5, 6, 7), (2, 1, 2, 3, 2), {"stride": 2, "padding": 1}),
+    ],
+    ids=str,
+)
+def test_values(x, w, how):
+    graph, op = convolution(x, w, **how)
+    assert has_blocks(op)
+    after = assign_layout(graph, always, always)
+    inner = [node.op for node in after.nodes if isinstance(node.op, Conv)]
+    assert all(set(each.stride) == {1} for each in inner)
+    same_value(graph, after)
+
+
+def test_windows_of_one_block_are_a_linear_layer():
+    graph, _ = convolution((2, 3, 16, 16), (4, 3, 4, 4), stride=4)
+    found = kinds(assign_layout(graph, always, always))
+    assert "linear" in found
+    assert "conv" not in found
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "how"),
+    [
+        ((1, 3, 9, 9), (4, 3, 3, 3), {}),
+        ((1, 8, 9, 9), (4, 8, 3, 3), {"stride": 2}),
+        ((1, 3, 9, 9), (4, 3, 3, 3), {"stride": (1, 2)}),
+        ((1, 3, 9, 9), (4, 3, 3, 3), {"stride": 2, "dilation": 2}),
+        ((1, 6, 9, 9), (4, 3, 3, 3), {"stride": 2, "groups": 2}),
+        ((1, 3, Var("h", i32), 9), (4, 3, 3, 3), {"stride": 2}),
+    ],
+    ids=str,
+)
+def test_what_has_none(x, w, how):
+    assert not has_blocks(convolution(x, w, **how)[1])
+
+
+def half(*shape):
+    return from_numpy(np.zeros(shape, np.float16))
+
+
+def strides(target):
+    """Of the convolutions that the first layer of ResNet-50 becomes."""
+    x = symbol((32, 3, 224, 224), "float16")
+    y = ops.conv(x, half(64, 3, 7, 7), half(64), stride=2, padding=3)
+    graph = optimized(trace_from([y], [x]), target)
+    return [node.op.stride for node in graph.nodes if isinstance(node.op, Conv)]
+
+
+def test_targets_have_them_where_they_gain():
+    assert strides(TARGET) == [(1, 1)]
+    assert strides(Target.parse("cpu")) == [(2, 2)]
