@@ -14,7 +14,7 @@ from hidet.ir.expr import Value
 from hidet.lang import min as minimum
 from hidet.ops.attention import Attention
 from hidet.schedules.contraction import Index, digits, known, size_bytes
-from hidet.types import Size, TensorType
+from hidet.types import Size, TensorType, f32
 
 FEW_ROWS = 64
 """As many as one block takes with ease."""
@@ -49,6 +49,11 @@ class Rows:
     def length(self) -> Size:
         """Rows of one head of q."""
         return self.op.q.shape[-2]
+
+    @property
+    def single(self) -> bool:
+        """Whether products are of float32."""
+        return self.op.q.dtype is f32
 
     @property
     def keys(self) -> Size:

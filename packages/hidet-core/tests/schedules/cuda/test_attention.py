@@ -11,12 +11,12 @@ from hidet.passes.pipeline import lower
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.target import Target
-from hidet.types import bf16, boolean, f16, f32, i32
+from hidet.types import bf16, boolean, f16, f32, f64, i32
 
 TARGET = Target.parse("sm_90a")
 M, N = Var("m", i32), Var("n", i32)
-ERROR = {f16: 1e-3, bf16: 8e-3}
-"""Of the whole result, as a norm: rounding of the weights and of the result."""
+ERROR = {f16: 1e-3, bf16: 8e-3, f32: 1e-6}
+"""Of the whole result, as a norm: rounding of the weights and of the result; of scores in float32."""
 
 POINTS = [
     Blocks(32, 32, (2, 1), 2, 1),
@@ -31,6 +31,10 @@ OPS = [
     Attention(bf16[1, 8, 1, 64], bf16[1, 2, 300, 64], bf16[1, 2, 300, 64], None, False, 0.2),
     Attention(f16[2, 4, 7, 33], f16[2, 2, 129, 33], f16[2, 2, 129, 33], f16[4, 1, 129], False, 0.2),
     Attention(bf16[3, 7, 32], bf16[3, 2, 32], bf16[3, 2, 32], bf16[7, 1], True, -0.3),
+    Attention(f32[2, 4, 70, 40], f32[2, 2, 129, 40], f32[2, 2, 129, 24], None, True, 0.2),
+    Attention(f32[1, 8, 1, 64], f32[1, 2, 300, 64], f32[1, 2, 300, 64], None, False, 0.2),
+    Attention(f32[4, 7, 33], f32[2, 129, 33], f32[2, 129, 33], f32[4, 1, 129], False, 0.2),
+    Attention(f32[3, 7, 32], f32[3, 2, 32], f32[3, 2, 32], boolean[7, 1], True, -0.3),
 ]
 
 
@@ -60,11 +64,12 @@ def test_every_division(op, point):
     near(found, expected, op.q.dtype)
 
 
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (129, 7), (33, 130)])
-def test_symbolic_lengths(m, n):
-    op = Attention(f16[2, M, 32], f16[2, N, 32], f16[2, N, 32], None, True, 0.2)
+def test_symbolic_lengths(m, n, of):
+    op = Attention(of[2, M, 32], of[2, N, 32], of[2, N, 32], None, True, 0.2)
     found, expected, _ = run(op, Blocks(32, 32, (2, 1), 2, 1), m=m, n=n)
-    near(found, expected, f16)
+    near(found, expected, of)
 
 
 def test_one_tile_needs_one_buffer():
@@ -97,6 +102,7 @@ def test_what_it_is_for():
 
     assert takes(f16, M, N, 64)
     assert takes(bf16, 1, 7, 33, arch="sm_80")
-    assert not takes(f32, 8, 8, 64)
+    assert takes(f32, 7, N, 40)
+    assert not takes(f64, 8, 8, 64)
     assert not takes(f16, 0, 8, 64)
     assert not takes(f16, 8, 8, M)

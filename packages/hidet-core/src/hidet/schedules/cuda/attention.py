@@ -42,9 +42,9 @@ from hidet.types import Size, bf16, f16
 
 def by_tensor_cores(op: Attention, target: Target) -> bool:
     """Whether types, target and options are for tensor cores, and heads have a known size."""
-    narrow = op.q.dtype in (f16, bf16) and options.mma.get() == "mma"
+    known = op.q.dtype in (f16, bf16, f32) and options.mma.get() == "mma"
     able = target.has_feature("mma_f16") and target.has_feature("cp_async")
-    return narrow and able and is_sized(op)
+    return known and able and is_sized(op)
 
 
 @schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)

@@ -18,15 +18,12 @@ from hidet.schedules.contraction import Index
 from hidet.target import WARP
 from hidet.types import DType
 
-VECTOR = 8
-"""Elements of a 16-byte access."""
-
 
 def fetching(
-    at: Callable[[Value, Value, Value], Index], rows: int, columns: int, threads: int
+    at: Callable[[Value, Value, Value], Index], rows: int, columns: int, threads: int, vector: int
 ) -> ScriptFunction:
     """A part of a kernel: (operand, tiles, number, z, first). Rows from `first` on to a tile."""
-    across = columns // VECTOR
+    across = columns // vector
     pieces = rows * across
 
     @script
@@ -34,8 +31,8 @@ def fetching(
         for step in unroll(-(-pieces // threads)):
             piece = step * threads + threadIdx.x
             if True if pieces % threads == 0 else piece < pieces:
-                row, column = piece // across, piece % across * VECTOR
-                for v in vectorize(VECTOR):
+                row, column = piece // across, piece % across * vector
+                for v in vectorize(vector):
                     # In one expression: a value with a name is loaded first.
                     store_async(
                         address(tiles, number, row, column + v),

@@ -8,8 +8,10 @@ from hidet.cost import CACHE_GAIN, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
+from hidet.schedules.cuda.attention_single import products
 from hidet.schedules.space import choice
-from hidet.target import WARP, Target
+from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.types import tf32
 
 KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
@@ -44,7 +46,7 @@ class Blocks:
 
     def keeps_q(self, rows: Rows) -> bool:
         """Whether a warp's rows of q stay in registers."""
-        return self.part[0] == 16 and rows.size <= KEPT_SIZE
+        return self.part[0] == 16 and rows.size <= KEPT_SIZE and not rows.single
 
     def padded(self, rows: Rows) -> tuple[int, int]:
         """The sizes of rows of k and v in tiles: whole fragments."""
@@ -58,13 +60,17 @@ class Blocks:
         """Registers of a thread, estimated."""
         size, width = self.padded(rows)
         height, keys = self.part
+        if rows.single:  # two sums of each score, then two parts of each weight
+            return height * (width + keys * 2 + 8) // WARP + 56
         kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
         return height * (width + keys + keys // 8) // WARP + kept + 48
 
     def shared_bytes(self, rows: Rows) -> int:
         """Tiles of q, k and v, and the parts that warps and blocks hand over."""
         size, width = self.padded(rows)
-        tiles = self.rows * (size + 8) + self.stages * self.keys * (size + width + 16)
+        vector = ACCESS_BYTES // rows.op.q.dtype.nbytes
+        tiles = self.rows * (size + vector)
+        tiles += self.stages * self.keys * (size + width + 2 * vector)
         handed = self.warps[1] > 1 or self.slices > 1
         pile = self.warps[1] * self.rows * (width + 10) * 4 if handed else 0
         return tiles * rows.op.q.dtype.nbytes + pile
@@ -131,11 +137,12 @@ class Blocks:
         apart = self.slices > 1 and not self.clustered(target)
         partial = 4.0 * blocks * self.rows * width if apart else 0.0
         busy = self.busy(rows, blocks, target)
+        times = products() if rows.single else 1
         return Work(
             read + again + partial,
             written + partial,
-            2.0 * elements * self.rows * (size + width) / busy,
-            op.q.dtype.name,
+            2.0 * elements * self.rows * (size + width) * times / busy,
+            tf32.name if rows.single else op.q.dtype.name,
             blocks,
             self.threads,
             tensor_core=True,

@@ -17,13 +17,10 @@ from hidet.lang.cuda import (
 )
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_products import fetching, keeping, scoring, weighing
+from hidet.schedules.cuda.attention_single import scoring_single, weighing_single
 from hidet.schedules.cuda.attention_softmax import masking, softening
 from hidet.schedules.cuda.attention_space import Blocks
-from hidet.target import WARP
-
-PADDING = 8
-"""Elements between rows of a tile: they keep ldmatrix from bank conflicts."""
-
+from hidet.target import ACCESS_BYTES, WARP
 
 def own_row(point: Blocks) -> tuple[Value, Value]:
     """The warp's first row in the block, and which one it is of those that share its keys."""
@@ -40,15 +37,10 @@ def placing(rows: Rows, point: Blocks) -> ScriptFunction:
     @script
     def place(blocks):  # type: ignore[no-untyped-def]
         z, number = blockIdx.x // blocks, blockIdx.x % blocks
-        if rows.op.causal:
-            # Rows that see most keys come first: short ones fill the gaps at the end.
-            number = blocks - 1 - number
-        top = number * point.rows
-        limit = rows.keys
-        if rows.op.causal:
-            last = rows.length if rows.together else minimum(rows.length, top + point.rows)
-            limit = minimum(limit, last)
-        tiles = cdiv(limit, point.keys)
+        # Rows that see most keys come first: short ones fill the gaps at the end.
+        top = (blocks - 1 - number if rows.op.causal else number) * point.rows
+        last = rows.length if rows.together else minimum(rows.length, top + point.rows)
+        tiles = cdiv(minimum(rows.keys, last) if rows.op.causal else rows.keys, point.keys)
         each = cdiv(tiles, point.slices)
         first = blockIdx.z * each
         turns = maximum(0, minimum(each, tiles - first))
@@ -65,29 +57,36 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     op, dtype, stages = rows.op, rows.op.q.dtype, point.stages
     (size, width), (height, keys) = point.padded(rows), point.part
     ahead, keeps_q = max(stages - 1, 1), point.keeps_q(rows)
-    fetch_q = fetching(rows.row_at, point.rows, size, point.threads)
-    fetch_k = fetching(rows.key_at, point.keys, size, point.threads)
-    fetch_v = fetching(rows.key_at, point.keys, width, point.threads)
+    vector = ACCESS_BYTES // dtype.nbytes
+    fetch_q = fetching(rows.row_at, point.rows, size, point.threads, vector)
+    fetch_k = fetching(rows.key_at, point.keys, size, point.threads, vector)
+    fetch_v = fetching(rows.key_at, point.keys, width, point.threads, vector)
     keep_q = keeping(height, size)
-    score = scoring(height, keys, size, dtype, keeps_q)
     mask_scores = masking(rows, height, keys)
     soften = softening(rows, height, keys, width)
-    weigh = weighing(height, keys, width, dtype)
+    if rows.single:
+        score, weigh = scoring_single(height, keys, size), weighing_single(height, keys, width)
+    else:
+        score = scoring(height, keys, size, dtype, keeps_q)
+        weigh = weighing(height, keys, width, dtype)
 
     @script
     def walk(q, k, v, mask, z, top, first, turns, tops, totals, sums):  # type: ignore[no-untyped-def]
         row, sharer = own_row(point)
-        tile_q = shared_tensor(dtype, (1, point.rows, size + PADDING))
-        tiles_k = shared_tensor(dtype, (stages, point.keys, size + PADDING))
-        tiles_v = shared_tensor(dtype, (stages, point.keys, width + PADDING))
+        # A vector between rows keeps fragments from bank conflicts.
+        tile_q = shared_tensor(dtype, (1, point.rows, size + vector))
+        tiles_k = shared_tensor(dtype, (stages, point.keys, size + vector))
+        tiles_v = shared_tensor(dtype, (stages, point.keys, width + vector))
         kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
-        fetch_q(q, tile_q, 0, z, top)
         for turn in unroll(ahead):
             if turn < turns:
                 fetch_k(k, tiles_k, turn, z, (first + turn) * point.keys)
                 fetch_v(v, tiles_v, turn, z, (first + turn) * point.keys)
+                if turn == 0:
+                    # After the keys: where this computes something, they are under way meanwhile.
+                    fetch_q(q, tile_q, 0, z, top)
             cp_async_commit_group()
-        if keeps_q:
+        if keeps_q and 0 < turns:
             cp_async_wait_group(ahead - 1)
             syncthreads()
             keep_q(tile_q, kept, row)

@@ -1,0 +1,152 @@
+"""The two products of attention in float32, by `mma.sync` m16n8k8 on operands in two parts.
+
+What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
+are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction. The
+units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
+tile, and large and small products have sums of their own.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet import options
+from hidet.ir.expr import Value
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    cast,
+    f32,
+    grid,
+    register_tensor,
+    reinterpret,
+    script,
+    tf32,
+    u32,
+    unroll,
+)
+from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
+from hidet.target import WARP
+
+HALF, KEPT = 0x1000, 0xFFFFE000
+"""Half of the last bit that tf32 keeps, and all the bits that it keeps."""
+
+
+def products() -> int:
+    """How many products on tensor cores stand for one of float32."""
+    return 1 if options.tf32.get() else 3
+
+
+def large_of(value: Value) -> Value:
+    """The tf32 next to a float32: two instructions, where a conversion takes four."""
+    return reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
+
+
+def small_of(value: Value, large: Value) -> Value:
+    """What is left of a float32. The units drop what is beyond tf32."""
+    return reinterpret(value - cast(large, f32), tf32)
+
+
+def dividing(count: int, values: int) -> ScriptFunction:
+    """A part of a kernel: (part, large, small). Fragments of float32 to both parts."""
+
+    @script
+    def divide(part, large, small):  # type: ignore[no-untyped-def]
+        for i, e in unroll(grid(count, values)):
+            large[i, e] = large_of(part[i, e])
+            small[i, e] = small_of(part[i, e], large[i, e])
+
+    return divide
+
+
+def adding() -> ScriptFunction:
+    """A part of a kernel: (large_a, small_a, large_b, small_b, high, low). Pointers to fragments.
+
+    Adds the large products to one sum and those that matter beside them to another.
+    """
+    exact = products() == 3
+
+    @script
+    def add(large_a, small_a, large_b, small_b, high, low):  # type: ignore[no-untyped-def]
+        if exact:
+            mma_sync(small_a, large_b, low, "m16n8k8")
+            mma_sync(large_a, small_b, low, "m16n8k8")
+        mma_sync(large_a, large_b, high, "m16n8k8")
+
+    return add
+
+
+def scoring_single(rows: int, keys: int, size: int) -> ScriptFunction:
+    """A part of a kernel: (tile_q, kept, tiles_k, number, scores, row, key).
+
+    Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
+    """
+    divide_q, divide_k, add = dividing(rows // 16, 4), dividing(2, 2), adding()
+
+    @script
+    def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        low = register_tensor(f32, (rows // 16, keys // 8, 4), init=0.0)
+        for deep in unroll(size // 8):
+            part_q = register_tensor(f32, (rows // 16, 4))
+            large_q = register_tensor(tf32, (rows // 16, 4))
+            small_q = register_tensor(tf32, (rows // 16, 4))
+            for i in unroll(rows // 16):
+                at = (row + i * 16 + lane % 16, deep * 8 + lane // 16 * 4)
+                ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
+            divide_q(part_q, large_q, small_q)
+            for j in unroll(keys // 16):
+                part_k = register_tensor(f32, (2, 2))
+                large_k = register_tensor(tf32, (2, 2))
+                small_k = register_tensor(tf32, (2, 2))
+                at = (key + j * 16 + lane % 8 + lane // 16 * 8, deep * 8 + lane // 8 % 2 * 4)
+                ldmatrix(address(part_k, 0, 0), address(tiles_k, number, *at))
+                divide_k(part_k, large_k, small_k)
+                for i, half in unroll(grid(rows // 16, 2)):
+                    left = (address(large_q, i, 0), address(small_q, i, 0))
+                    right = (address(large_k, half, 0), address(small_k, half, 0))
+                    place = (i, j * 2 + half, 0)
+                    add(*left, *right, address(scores, *place), address(low, *place))
+        for i, j, e in unroll(grid(rows // 16, keys // 8, 4)):
+            scores[i, j, e] += low[i, j, e]
+
+    return score
+
+
+def weighing_single(rows: int, keys: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (weights, tiles_v, number, sums, key). Adds weighted rows of v.
+
+    A lane holds two neighbours of each eight weights, which stand in the product four apart: there
+    keys are in another order.
+    """
+    divide_w, divide_v, add = dividing(rows // 16 * keys // 8, 4), dividing(1, 2), adding()
+
+    @script
+    def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        part_w = register_tensor(f32, (rows // 16 * keys // 8, 4))
+        large_w = register_tensor(tf32, (rows // 16 * keys // 8, 4))
+        small_w = register_tensor(tf32, (rows // 16 * keys // 8, 4))
+        for i, j, e in unroll(grid(rows // 16, keys // 8, 4)):
+            part_w[i * keys // 8 + j, e] = weights[i, j, e % 2 * 2 + e // 2]
+        divide_w(part_w, large_w, small_w)
+        for c in unroll(width // 8):
+            high = register_tensor(f32, (rows // 16, 4), init=0.0)
+            low = register_tensor(f32, (rows // 16, 4), init=0.0)
+            for j in unroll(keys // 8):
+                part_v = register_tensor(f32, (1, 2))
+                large_v = register_tensor(tf32, (1, 2))
+                small_v = register_tensor(tf32, (1, 2))
+                for e in unroll(2):
+                    at = (key + j * 8 + lane % 4 * 2 + e, c * 8 + lane // 4)
+                    part_v[0, e] = tiles_v[number, *at]
+                divide_v(part_v, large_v, small_v)
+                for i in unroll(rows // 16):
+                    place = (i * keys // 8 + j, 0)
+                    left = (address(large_w, *place), address(small_w, *place))
+                    right = (address(large_v, 0, 0), address(small_v, 0, 0))
+                    add(*left, *right, address(high, i, 0), address(low, i, 0))
+            for i, e in unroll(grid(rows // 16, 4)):
+                sums[i, c, e] += high[i, e] + low[i, e]
+
+    return weigh
