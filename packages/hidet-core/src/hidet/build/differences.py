@@ -120,6 +120,6 @@ def expected_error(of: DType, name: str = "") -> float:
     narrow = options.precision.get()
     if of.name == "float32" and narrow:
         limit = LIMITS[dtype(narrow).name]
-    if of.name == "float32" and options.tf32.get() and name in ("matmul", "linear", "conv"):
+    if of.name == "float32" and options.tf32.get() and name in ("matmul", "linear", "conv", "attention"):
         limit = max(limit, LIMITS["float16"])  # both have ten bits of fraction
     return limit
