@@ -1,9 +1,10 @@
 """The two products of attention in float32, by `mma.sync` m16n8k8 on operands in two parts.
 
 What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
-are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction. The
-units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
-tile, and large and small products have sums of their own.
+are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction.
+The units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
+tile, and large and small products have sums of their own. An infinity has no small part: it gives
+NaN.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from hidet.schedules.cuda.attention_softmax import masking, softening
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.target import ACCESS_BYTES, WARP
 
+
 def own_row(point: Blocks) -> tuple[Value, Value]:
     """The warp's first row in the block, and which one it is of those that share its keys."""
     warp = threadIdx.x // WARP
@@ -86,7 +87,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
                     # After the keys: where this computes something, they are under way meanwhile.
                     fetch_q(q, tile_q, 0, z, top)
             cp_async_commit_group()
-        if keeps_q and 0 < turns:
+        if keeps_q and turns > 0:
             cp_async_wait_group(ahead - 1)
             syncthreads()
             keep_q(tile_q, kept, row)
