@@ -14,17 +14,21 @@ from hidet.ops.attention import Attention
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import candidates
-from hidet.types import bf16, boolean, f16
+from hidet.types import bf16, boolean, f16, f32
 
 pytestmark = pytest.mark.gpu
 DEVICE = "cuda:0"
-ERROR = {f16: 1e-3, bf16: 8e-3}
+ERROR = {f16: 1e-3, bf16: 8e-3, f32: 2e-6}
 OPS = [
     Attention(f16[1, 12, 128, 64], f16[1, 12, 128, 64], f16[1, 12, 128, 64], None, False, 0.125),
     Attention(bf16[1, 8, 500, 128], bf16[1, 2, 500, 128], bf16[1, 2, 500, 128], None, True, 0.1),
     Attention(f16[1, 32, 1, 128], f16[1, 8, 3000, 128], f16[1, 8, 3000, 128], None, False, 0.1),
     Attention(f16[2, 70, 40], f16[2, 1001, 40], f16[2, 1001, 24], boolean[70, 1001], False, 0.2),
     Attention(bf16[3, 4, 9, 33], bf16[3, 2, 67, 33], bf16[3, 2, 67, 33], bf16[4, 1, 67], True, 0.2),
+    Attention(f32[1, 12, 128, 64], f32[1, 12, 128, 64], f32[1, 12, 128, 64], None, False, 0.125),
+    Attention(f32[1, 8, 500, 128], f32[1, 2, 500, 128], f32[1, 2, 500, 128], None, True, 0.1),
+    Attention(f32[1, 32, 1, 128], f32[1, 8, 3000, 128], f32[1, 8, 3000, 128], None, False, 0.1),
+    Attention(f32[70, 7, 40], f32[70, 1001, 40], f32[70, 1001, 24], boolean[7, 1001], False, 0.2),
 ]
 
 

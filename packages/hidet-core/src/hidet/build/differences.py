@@ -112,6 +112,10 @@ def harmonic_error(actual: Any, expected: Any) -> float:
     return float(errors.max(initial=0.0))
 
 
+IN_TF32 = ("matmul", "linear", "conv", "attention")
+"""What the option `tf32` lets tensor cores multiply."""
+
+
 def expected_error(of: DType, name: str = "") -> float:
     """The error to be expected of an operator whose result is of a type, as options are set."""
     if not of.is_float:
@@ -120,6 +124,6 @@ def expected_error(of: DType, name: str = "") -> float:
     narrow = options.precision.get()
     if of.name == "float32" and narrow:
         limit = LIMITS[dtype(narrow).name]
-    if of.name == "float32" and options.tf32.get() and name in ("matmul", "linear", "conv"):
+    if of.name == "float32" and options.tf32.get() and name in IN_TF32:
         limit = max(limit, LIMITS["float16"])  # both have ten bits of fraction
     return limit

@@ -78,6 +78,8 @@ class Measured:
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
+    attention_single: float
+    """The same of float32, in products of tf32."""
 
 
 H200 = Measured(
@@ -108,6 +110,7 @@ H200 = Measured(
         handing=1 / 54,
     ),
     attention=0.36,  # 250 of 692 TFLOP/s
+    attention_single=0.6,  # 187 of 346 TFLOP/s, three of which are one
 )
 
 MEASURED: dict[Capability, Measured] = {(9, 0): H200}

@@ -16,7 +16,7 @@ from hidet.types import bf16, boolean, f16, f32, f64, i32
 TARGET = Target.parse("sm_90a")
 M, N = Var("m", i32), Var("n", i32)
 ERROR = {f16: 1e-3, bf16: 8e-3, f32: 1e-6}
-"""Of the whole result, as a norm: rounding of the weights and of the result; of scores in float32."""
+"""Of the whole result, as a norm: rounding of the weights and of the result, or of all."""
 
 POINTS = [
     Blocks(32, 32, (2, 1), 2, 1),

@@ -1,7 +1,6 @@
 """Attention in float32: parts of operands, how near it is to float64, and where it pays."""
 
 import numpy as np
-import pytest
 
 from hidet import sim
 from hidet.graph import refer

@@ -34,7 +34,7 @@ from hidet.schedules.cuda.attention_parts import (
     writing,
 )
 from hidet.schedules.cuda.attention_softmax import LOW, totalling
-from hidet.schedules.cuda.attention_space import Blocks
+from hidet.schedules.cuda.attention_space import Blocks, pays
 from hidet.schedules.cuda.attention_walk import own_row, placing, walking
 from hidet.target import Target
 from hidet.types import Size, bf16, f16
@@ -42,9 +42,11 @@ from hidet.types import Size, bf16, f16
 
 def by_tensor_cores(op: Attention, target: Target) -> bool:
     """Whether types, target and options are for tensor cores, and heads have a known size."""
-    known = op.q.dtype in (f16, bf16, f32) and options.mma.get() == "mma"
+    narrow, allowed = op.q.dtype in (f16, bf16), options.mma.get() == "mma"
     able = target.has_feature("mma_f16") and target.has_feature("cp_async")
-    return known and able and is_sized(op)
+    if not (allowed and able and is_sized(op)):
+        return False
+    return narrow or (op.q.dtype is f32 and pays(rows_of(op), target))
 
 
 @schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)

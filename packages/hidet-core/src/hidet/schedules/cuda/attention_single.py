@@ -1,15 +1,18 @@
 """The two products of attention in float32, by `mma.sync` m16n8k8 on operands in two parts.
 
 What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
-are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction. The
-units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
-tile, and large and small products have sums of their own.
+are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction.
+The units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
+tile, and large and small products have sums of their own. An infinity has no small part: it gives
+NaN.
 """
 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from math import gcd
+
 from hidet import options
 from hidet.ir.expr import Value
 from hidet.lang import (
@@ -30,6 +33,8 @@ from hidet.target import WARP
 
 HALF, KEPT = 0x1000, 0xFFFFE000
 """Half of the last bit that tf32 keeps, and all the bits that it keeps."""
+TOGETHER = 4
+"""Fragments of v that are multiplied in turns."""
 
 
 def products() -> int:
@@ -59,39 +64,48 @@ def dividing(count: int, values: int) -> ScriptFunction:
     return divide
 
 
-def adding() -> ScriptFunction:
-    """A part of a kernel: (large_a, small_a, large_b, small_b, high, low). Pointers to fragments.
+def adding(rows: int, columns: int) -> ScriptFunction:
+    """A part of a kernel: (large_a, small_a, first, large_b, small_b, high, low, at).
 
-    Adds the large products to one sum and those that matter beside them to another.
+    Adds the products of fragments of a, from the `first` on, and those of b: the large ones to some
+    sums, those that matter beside them to others. What follows a product is of another sum and need
+    not wait for it.
     """
     exact = products() == 3
 
     @script
-    def add(large_a, small_a, large_b, small_b, high, low):  # type: ignore[no-untyped-def]
+    def add(large_a, small_a, first, large_b, small_b, high, low, at):  # type: ignore[no-untyped-def]
         if exact:
-            mma_sync(small_a, large_b, low, "m16n8k8")
-            mma_sync(large_a, small_b, low, "m16n8k8")
-        mma_sync(large_a, large_b, high, "m16n8k8")
+            for i, j in unroll(grid(rows, columns)):
+                left, right = address(small_a, first + i, 0), address(large_b, j, 0)
+                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+            for i, j in unroll(grid(rows, columns)):
+                left, right = address(large_a, first + i, 0), address(small_b, j, 0)
+                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+        for i, j in unroll(grid(rows, columns)):
+            left, right = address(large_a, first + i, 0), address(large_b, j, 0)
+            mma_sync(left, right, address(high, i, at + j, 0), "m16n8k8")
 
     return add
 
 
-def scoring_single(rows: int, keys: int, size: int) -> ScriptFunction:
+def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
     """A part of a kernel: (tile_q, kept, tiles_k, number, scores, row, key).
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
-    divide_q, divide_k, add = dividing(rows // 16, 4), dividing(2, 2), adding()
+    rows = height // 16
+    divide_q, divide_k, add = dividing(rows, 4), dividing(2, 2), adding(rows, 2)
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
-        low = register_tensor(f32, (rows // 16, keys // 8, 4), init=0.0)
+        low = register_tensor(f32, (rows, keys // 8, 4), init=0.0)
         for deep in unroll(size // 8):
-            part_q = register_tensor(f32, (rows // 16, 4))
-            large_q = register_tensor(tf32, (rows // 16, 4))
-            small_q = register_tensor(tf32, (rows // 16, 4))
-            for i in unroll(rows // 16):
+            part_q = register_tensor(f32, (rows, 4))
+            large_q = register_tensor(tf32, (rows, 4))
+            small_q = register_tensor(tf32, (rows, 4))
+            for i in unroll(rows):
                 at = (row + i * 16 + lane % 16, deep * 8 + lane // 16 * 4)
                 ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
             divide_q(part_q, large_q, small_q)
@@ -102,51 +116,45 @@ def scoring_single(rows: int, keys: int, size: int) -> ScriptFunction:
                 at = (key + j * 16 + lane % 8 + lane // 16 * 8, deep * 8 + lane // 8 % 2 * 4)
                 ldmatrix(address(part_k, 0, 0), address(tiles_k, number, *at))
                 divide_k(part_k, large_k, small_k)
-                for i, half in unroll(grid(rows // 16, 2)):
-                    left = (address(large_q, i, 0), address(small_q, i, 0))
-                    right = (address(large_k, half, 0), address(small_k, half, 0))
-                    place = (i, j * 2 + half, 0)
-                    add(*left, *right, address(scores, *place), address(low, *place))
-        for i, j, e in unroll(grid(rows // 16, keys // 8, 4)):
+                add(large_q, small_q, 0, large_k, small_k, scores, low, j * 2)
+        for i, j, e in unroll(grid(rows, keys // 8, 4)):
             scores[i, j, e] += low[i, j, e]
 
     return score
 
 
-def weighing_single(rows: int, keys: int, width: int) -> ScriptFunction:
+def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
     """A part of a kernel: (weights, tiles_v, number, sums, key). Adds weighted rows of v.
 
     A lane holds two neighbours of each eight weights, which stand in the product four apart: there
     keys are in another order.
     """
-    divide_w, divide_v, add = dividing(rows // 16 * keys // 8, 4), dividing(1, 2), adding()
+    rows, columns = height // 16, gcd(width // 8, TOGETHER)
+    divide_w, divide_v = dividing(keys // 8 * rows, 4), dividing(columns, 2)
+    add = adding(rows, columns)
 
     @script
     def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
-        part_w = register_tensor(f32, (rows // 16 * keys // 8, 4))
-        large_w = register_tensor(tf32, (rows // 16 * keys // 8, 4))
-        small_w = register_tensor(tf32, (rows // 16 * keys // 8, 4))
-        for i, j, e in unroll(grid(rows // 16, keys // 8, 4)):
-            part_w[i * keys // 8 + j, e] = weights[i, j, e % 2 * 2 + e // 2]
+        part_w = register_tensor(f32, (keys // 8 * rows, 4))
+        large_w = register_tensor(tf32, (keys // 8 * rows, 4))
+        small_w = register_tensor(tf32, (keys // 8 * rows, 4))
+        for i, j, e in unroll(grid(rows, keys // 8, 4)):
+            part_w[j * rows + i, e] = weights[i, j, e % 2 * 2 + e // 2]
         divide_w(part_w, large_w, small_w)
-        for c in unroll(width // 8):
-            high = register_tensor(f32, (rows // 16, 4), init=0.0)
-            low = register_tensor(f32, (rows // 16, 4), init=0.0)
+        for group in unroll(width // 8 // columns):
+            high = register_tensor(f32, (rows, columns, 4), init=0.0)
+            low = register_tensor(f32, (rows, columns, 4), init=0.0)
             for j in unroll(keys // 8):
-                part_v = register_tensor(f32, (1, 2))
-                large_v = register_tensor(tf32, (1, 2))
-                small_v = register_tensor(tf32, (1, 2))
-                for e in unroll(2):
-                    at = (key + j * 8 + lane % 4 * 2 + e, c * 8 + lane // 4)
-                    part_v[0, e] = tiles_v[number, *at]
+                part_v = register_tensor(f32, (columns, 2))
+                large_v = register_tensor(tf32, (columns, 2))
+                small_v = register_tensor(tf32, (columns, 2))
+                for c, e in unroll(grid(columns, 2)):
+                    left = (group * columns + c) * 8 + lane // 4
+                    part_v[c, e] = tiles_v[number, key + j * 8 + lane % 4 * 2 + e, left]
                 divide_v(part_v, large_v, small_v)
-                for i in unroll(rows // 16):
-                    place = (i * keys // 8 + j, 0)
-                    left = (address(large_w, *place), address(small_w, *place))
-                    right = (address(large_v, 0, 0), address(small_v, 0, 0))
-                    add(*left, *right, address(high, i, 0), address(low, i, 0))
-            for i, e in unroll(grid(rows // 16, 4)):
-                sums[i, c, e] += high[i, e] + low[i, e]
+                add(large_w, small_w, j * rows, large_v, small_v, high, low, 0)
+            for i, c, e in unroll(grid(rows, columns, 4)):
+                sums[i, group * columns + c, e] += high[i, c, e] + low[i, c, e]
 
     return weigh

@@ -90,8 +90,10 @@ def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
                 top = maximum(top, scores[i, j, half * 2 + v])
             top = maximum(top, shfl_xor_sync(ALL, top, 1))
             top = maximum(top, shfl_xor_sync(ALL, top, 2))
-            shift = select(top == LOW, 0.0, top * factor)
-            fade = fast_exp2(tops[i, half] * factor - shift)
+            there = select(top == LOW, 0.0, top)
+            shift = there * factor
+            # The difference comes first: a row whose largest score stays does not fade at all.
+            fade = fast_exp2((tops[i, half] - there) * factor)
             tops[i, half] = top
             total = totals[i, half] * fade
             for j, v in unroll(grid(keys // 8, 2)):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.cost import CACHE_GAIN, Work
+from hidet.cost import CACHE_GAIN, Work, seconds
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
 from hidet.schedules.cuda.attention_single import products
 from hidet.schedules.space import choice
 from hidet.target import ACCESS_BYTES, WARP, Target
-from hidet.types import tf32
+from hidet.types import f32, tf32
 
 KEPT_SIZE = 128
 """The longest rows of q that stay in registers."""
@@ -19,6 +19,8 @@ MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
 """Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
 FAR, NEAR = 1 / 4, 1 / 16
 """Waits that reading one part takes, in other blocks of a cluster and in the own one."""
+SINGLE_ROUNDS = 1 / 56000
+"""The part of a wait that a warp takes to multiply a row and a key by one element in tf32."""
 ENOUGH_WARPS = 8
 """Warps of a multiprocessor with which both products reach the rate that was measured; an
 estimate."""
@@ -61,7 +63,7 @@ class Blocks:
         size, width = self.padded(rows)
         height, keys = self.part
         if rows.single:  # two sums of each score, then two parts of each weight
-            return height * (width + keys * 2 + 8) // WARP + 56
+            return height * (width + keys * 5 // 2) // WARP + 56
         kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
         return height * (width + keys + keys // 8) // WARP + kept + 48
 
@@ -101,7 +103,10 @@ class Blocks:
     def rounds(self, rows: Rows, blocks: int, seen: float, target: Target) -> float:
         """Waits for tiles, as far as products and softmax of others do not hide them."""
         size, _ = self.padded(rows)
-        step = 0.5 + size / 256 + self.part[1] / 128  # a warp's way through a tile
+        height, keys = self.part
+        step = 0.5 + size / 256 + keys / 128  # a warp's way through a tile
+        if rows.single:
+            step = 0.5 + products() * height * keys * size * SINGLE_ROUNDS
         # Where no block waits for its turn, the one that sees all keys is the last.
         share = 1.0 if blocks <= target.cores * self.resident(rows, target) else seen
         waits = 1 + self.turns(rows) * share * max(step, 1 / max(self.stages - 1, 1))
@@ -120,9 +125,12 @@ class Blocks:
         """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
         there = min(self.resident(rows, target), -(-blocks // target.cores))
         height, keys = self.part
-        reached = target.measured.attention
+        measured = target.measured
+        reached = measured.attention_single if rows.single else measured.attention
+        # Warps of few rows divide each key into parts for these rows alone.
+        part = 1 + 4 / height if rows.single else (1 + 5 / keys) * (1 + 1 / height)
         # A block alone has nothing to do while its warps meet.
-        anew = (1 + 5 / keys) * (1 + 1 / height) * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
+        anew = part * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
         return reached * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
 
     def work(self, op: Attention, target: Target) -> Work:
@@ -151,3 +159,20 @@ class Blocks:
             registers=self.registers(rows),
             rounds=self.rounds(rows, blocks, seen, target),
         )
+
+
+def pays(rows: Rows, target: Target) -> bool:
+    """Whether attention in float32 is faster whole than as products with the scores in memory.
+
+    Not for long rows where tensor cores multiply tf32 hardly faster than other units float32.
+    """
+    scores, (read, written) = 4.0 * rows.pairs(), rows.nbytes
+    flops = 2.0 * rows.pairs() * (rows.size + rows.width)
+    cores, single = target.cores, (tf32 if products() == 1 else f32).name
+    apart = (
+        Work(read + scores, written + scores, flops, single, cores, tensor_core=products() == 1),
+        Work(scores, scores, 0.0, single, cores, launches=2),
+    )
+    more = products() * (0.5 if rows.op.causal else 1.0) / target.measured.attention_single
+    whole = Work(read, written, flops * more, tf32.name, cores, tensor_core=True)
+    return seconds(whole, target) <= sum(seconds(work, target) for work in apart)

@@ -22,6 +22,7 @@ from hidet.schedules.cuda.attention_softmax import masking, softening
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.target import ACCESS_BYTES, WARP
 
+
 def own_row(point: Blocks) -> tuple[Value, Value]:
     """The warp's first row in the block, and which one it is of those that share its keys."""
     warp = threadIdx.x // WARP
@@ -64,11 +65,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     keep_q = keeping(height, size)
     mask_scores = masking(rows, height, keys)
     soften = softening(rows, height, keys, width)
-    if rows.single:
-        score, weigh = scoring_single(height, keys, size), weighing_single(height, keys, width)
-    else:
-        score = scoring(height, keys, size, dtype, keeps_q)
-        weigh = weighing(height, keys, width, dtype)
+    score, weigh = multiplying(rows, point)
 
     @script
     def walk(q, k, v, mask, z, top, first, turns, tops, totals, sums):  # type: ignore[no-untyped-def]
@@ -86,7 +83,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
                     # After the keys: where this computes something, they are under way meanwhile.
                     fetch_q(q, tile_q, 0, z, top)
             cp_async_commit_group()
-        if keeps_q and 0 < turns:
+        if keeps_q and turns > 0:
             cp_async_wait_group(ahead - 1)
             syncthreads()
             keep_q(tile_q, kept, row)
@@ -110,3 +107,12 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
             weigh(scores, tiles_v, turn % stages, sums, sharer * keys)
 
     return walk
+
+
+def multiplying(rows: Rows, point: Blocks) -> tuple[ScriptFunction, ScriptFunction]:
+    """Both products, of the operands' type: see `scoring` and `weighing`."""
+    dtype, (size, width), (height, keys) = rows.op.q.dtype, point.padded(rows), point.part
+    if rows.single:
+        return scoring_single(height, keys, size), weighing_single(height, keys, width)
+    score = scoring(height, keys, size, dtype, point.keeps_q(rows))
+    return score, weighing(height, keys, width, dtype)
