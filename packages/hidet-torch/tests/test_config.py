@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from hidet.errors import BadArgument
+from hidet.frontend.execute import Executor
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
 from hidet_torch.config import DynamoConfig
-from hidet_torch.run import CompiledCall
 from hidet_torch.settings import settings_for
 
 
@@ -108,13 +108,12 @@ def test_graphs_are_printed_and_stages_written(capsys: Any, tmp_path: Path) -> N
 @torch.no_grad()
 def test_kernels_are_launched_one_by_one_without_cuda_graphs(monkeypatch: Any) -> None:
     seen: list[bool] = []
-    usual = CompiledCall.__init__
 
-    def spy(self: CompiledCall, imported: Any, use_graph: bool = True) -> None:
+    def spy(*given: Any, use_graph: bool, **named: Any) -> Executor:
         seen.append(use_graph)
-        usual(self, imported, use_graph)
+        return Executor(*given, use_graph=use_graph, **named)
 
-    monkeypatch.setattr(CompiledCall, "__init__", spy)
+    monkeypatch.setattr("hidet.frontend.execute.Executor", spy)
     for flag in (True, False):
         torch._dynamo.reset()
         dynamo_config.use_cuda_graph(flag)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from hidet_torch import backend
+from hidet_torch import aot, remembered, run
 from hidet_torch.fixed import FixedCall, fixed_call
-from hidet_torch.run import CompiledCall
+from hidet_torch.run import GraphCall
 
 CALLS: list[FixedCall | None] = []
 
@@ -60,9 +60,9 @@ def test_symbolic_sizes_take_the_general_way() -> None:
 
 def test_an_input_that_lies_otherwise_than_the_first_is_right(monkeypatch: Any) -> None:
     general = []
-    known = CompiledCall.general
+    known = GraphCall.general
     monkeypatch.setattr(
-        CompiledCall, "general", lambda self, boxed: general.append(1) or known(self, boxed)
+        GraphCall, "general", lambda self, boxed: general.append(1) or known(self, boxed)
     )
     run = compiled(lambda x: x * 2)
     run(torch.randn(8, 8))
@@ -111,14 +111,15 @@ def test_only_plain_graphs_leave_aotautograds_wrapper_out(
     function: Any, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left_out = []
-    known = backend.without_wrapper
-    monkeypatch.setattr(
-        backend, "without_wrapper", lambda call: left_out.append(call) or known(call)
-    )
-    run = compiled(function)
+    known = run.without_wrapper
+    for module in (aot, remembered):
+        monkeypatch.setattr(
+            module, "without_wrapper", lambda call: left_out.append(call) or known(call)
+        )
+    call = compiled(function)
     x = torch.randn(5, 7)
     for _ in range(2):
-        torch.testing.assert_close(run(x.clone()), function(x.clone()))
+        torch.testing.assert_close(call(x.clone()), function(x.clone()))
     assert len(left_out) == times
 
 

@@ -12,21 +12,21 @@ from compiling import close, compiled
 from torch import nn
 
 from hidet.frontend.report import FallbackWarning
-from hidet_torch.run import CompiledCall
+from hidet_torch.run import GraphCall
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows by one with each call of a compiled graph."""
     seen: list[int] = []
-    usual = CompiledCall.__init__
+    usual = GraphCall.__init__
 
-    def spy(self: CompiledCall, *args: Any) -> None:
+    def spy(self: GraphCall, *args: Any) -> None:
         usual(self, *args)
         run = self.run
         self.run = lambda boxed: seen.append(1) or run(boxed)  # type: ignore[func-returns-value]
 
-    monkeypatch.setattr(CompiledCall, "__init__", spy)
+    monkeypatch.setattr(GraphCall, "__init__", spy)
     return seen
 
 

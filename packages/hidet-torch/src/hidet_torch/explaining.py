@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from hidet.frontend.coverage import Coverage
 from hidet.frontend.footprint import Footprint, footprint_of
 from hidet.frontend.report import table
 from hidet.graph import FlowGraph
+from hidet_torch.aot import for_inference
 from hidet_torch.backend import capture
 from hidet_torch.capture import Boxed, everything_left, imported_or_reason, in_pytorch
 from hidet_torch.settings import Settings
@@ -65,8 +66,10 @@ def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
             flow.append(found.graph)
         return in_pytorch(traced)
 
+    trace = partial(for_inference, compile_graph=inspect)
+
     def backend(graph_module: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
-        return capture(graph_module, examples, Settings(), inspect)
+        return capture(graph_module, examples, Settings(), trace)
 
     torch._dynamo.reset()
     with torch.no_grad():

@@ -13,11 +13,6 @@ from hidet.graph import Tensor
 from hidet_torch.tensors import device_of
 
 
-def view_shape(memory: torch.Tensor) -> tuple[int, ...]:
-    """The shape in hidet of a tensor that is there."""
-    return (*memory.shape, 2) if memory.is_complex() else tuple(memory.shape)
-
-
 def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
     """The tensor with its axes in another order; itself if they are in it."""
     return x if tuple(order) == tuple(range(x.ndim)) else ops.permute(x, tuple(order))

@@ -17,7 +17,7 @@ from torch._prims_common import make_contiguous_strides_for
 from hidet.frontend.execute import Runner, View
 from hidet_torch.dtypes import TO_TORCH
 from hidet_torch.foreign import numbers
-from hidet_torch.imported import Imported, LiveInput, Output
+from hidet_torch.imported import Interface, LiveInput, Output
 from hidet_torch.strides import inverse
 from hidet_torch.weights import ALIGNMENT, Weights
 
@@ -73,39 +73,40 @@ class FixedCall:
         return call
 
 
-def fixed_call(imported: Imported) -> FixedCall | None:
+def fixed_call(interface: Interface) -> FixedCall | None:
     """The call of a graph whose inputs and outputs are plain tensors of fixed sizes, else None."""
-    if imported.symbols or imported.carriers or imported.calls or imported.mutations:
+    if interface.symbols or interface.carriers or interface.calls or interface.mutations:
         return None
-    if not all(is_plain_input(each, imported.device) for each in imported.inputs):
+    if not all(is_plain_input(each, interface.device) for each in interface.inputs):
         return None
-    outputs = layouts(imported)
+    outputs = layouts(interface)
     if outputs is None:
         return None
-    inputs = [(each.position, shape_of(each)) for each in imported.inputs]
+    inputs = [(each.position, shape_of(each)) for each in interface.inputs]
     views = [
-        View(0, shape_of(each), each.tensor.dtype.name, imported.device) for each in imported.inputs
+        View(0, shape_of(each), each.tensor.dtype.name, interface.device)
+        for each in interface.inputs
     ]
     results = [
         (each.index, None if in_rows(each.order) else inverse(each.order))
-        for each in imported.outputs
+        for each in interface.outputs
         if each.index is not None
     ]
     return FixedCall(inputs, views, outputs, results)
 
 
-def layouts(imported: Imported) -> list[Layout] | None:
+def layouts(interface: Interface) -> list[Layout] | None:
     """What the graph's outputs look like as results, if each is one plain result."""
     found: dict[int, Layout] = {}
-    for each in imported.outputs:
+    for each in interface.outputs:
         if each.index is None or not is_plain_output(each):
             return None
-        of = TO_TORCH[imported.graph.outputs[each.index].dtype]
+        of = TO_TORCH[interface.dtypes[each.index]]
         shape = tuple(map(int, numbers(each.shape, {})))
         layout = (shape, tuple(make_contiguous_strides_for(shape)), of)
         if found.setdefault(each.index, layout) != layout:
             return None
-    count = len(imported.graph.outputs) - len(imported.updates)  # what is updated does not come out
+    count = len(interface.dtypes) - len(interface.updates)  # what is updated does not come out
     return [found[n] for n in range(count)] if len(found) == count else None
 
 

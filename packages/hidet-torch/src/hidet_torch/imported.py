@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from hidet.frontend.coverage import Coverage
 from hidet.graph import FlowGraph, Tensor
+from hidet.types import DType
 from hidet_torch.foreign import ForeignCall, Number, numbers
 from hidet_torch.weights import Weight
 
-__all__ = ["Alias", "Imported", "LiveInput", "Mutation", "Number", "Output"]
+__all__ = ["Alias", "Imported", "Interface", "LiveInput", "Mutation", "Number", "Output"]
 
 
 @dataclass(frozen=True)
@@ -81,23 +82,31 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Imported:
-    """A FlowGraph, and how PyTorch's values become its inputs and its outputs PyTorch's values.
+class Interface:
+    """How PyTorch's values become a graph's inputs, and its outputs PyTorch's values.
 
     `carriers` names sizes that are inputs of their own; `symbols` says from which argument, and
-    which axis of it, each size is read.
+    which axis of it, each size is read. `dtypes` are those of the graph's outputs; `calls` are what
+    PyTorch runs.
     """
 
-    graph: FlowGraph
     device: str
     inputs: Sequence[LiveInput]
-    carriers: Sequence[str]
-    symbols: dict[str, tuple[int, int | None]]
     outputs: Sequence[Output]
-    mutations: Sequence[Mutation]
-    updates: Sequence[Update]
+    dtypes: Sequence[DType]
+    carriers: Sequence[str] = ()
+    symbols: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
+    mutations: Sequence[Mutation] = ()
+    updates: Sequence[Update] = ()
+    calls: Mapping[str, ForeignCall] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported(Interface):
+    """A FlowGraph with its interface, its weights, and what became of the fx graph."""
+
+    graph: FlowGraph
     weights: dict[Tensor, Weight]
-    calls: dict[str, ForeignCall]
     coverage: Coverage
     tensors: Mapping[torch.fx.Node, Any]
     """What each node of the fx graph became."""

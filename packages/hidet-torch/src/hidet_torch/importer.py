@@ -24,7 +24,6 @@ from hidet_torch.facts import (
     rearranged,
     require_device,
     require_plain,
-    view_shape,
 )
 from hidet_torch.imported import Imported, LiveInput, Update
 from hidet_torch.in_place import updates_in_place
@@ -41,7 +40,7 @@ from hidet_torch.slices import (
 )
 from hidet_torch.staying import Staying
 from hidet_torch.strides import inverse, order_of
-from hidet_torch.tensors import device_of, storage_of
+from hidet_torch.tensors import device_of
 from hidet_torch.weights import Weight
 
 SIDE_EFFECT_FREE_CHECKS = (
@@ -152,10 +151,7 @@ class Importer:
         made = self.known.get(id(value))
         if made is None:
             weight = Weight.of(value, self.device, order)
-            storage = storage_of(weight.memory)
-            shape = tuple(view_shape(weight.memory))
-            made = Tensor(TensorType(hidet_dtype(value.dtype), shape), self.device, storage)
-            self.known[id(value)] = made
+            made = self.known[id(value)] = weight.constant()
             self.weights[made] = weight
         return rearranged(made, inverse(whole))
 
@@ -308,10 +304,20 @@ class Importer:
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         return Imported(
-            FlowGraph(inputs, tensors, self.name), self.device, self.inputs, carriers,
-            symbols, outputs, mutations, updates, self.weights, self.staying.calls,
-            Coverage(tuple(self.uses)), self.values,
-        )  # fmt: skip
+            self.device,
+            self.inputs,
+            outputs,
+            [each.dtype for each in tensors],
+            carriers,
+            symbols,
+            mutations,
+            updates,
+            self.staying.calls,
+            graph=FlowGraph(inputs, tensors, self.name),
+            weights=self.weights,
+            coverage=Coverage(tuple(self.uses)),
+            tensors=self.values,
+        )
 
     def symbols(self) -> dict[str, tuple[int, int | None]]:
         """From which argument each size is read: an axis of a tensor, or the argument itself."""

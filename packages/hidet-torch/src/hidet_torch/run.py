@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.execute import View, prepare_runner
+from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.fixed import fixed_call
 from hidet_torch.foreign import ForeignCall, numbers, plain
-from hidet_torch.imported import Imported, LiveInput, Number, Output
+from hidet_torch.imported import Imported, Interface, LiveInput, Number, Output
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
 from hidet_torch.weights import ALIGNMENT, Weights
@@ -20,31 +20,21 @@ _symbols: ContextVar[dict[str, int]] = ContextVar("symbols", default={})  # noqa
 """The sizes of the call under way, for the regions that PyTorch runs."""
 
 
-class CompiledCall:
+class GraphCall:
     """A compiled graph as AOTAutograd calls it: a list of arguments, which it empties."""
 
     _boxed_call = True
 
-    def __init__(self, imported: Imported, use_graph: bool = True) -> None:
-        self.imported = imported
-        self.device = imported.device
-        self.weights = Weights(imported.weights)
-        steps = {key: host_step(call) for key, call in imported.calls.items()}
-        self.runner = prepare_runner(
-            imported.graph,
-            self.weights.view,
-            allocator=TorchAllocator(),
-            host_steps=steps,
-            use_graph=use_graph,
-            origin=self.weights.origin,
-        )
-        self.weights.watch(self.runner)
-        self.inputs = [reader(each, self.device) for each in imported.inputs]
-        self.outputs = [writer(each) for each in imported.outputs]
-        self.needs_symbols = bool(imported.symbols)
+    def __init__(self, interface: Interface, weights: Weights, runner: Runner) -> None:
+        self.interface, self.weights, self.runner = interface, weights, runner
+        self.device = interface.device
+        weights.watch(runner)
+        self.inputs = [reader(each, self.device) for each in interface.inputs]
+        self.outputs = [writer(each) for each in interface.outputs]
+        self.needs_symbols = bool(interface.symbols)
         self.stream = stream_of(self.device)
-        fixed = fixed_call(imported)
-        self.is_plain = fixed is not None and not imported.updates
+        fixed = fixed_call(interface)
+        self.is_plain = fixed is not None and not interface.updates
         """Whether arguments and results are plain tensors of which none shares another's memory."""
         self.run: Callable[[list[Any]], list[Any]] = self.general
         if fixed is not None:
@@ -67,7 +57,7 @@ class CompiledCall:
         symbols = self.read_symbols(given) if self.needs_symbols else {}
         views = [read(given) for read in self.inputs]
         views += [
-            View(0, (symbols[name],), "uint8", self.device) for name in self.imported.carriers
+            View(0, (symbols[name],), "uint8", self.device) for name in self.interface.carriers
         ]
         token = _symbols.set(symbols)
         try:
@@ -76,11 +66,11 @@ class CompiledCall:
             _symbols.reset(token)
         groups: dict[int, torch.Tensor] = {}
         results = [write(given, made, symbols, groups) for write in self.outputs]
-        for mutation in self.imported.mutations:
+        for mutation in self.interface.mutations:
             target = given[mutation.position].detach()
             parts = torch.view_as_real(target) if target.is_complex() else target
             parts.copy_(made[mutation.index].view(parts.shape))
-        for update in self.imported.updates:
+        for update in self.interface.updates:
             target, memory = given[update.position], views[update.index].owner
             if memory.data_ptr() != target.data_ptr():  # the kernels were given a copy of it
                 target.detach().copy_(memory)
@@ -90,8 +80,32 @@ class CompiledCall:
         """The value of each symbolic size."""
         return {
             name: int(given[place] if axis is None else given[place].shape[axis])
-            for name, (place, axis) in self.imported.symbols.items()
+            for name, (place, axis) in self.interface.symbols.items()
         }
+
+
+class CompiledCall(GraphCall):
+    """The call of a graph that was imported here."""
+
+    def __init__(self, imported: Imported, use_graph: bool = True) -> None:
+        self.imported = imported
+        weights = Weights(imported.weights)
+        steps = {key: host_step(call) for key, call in imported.calls.items()}
+        runner = prepare_runner(
+            imported.graph,
+            weights.view,
+            allocator=TorchAllocator(),
+            host_steps=steps,
+            use_graph=use_graph,
+            origin=weights.origin,
+        )
+        super().__init__(imported, weights, runner)
+
+
+def without_wrapper(call: GraphCall) -> Callable[..., Any]:
+    """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
+    subclasses: there are none, and it takes longer than the call itself."""
+    return lambda *args: call.run(list(args))  # whatever it is by then
 
 
 def stream_of(device: str) -> Callable[[], int]:

@@ -17,8 +17,12 @@ from hidet_torch.dtypes import TO_HIDET, TO_TORCH, hidet_dtype
 def view_of(tensor: torch.Tensor) -> View:
     """A tensor that lies in rows as the runtime sees it."""
     of = hidet_dtype(tensor.dtype)
-    shape = (*tensor.shape, 2) if tensor.is_complex() else tuple(tensor.shape)
-    return View(tensor.data_ptr(), shape, of.name, device_of(tensor.device), tensor)
+    return View(tensor.data_ptr(), view_shape(tensor), of.name, device_of(tensor.device), tensor)
+
+
+def view_shape(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The shape in hidet of a tensor that is there."""
+    return (*tensor.shape, 2) if tensor.is_complex() else tuple(tensor.shape)
 
 
 def tensor_of(view: View) -> torch.Tensor:

@@ -15,7 +15,9 @@ from torch._guards import TracingContext
 from hidet.errors import BadArgument
 from hidet.frontend.execute import Origin, Runner, View
 from hidet.graph import Tensor
-from hidet_torch.tensors import view_of
+from hidet.types import TensorType
+from hidet_torch.dtypes import hidet_dtype
+from hidet_torch.tensors import storage_of, view_of, view_shape
 
 ALIGNMENT = 16
 
@@ -39,6 +41,11 @@ class Weight:
         """The weight of a tensor."""
         memory = rows(source, device, order)
         return Weight(source, device, order, memory, lies_in(memory, source))
+
+    def constant(self) -> Tensor:
+        """The weight as a constant of a graph, in the same memory."""
+        of = TensorType(hidet_dtype(self.memory.dtype), view_shape(self.memory))
+        return Tensor(of, self.device, storage_of(self.memory))
 
     def renew(self) -> View:
         """Look again where the source lies, or copy it again; Outgrown if it cannot be."""

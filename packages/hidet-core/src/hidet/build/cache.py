@@ -50,9 +50,13 @@ def key_of(**parts: object) -> str:
 @lru_cache(maxsize=1)
 def compiler_identity() -> str:
     """Our version, and a digest of our own sources: who works on hidet never sees stale code."""
-    root = str(Path(options.__file__).parent)
-    text = "\n".join(sorted(each.removeprefix(root) for each in sources(root)))
-    return f"{__version__} {hashlib.sha256(text.encode()).hexdigest()}"
+    return f"{__version__} {digest_of_sources(str(Path(options.__file__).parent))}"
+
+
+def digest_of_sources(folder: str) -> str:
+    """A digest that changes when a source below a folder does."""
+    text = "\n".join(sorted(each.removeprefix(folder) for each in sources(folder)))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def sources(folder: str) -> Iterator[str]:

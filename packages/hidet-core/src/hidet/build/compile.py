@@ -5,6 +5,8 @@ All that compiling takes is loaded when a graph is not found: most processes fin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from hidet import options, seams
@@ -18,11 +20,17 @@ from hidet.target import Target
 
 
 class Compiled:
-    """A compiled graph: the archive, and the tensors behind its weights by name."""
+    """A compiled graph: the archive, and the tensors behind its weights by name.
 
-    def __init__(self, archive: Archive, weights: dict[str, Tensor]) -> None:
+    `key` is that of the archive in the cache, None if it is not there.
+    """
+
+    def __init__(
+        self, archive: Archive, weights: dict[str, Tensor], key: str | None = None
+    ) -> None:
         self.archive = archive
         self.weights = weights
+        self.key = key
 
     def with_weights(self) -> Archive:
         """The archive with the values of those weights that lie in the host's memory."""
@@ -61,7 +69,15 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     if key is None:
         return Compiled(compiled(), weights)
     whole = Cache().made(key, lambda: compiled().to_bytes(), graph.name)
-    return Compiled(read(whole, f"cache entry {key}"), weights)
+    return Compiled(read(whole, f"cache entry {key}"), weights, key)
+
+
+def find_graph(key: str, weights: Mapping[str, Tensor]) -> Compiled | None:
+    """A graph that was compiled before, by the key of its archive, with these weights by name."""
+    whole = Cache().get(key)
+    if whole is None:
+        return None
+    return Compiled(read(whole, f"cache entry {key}"), dict(weights), key)
 
 
 def is_watched() -> bool:

@@ -62,6 +62,11 @@ def is_our_operator(op: Op) -> bool:
     return type(op).__module__.startswith("hidet.") and OPERATORS.get(op.name) is type(op)
 
 
+def has_only_our_operators() -> bool:
+    """Whether no operators but those that come with us are filed."""
+    return all(each.__module__.startswith("hidet.") for each in OPERATORS.values())
+
+
 def has_only_our_schedules() -> bool:
     """Whether no schedules but those that come with us are filed.
 

@@ -16,8 +16,13 @@ def target_for(graph: FlowGraph, given: Target | str | None) -> Target:
     """The target asked for: here, by option, or that of the device of the graph's tensors."""
     if isinstance(given, Target):
         return given
-    text = given or options.target.get()
-    return Target.parse(text) if text else target_of_device(device_of(graph))
+    return Target.parse(given) if given else target_on(device_of(graph))
+
+
+def target_on(device: str) -> Target:
+    """The target of graphs on a device: that of the option, if it is set."""
+    text = options.target.get()
+    return Target.parse(text) if text else target_of_device(device)
 
 
 def measurable(target: Target, device: str) -> str | None:

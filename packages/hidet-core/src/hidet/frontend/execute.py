@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hidet.build.compile import compile_graph
+from hidet.build.compile import Compiled, compile_graph
 from hidet.build.target import device_of
 from hidet.errors import InternalError
 from hidet.graph.flow import FlowGraph
@@ -16,7 +16,16 @@ from hidet.runtime.derived import Origin, derivations
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
 
-__all__ = ["Allocator", "HostStep", "Origin", "Runner", "Slot", "View", "prepare_runner"]
+__all__ = [
+    "Allocator",
+    "HostStep",
+    "Origin",
+    "Runner",
+    "Slot",
+    "View",
+    "load_runner",
+    "prepare_runner",
+]
 
 
 @dataclass(frozen=True)
@@ -33,10 +42,13 @@ class Runner:
     """A compiled graph on its device: `runner([view, ...]) -> [view, ...]`.
 
     `weights` names each constant; `sources` are the names of those that others are derived from.
+    `key` finds the compiled graph in the cache, if it is there.
     """
 
-    def __init__(self, executor: Executor, weights: Mapping[str, Tensor]) -> None:
-        self.executor = executor
+    def __init__(
+        self, executor: Executor, weights: Mapping[str, Tensor], key: str | None = None
+    ) -> None:
+        self.executor, self.key = executor, key
         self.weights = dict(weights)
         prepare = executor.archive.plans.get("prepare")
         buffers = prepare.buffers if prepare is not None else ()
@@ -122,14 +134,35 @@ def prepare_runner(
 
     By the `origin` of its values what is derived from a constant is shared with other graphs.
     """
-    compiled = compile_graph(graph)
+    return load_runner(
+        compile_graph(graph),
+        device_of(graph),
+        view,
+        allocator=allocator,
+        host_steps=host_steps,
+        use_graph=use_graph,
+        origin=origin,
+    )
+
+
+def load_runner(
+    compiled: Compiled,
+    device: str,
+    view: Callable[[Tensor], View],
+    *,
+    allocator: Allocator | None = None,
+    host_steps: Mapping[str, HostStep] | None = None,
+    use_graph: bool = True,
+    origin: Callable[[Tensor], Origin] | None = None,
+) -> Runner:
+    """Load a compiled graph onto a device; otherwise as `prepare_runner`."""
     executor = Executor(
         compiled.archive,
-        device_of(graph),
+        device,
         allocator=allocator,
         host_steps=host_steps,
         weights={name: view(tensor) for name, tensor in compiled.weights.items()},
         use_graph=use_graph,
         origins=None if origin is None else lambda name: origin(compiled.weights[name]),
     )
-    return Runner(executor, compiled.weights)
+    return Runner(executor, compiled.weights, compiled.key)
