@@ -88,8 +88,9 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
 
 def is_slower(op: Op, other: Op, target: Target) -> bool:
     """Whether an operator is slower than another one whose first operand is yet to be written."""
-    (one, *_), (two, *_) = choices(op, target), choices(other, target)
-    return one.seconds > two.seconds + detour(other.operands()[0], target)
+    one, two = choices(op, target), choices(other, target)
+    written = detour(other.operands()[0], target)
+    return bool(one and two) and one[0].seconds > two[0].seconds + written
 
 
 def implement(group: Group, target: Target) -> list[Implemented]:

@@ -47,6 +47,14 @@ class WgmmaCycles:
     """Bytes that shared memory takes or gives in a cycle, as published."""
     crowded: float
     """How much longer products take than that, where all multiprocessors multiply."""
+    copy: float
+    """Cycles that the copy engine takes for a row of a box, of at most 128 bytes."""
+    writing: float
+    """Cycles in which a warpgroup writes 64 columns of its rows."""
+    moving: float
+    """Cycles of those in which no other warpgroup of the multiprocessor does anything."""
+    crammed: float
+    """How much longer it takes where shared memory leaves little of the first cache."""
     least: float
     """Cycles in which a warpgroup issues the four products of a turn, each after the last."""
     latency: float
@@ -102,11 +110,15 @@ H200 = Measured(
         rate=4096,
         shared_rate=128,
         crowded=1.17,
+        copy=2.0,
+        writing=1200,
+        moving=400,
+        crammed=1.5,
         least=280,
         latency=1560,
         beside=110,
         clustered=1.25,
-        meeting=1600,
+        meeting=2200,
         handing=1 / 54,
     ),
     attention=0.36,  # 250 of 692 TFLOP/s

@@ -20,7 +20,8 @@ from hidet.passes.pipeline import lower
 from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import Choice
 from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma, image
-from hidet.schedules.cuda.wgmma_window import Lines, Pixels, windows_of
+from hidet.schedules.cuda.wgmma_window import Lines, Pixels
+from hidet.schedules.cuda.windows import windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
 from hidet.testing.compare import assert_close

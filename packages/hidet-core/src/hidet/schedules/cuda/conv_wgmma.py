@@ -11,7 +11,8 @@ from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_tile import by_warpgroups
-from hidet.schedules.cuda.wgmma_window import Lines, Pixels, Sliding, Taps, Windows, windows_of
+from hidet.schedules.cuda.wgmma_window import Lines, Pixels, Taps
+from hidet.schedules.cuda.windows import Sliding, Windows, windows_of
 from hidet.target import Target
 
 

@@ -22,6 +22,12 @@ PRODUCER = WARP
 FEW, MANY = 40, 232
 """Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
 two, 65,536 in all. PTX ISA: setmaxnreg."""
+MOST_RESIDENT = 4
+"""Blocks that a multiprocessor holds at most: more than that wait for each other."""
+PIECE = 64
+"""Rows and columns that a warpgroup writes at once."""
+L1 = 32768
+"""Bytes that shared memory leaves to what is read by ordinary loads where it is not crammed."""
 ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
 
@@ -33,7 +39,7 @@ class Warpgroups(ABC):
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
     )
-    stages: int = choice(8, 6, 4, 3)
+    stages: int = choice(8, 6, 4, 3, 2)
     slices: int = choice(1, 2, 4, 8)
 
     @property
@@ -80,11 +86,12 @@ class Warpgroups(ABC):
     def resident(self, p: Contraction, target: Target) -> int:
         """Blocks that a multiprocessor holds at once; their registers are limited to that.
 
-        One warpgroup leaves room for another block's; where two multiply, a longer ring is better.
+        While one writes, others multiply.
         """
-        if self.slices > 1 or self.consumers > WARPGROUP:
+        if self.slices > 1:
             return 1
-        return min(2, target.resident_blocks(self.threads, self.shared_bytes(p), self.registers))
+        fitting = target.resident_blocks(self.threads, self.shared_bytes(p), self.registers)
+        return max(1, min(MOST_RESIDENT, fitting))
 
     def grid(self, p: Contraction) -> tuple[Size, Size]:
         """How many tiles there are down and across."""
@@ -106,24 +113,33 @@ class Warpgroups(ABC):
             self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
         )
 
-    def cycles(self, p: Contraction, target: Target, together: int) -> float:
-        """How long one of so many blocks on a multiprocessor takes for a tile."""
-        taken = target.measured.wgmma
-        total = self.turns(p) * self.turn(p, taken, together)
+    def cycles(self, p: Contraction, target: Target, tiles: int, together: int) -> float:
+        """How long one of so many blocks on a multiprocessor takes for so many tiles."""
+        taken, turns = target.measured.wgmma, self.turns(p)
+        busy = self.busy(p, taken)
+        alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
         if self.slices > 1:
             sums = prod(self.block) * f32.nbytes
-            total += taken.meeting + log2(self.slices) * sums * taken.handing
-        return total
+            return tiles * (alone + taken.meeting + log2(self.slices) * sums * taken.handing)
+        pieces = self.columns / PIECE
+        moving = pieces * self.block[0] / PIECE * taken.moving
+        writing = pieces * taken.writing
+        if self.resident(p, target) * self.shared_bytes(p) > target.max_shared_bytes_per_block - L1:
+            writing *= taken.crammed
+        # While one writes, others multiply; at the end only some are left, and write faster.
+        each = max(together * (turns * busy + moving), alone + writing)
+        return tiles * each - writing / 2
 
-    def turn(self, p: Contraction, taken: WgmmaCycles, together: int) -> float:
-        """A turn: products, the shared memory that tiles go into and come from, or a wait."""
+    def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
+        """A turn: products, the shared memory that tiles go into and come from, or the copies."""
         rows, columns = self.block
         products = 2 * rows * columns * DEPTH / taken.rate * taken.crowded
-        brought = sum(side.brought_bytes for side in self.sides(p))
+        sides = self.sides(p)
+        brought = sum(side.brought_bytes for side in sides)
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
         moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
-        waiting = taken.beside + taken.latency / self.stages
-        return max(together * max(products, moved), taken.least, waiting)
+        copied = sum(side.brought * side.effort for side in sides) * taken.copy
+        return max(products, moved, copied)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
         """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
@@ -140,7 +156,7 @@ class Warpgroups(ABC):
         return Work(
             read,
             written,
-            blocks * each * self.cycles(p, target, together) * rate * REACHED_RATE,
+            blocks * self.cycles(p, target, each, together) * rate * REACHED_RATE,
             p.a.dtype.name,
             blocks,
             self.threads,

@@ -1,8 +1,7 @@
 """Operands of wgmma: how the copy engine brings their tiles, and where a product finds them.
 
-A tile lies in shared memory as its operand does in memory, swizzled: rows of 64 elements along k in
-panels of `span` elements, or panels of 64 rows (or columns) of the product, each with all of the
-depth.
+A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of 64
+elements along k, or panels of 64 rows (or columns) of the product, each with all of the depth.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from hidet.lang import ScriptFunction, address, reinterpret, script, static
+from hidet.lang import ScriptFunction, address, reinterpret, script
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
@@ -30,8 +29,8 @@ class Operand(ABC):
     """One operand of a contraction, of which a block has tiles of `extent` rows (or columns)."""
 
     extent: int
-    span = DEPTH
-    """Neighbours along k that one copy brings, and that lie in one panel."""
+    effort = 1.0
+    """How much longer copies take for a row than for one that is a line of memory; measured."""
 
     @property
     @abstractmethod
@@ -94,30 +93,22 @@ class Operand(ABC):
         """The bytes that copies bring for a tile."""
         return self.brought * DEPTH * self.of.dtype.nbytes
 
-    @property
-    def panel_bytes(self) -> int:
-        """The bytes of a panel of a tile whose rows run along k."""
-        return self.extent * self.span * self.of.dtype.nbytes
-
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
-        swizzle = self.span * self.of.dtype.nbytes
-        return wgmma_layout(self.of.dtype, stages, *self.tile, swizzle=swizzle)
+        return wgmma_layout(self.of.dtype, stages, *self.tile)
 
     def clear(self, stages: int, threads: int) -> ScriptFunction:
         """A part of a kernel: (tiles). All threads set what no copy will bring to zero."""
-        words = (self.extent - self.brought) * self.panel_bytes // self.extent // u64.nbytes
+        words = (self.nbytes - self.brought_bytes) // u64.nbytes
 
         @script
         def clear(tiles):  # type: ignore[no-untyped-def]
             for stage in range(stages):
-                for first in static(range(0, DEPTH, self.span)):
-                    # The pattern permutes rows in themselves: those from `brought` on lie together.
-                    source = address(tiles, stage, self.brought, first)
-                    rest = reinterpret(source, PointerType(u64))
-                    for step in range(-(-words // threads)):
-                        if step * threads + threadIdx.x < words:
-                            rest[step * threads + threadIdx.x] = 0
+                # The pattern permutes rows in themselves: those from `brought` on lie together.
+                rest = reinterpret(address(tiles, stage, self.brought, 0), PointerType(u64))
+                for step in range(-(-words // threads)):
+                    if step * threads + threadIdx.x < words:
+                        rest[step * threads + threadIdx.x] = 0
             fence_proxy_async("shared::cta")
 
         return clear
@@ -127,10 +118,8 @@ class Operand(ABC):
         at = (start, 0) if self.along_k else (0, start)
         return wgmma_descriptor(address(tiles, stage, *at), transposed=not self.along_k)
 
-    def offset(self, deep: int) -> int:
-        """Bytes from what the first instruction of a tile multiplies to what number `deep` does."""
+    @property
+    def step_bytes(self) -> int:
+        """From what one instruction multiplies to what the next one does."""
         width = self.of.dtype.nbytes
-        if not self.along_k:
-            return deep * STEP * DEPTH * width
-        panels, within = divmod(deep * STEP, self.span)
-        return panels * self.panel_bytes + within * width
+        return STEP * (width if self.along_k else DEPTH * width)

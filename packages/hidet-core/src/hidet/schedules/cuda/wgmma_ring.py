@@ -105,8 +105,8 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             two = b_side.descriptor(tiles_b, stage, 0)
             wgmma_fence()
             for deep in static(range(DEPTH // STEP)):
-                here = one.advance(a_side.offset(deep))
-                there = two.advance(b_side.offset(deep))
+                here = one.advance(a_side.step_bytes * deep)
+                there = two.advance(b_side.step_bytes * deep)
                 wgmma(here, there, sums, shape)
             wgmma_commit_group()
             # The products of the turn before are done: its tiles may be filled again.

@@ -1,10 +1,9 @@
 """Operands of a convolution with channels last, as the copy engine brings them to warpgroups.
 
-Windows are never written out. Along k a tile is a few neighbours in one part of the window after
-those of another: one copy brings `span` of them, for all rows of the tile. A part is a place of the
-window, where the engine walks through the images (`Pixels`), or a row of it, where what windows
-side by side read is seen as a matrix of rows that overlap (`Lines`). It takes as long for a row of
-few elements as for one of sixty-four.
+Windows are never written out. Along k a tile is up to 64 neighbours in one part of the window. A
+part is a place of the window, where the engine walks through the images (`Pixels`), or a row of it,
+where what windows side by side read is seen as a matrix of rows that overlap (`Lines`). It takes as
+long for few elements of a row as for 64.
 """
 
 from __future__ import annotations
@@ -13,76 +12,20 @@ from __future__ import annotations
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import Any
 
 from hidet.compute.places import ravel
-from hidet.compute.sizes import Shape, numbers, product
+from hidet.compute.sizes import numbers, product
 from hidet.ir.expr import Value, wrap
-from hidet.lang import ScriptFunction, address, cdiv, script, static
+from hidet.lang import ScriptFunction, address, script
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
-from hidet.ops.conv import Conv
-from hidet.schedules.contraction import Index, digits, known
-from hidet.schedules.convolution import ChannelsLast
+from hidet.schedules.contraction import Index, digits
 from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
+from hidet.schedules.cuda.windows import Windows
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
 
-SPANS = (64, 32, 16)
-"""Elements that one copy may bring: whole swizzles, and no less than an instruction multiplies."""
-
-
-@dataclass(frozen=True)
-class Windows(ChannelsLast):
-    """Rows are places of the result; a part of a window is one place of it."""
-
-    @property
-    def parts(self) -> Shape:
-        """The window as a grid of parts."""
-        return self.op.window
-
-    @property
-    def together(self) -> int:
-        """Neighbours of x in each part."""
-        return numbers((self.op.each,))[0]
-
-    @property
-    def copies(self) -> float:
-        """Rows that copies bring for all windows."""
-        return float(known(self.m) * known(product(self.parts)) * -(-self.together // max(SPANS)))
-
-
-@dataclass(frozen=True)
-class Sliding(Windows):
-    """Rows are places of x, of which those are dropped where no window begins; a part of a window
-    is one row of it: neighbours in x, as long as steps are single ones and nothing is padded."""
-
-    @cached_property
-    def places(self) -> Shape:
-        """Images and the spatial sizes of x."""
-        return self.op.x.shape[:-1]
-
-    @property
-    def parts(self) -> Shape:
-        return self.op.window[:-1]
-
-    @property
-    def together(self) -> int:
-        width, each = numbers((self.op.window[-1], self.op.each))
-        return width * each
-
-
-@lru_cache(maxsize=1024)
-def windows_of(op: Conv) -> Windows:
-    """The form that needs fewer copies."""
-    plain, sliding = Windows(op), Sliding(op)
-    return sliding if slides(op) and sliding.copies < plain.copies else plain
-
-
-def slides(op: Conv) -> bool:
-    """Whether windows side by side begin at places side by side, and their rows lie together."""
-    padded = any(pair != (0, 0) for pair in op.padding)
-    return set(op.stride) == {1} and not padded and op.dilation[-1] == 1
+SWIZZLE, PROMOTION = "128B", "256B"
 
 
 @dataclass(frozen=True)
@@ -96,17 +39,6 @@ class Windowed(Operand):
     def along_k(self) -> bool:
         return True
 
-    @cached_property
-    def span(self) -> int:  # type: ignore[override]
-        """Elements that one copy brings: as few as possible that there are not, then as many."""
-        count = self.product.together
-        return min(SPANS, key=lambda span: (-(-count // span) * span, -span))
-
-    @property
-    def swizzle(self) -> str:
-        """That of a row of them."""
-        return f"{self.span * self.of.dtype.nbytes}B"
-
     @property
     def parts(self) -> Size:
         """Parts of the window."""
@@ -115,12 +47,11 @@ class Windowed(Operand):
     @property
     def pieces(self) -> int:
         """Copies for each part of the window."""
-        return -(-self.product.together // self.span)
+        return -(-self.product.together // DEPTH)
 
     @property
     def turns(self) -> Size:
-        found: Size = cdiv(self.parts * self.pieces, DEPTH // self.span)
-        return found
+        return self.parts * self.pieces
 
     @property
     def mappable(self) -> bool:
@@ -134,21 +65,20 @@ class Windowed(Operand):
         """A part of a kernel: (map, target, barrier, start, part of the window, first element)."""
 
     def load(self) -> ScriptFunction:
-        bring, copies = self.bring(), DEPTH // self.span
+        bring = self.bring()
 
         @script
         def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
-            for copy in static(range(copies)):
-                number = turn * copies + copy
-                into = address(tiles, stage, 0, copy * self.span)
-                part, first = number // self.pieces, number % self.pieces * self.span
-                bring(boxes, into, barrier, start, part, first)
+            part, first = turn // self.pieces, turn % self.pieces * DEPTH
+            bring(boxes, address(tiles, stage, 0, 0), barrier, start, part, first)
 
         return load
 
 
 class Pixels(Windowed):
     """x, place by place of the window."""
+
+    effort = 1.4
 
     @property
     def of(self) -> TensorType:
@@ -180,8 +110,8 @@ class Pixels(Windowed):
         )
 
     def map(self, operand: Any) -> Any:
-        form = {"steps": self.product.op.stride, "swizzle": self.swizzle, "promotion": "256B"}
-        return im2col_map(operand, self.brought, self.span, *self.corners, **form)
+        form = {"steps": self.product.op.stride, "swizzle": SWIZZLE, "promotion": PROMOTION}
+        return im2col_map(operand, self.brought, DEPTH, *self.corners, **form)
 
     def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
         """Where the engine begins, and the offsets of the window's place in each window."""
@@ -204,7 +134,12 @@ class Pixels(Windowed):
 
 
 class Lines(Windowed):
-    """x as a matrix, of which each row begins one place after the last, row by row of the window"""
+    """x as a matrix, of which each row begins one place after the last, row by row of the window.
+
+    Rows of as many bytes as a line of memory lie in two lines, as few of them begin where one does.
+    """
+
+    effort = 2.0
 
     @property
     def of(self) -> TensorType:
@@ -217,10 +152,8 @@ class Lines(Windowed):
     def map(self, operand: Any) -> Any:
         p, op = self.product, self.product.op
         shape = (p.m - numbers(op.window)[-1] + 1, p.together)
-        form: dict[str, Any] = {"swizzle": self.swizzle, "promotion": "256B"}
-        return tensor_map(
-            operand, (self.brought, self.span), shape=shape, strides=(op.each,), **form
-        )
+        form = {"swizzle": SWIZZLE, "promotion": PROMOTION, "shape": shape, "strides": (op.each,)}
+        return tensor_map(operand, (self.brought, DEPTH), **form)
 
     def row(self, start: Value, part: Value) -> Value:
         """The row at which the windows from place `start` on have this part."""
@@ -250,8 +183,8 @@ class Taps(Windowed):
         return self.product.n
 
     def map(self, operand: Any) -> Any:
-        shape, box = (self.across, self.parts, self.product.together), (self.brought, 1, self.span)
-        return tensor_map(operand, box, swizzle=self.swizzle, promotion="256B", shape=shape)
+        shape, box = (self.across, self.parts, self.product.together), (self.brought, 1, DEPTH)
+        return tensor_map(operand, box, swizzle=SWIZZLE, promotion=PROMOTION, shape=shape)
 
     def bring(self) -> ScriptFunction:
         @script

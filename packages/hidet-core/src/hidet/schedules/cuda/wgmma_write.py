@@ -49,7 +49,7 @@ def writing(p: Contraction, point: Warpgroups) -> ScriptFunction:
             for number in static(range(COLUMNS // 16)):
                 held = register_tensor(p.c.dtype, (2, 2, 2))
                 for beside in static(range(2)):
-                    block = part * 8 + number * 2 + beside
+                    block = part * (COLUMNS // 8) + number * 2 + beside
                     for pair in vectorize(2):
                         at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
                         for half in static(range(2)):
