@@ -32,12 +32,13 @@ COLD, AGAIN = "hidet, cold", "hidet, from the cache"
 TRACERS = ("torch._dynamo", "torch._functorch.aot_autograd")
 """Loaded ahead of the measured time: every backend needs them."""
 STAGES = {
-    "convert": "hidet_torch.capture:import_graph",
-    "compile": "hidet.frontend.execute:compile_graph",
-    "binaries": "hidet.runtime.executor:load_modules",
-    "derive": "hidet.runtime.executor:Executor.refresh",
-    "ready": "hidet.frontend.execute:Executor",
-    "graph": "hidet.runtime.segment:Segment.run",
+    "hidet_torch.remembered:for_inference": "trace",
+    "hidet.frontend.execute:compile_graph": "compile",
+    "hidet_torch.remembered:find_graph": "compile",
+    "hidet.runtime.executor:load_modules": "binaries",
+    "hidet.runtime.executor:Executor.refresh": "derive",
+    "hidet.frontend.execute:Executor": "ready",
+    "hidet.runtime.segment:Segment.run": "graph",
 }
 """The functions whose time is told apart, each without that of others in it."""
 
@@ -59,8 +60,8 @@ class CompileRow:
     processor_beside: float = math.nan
     load: float = math.nan
     """Importing hidet's modules."""
-    convert: float = math.nan
-    """From PyTorch's graph to hidet's."""
+    trace: float = math.nan
+    """AOTAutograd, and from its graph to hidet's, where a graph is not known."""
     compile: float = math.nan
     """Compiling, or finding what was compiled."""
     binaries: float = math.nan
@@ -153,8 +154,8 @@ def first_call(name: str, system: str, dtype: str, device: str, batch: int) -> d
 
 
 def watch(stages: Mapping[str, str], found: dict[str, float]) -> None:
-    """Let the functions of `stages`, as "module:name", add their seconds to `found`."""
-    for stage, place in stages.items():
+    """Let the functions in `stages`, as "module:name", add their seconds to `found`."""
+    for place, stage in stages.items():
         module, _, name = place.partition(":")
         *owner, attribute = name.split(".")
         home = reduce(getattr, owner, import_module(module))
@@ -182,7 +183,7 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
     """The rows as text."""
     headings = (
         *("network", "system", "s", "beside tracing s", "CPU s", "beside tracing CPU s"),
-        *("import s", "convert s", "compile or find s", "load binaries s", "derive weights s"),
+        *("import s", "trace s", "compile or find s", "load binaries s", "derive weights s"),
         *("make ready s", "first graph s", "failure"),
     )
     lines = [
@@ -191,7 +192,7 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
             row.system,
             *(number(each, ".2f") for each in (row.seconds, row.beside)),
             *(number(each, ".2f") for each in (row.processor, row.processor_beside)),
-            *(number(each, ".2f") for each in (row.load, row.convert, row.compile, row.binaries)),
+            *(number(each, ".2f") for each in (row.load, row.trace, row.compile, row.binaries)),
             *(number(each, ".2f") for each in (row.derive, row.ready, row.graph)),
             row.failure,
         ]

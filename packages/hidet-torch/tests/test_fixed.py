@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from hidet_torch import aot, remembered, run
+from hidet.runtime.host_program import HostProgram
+from hidet_torch import aot, refresh, remembered, run
 from hidet_torch.fixed import FixedCall, fixed_call
 from hidet_torch.run import GraphCall
 
@@ -82,6 +83,57 @@ def test_moved_weights_are_used_where_they_are_now() -> None:
             each.data = torch.randn_like(each)
         torch.testing.assert_close(run(x), linear(x))
     assert CALLS[0] is not None
+
+
+class Scaled(torch.nn.Module):
+    """A weight that calls read themselves, and one that another constant is derived from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read, self.source = (torch.nn.Parameter(torch.rand(4)) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.read + (self.source.exp() + 1)
+
+
+@torch.no_grad()
+def test_a_call_runs_twice_only_where_what_is_derived_changed(monkeypatch: Any) -> None:
+    net, x, ran = Scaled(), torch.randn(3, 4), []
+    call = compiled(net)
+    torch.testing.assert_close(call(x), net(x))
+    usual = HostProgram.__call__
+    monkeypatch.setattr(
+        HostProgram, "__call__", lambda self, *given: (ran.append(self.bound), usual(self, *given))
+    )
+    for change, runs in (
+        (lambda: None, 1),
+        (lambda: net.read.mul_(2), 1),
+        (lambda: setattr(net.read, "data", torch.rand(4)), 2),  # derived once, run once
+        (lambda: net.source.mul_(2), 3),
+        (lambda: setattr(net.source, "data", torch.rand(4)), 3),
+        (lambda: refresh(net), 2),
+        (lambda: None, 1),
+    ):
+        ran.clear()
+        change()
+        torch.testing.assert_close(call(x), net(x))
+        assert len(ran) == runs
+
+
+def test_a_call_that_writes_to_its_arguments_never_runs_twice() -> None:
+    class Cache(Scaled):
+        def forward(self, x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+            x.index_add_(0, at, (self.source.exp() + 1)[None])
+            return x.sum()
+
+    net, at = Cache(), torch.tensor([1])
+    call = compiled(net)
+    with torch.no_grad():
+        for _ in range(3):
+            found, expected = torch.zeros(3, 4), torch.zeros(3, 4)
+            torch.testing.assert_close(call(found, at), net(expected, at))
+            torch.testing.assert_close(found, expected)
+            net.source.mul_(2)
 
 
 def test_results_are_fresh_each_time() -> None:

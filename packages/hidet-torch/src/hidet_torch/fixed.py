@@ -37,13 +37,22 @@ class FixedCall:
     outputs: Sequence[Layout]
     results: Sequence[tuple[int, tuple[int, ...] | None]]
     """The number of the graph's output for each result, and how its axes are permuted."""
+    may_repeat: bool
+    """Whether nothing but the outputs is written, so that a call may run twice."""
 
     def on(
         self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int], slow: Boxed
     ) -> Boxed:
-        """The call of a runner; arguments that lie otherwise than usual take the `slow` one."""
+        """The call of a runner; arguments that lie otherwise than usual take the `slow` one.
+
+        Weights that only others are derived from are looked at while the device is at work: where
+        one did change, the call runs again.
+        """
         inputs, outputs, results = self.inputs, self.outputs, self.results
         empty, views = empty_on(device), self.views
+        check, changed = weights.check_read, weights.changed
+        if not self.may_repeat:
+            check, changed = weights.check, never
         program, epoch = runner.program(views), runner.epoch
 
         def call(boxed: list[Any]) -> list[Any]:
@@ -55,7 +64,7 @@ class FixedCall:
                 if address % ALIGNMENT or tensor.shape != shape or not tensor.is_contiguous():
                     return slow(boxed)
                 addresses.append(address)
-            weights.check()
+            check()
             if runner.epoch != epoch:
                 program, epoch = runner.program(views), runner.epoch
             made = []
@@ -64,6 +73,10 @@ class FixedCall:
                 made.append(tensor)
                 addresses.append(tensor.data_ptr())
             program(addresses, stream())
+            if changed():
+                weights.update()
+                program, epoch = runner.program(views), runner.epoch
+                program(addresses, stream())
             boxed.clear()
             return [
                 made[index] if axes is None else made[index].permute(axes)
@@ -71,6 +84,11 @@ class FixedCall:
             ]
 
         return call
+
+
+def never() -> bool:
+    """Nothing is left to look at."""
+    return False
 
 
 def fixed_call(interface: Interface) -> FixedCall | None:
@@ -92,7 +110,7 @@ def fixed_call(interface: Interface) -> FixedCall | None:
         for each in interface.outputs
         if each.index is not None
     ]
-    return FixedCall(inputs, views, outputs, results)
+    return FixedCall(inputs, views, outputs, results, may_repeat=not interface.updates)
 
 
 def layouts(interface: Interface) -> list[Layout] | None:

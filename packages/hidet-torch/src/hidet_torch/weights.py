@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from operator import attrgetter, call
 from threading import Lock
-from typing import Any
 from weakref import WeakSet
 
 import torch
@@ -111,9 +110,11 @@ class Weights:
         self.lock = Lock()
         self.stale = False
         self.runner: Runner | None = None
+        self.read: list[Callable[[], int]] = []
         self.places: list[Callable[[], int]] = []
         self.counted: list[torch.Tensor] = []
-        self.seen: list[Any] = []
+        self.seen_read: list[int] = []
+        self.seen: list[int] = []
         self.lent: dict[str, torch.Tensor] = {}
         """Where weights lie in what is derived of them: see `lending`."""
         self.strides_stay = TracingContext.try_get() is not None
@@ -143,25 +144,41 @@ class Weights:
     def look(self) -> None:
         """Take what is there now for what there should be."""
         assert self.runner is not None
-        self.places, self.counted = [], []
+        self.read, self.places, self.counted = [], [], []
         for name, tensor in self.kept().items():
             weight = self.by_tensor[tensor]
-            self.places.append(weight.source.data_ptr)
+            is_read = name in self.runner.direct and weight.is_shared
+            (self.read if is_read else self.places).append(weight.source.data_ptr)
             if name in self.lent and self.lies(name):
                 continue  # what is written to it is in the derived constant
             is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
             if is_copied and not weight.source.is_inference():
                 self.counted.append(weight.source)
+        self.seen_read = [*map(call, self.read)]
         self.seen = self.stamps()
 
     def stamps(self) -> list[int]:
-        """Where the weights lie, and how often those that count were written to."""
+        """Where the weights lie that calls do not read themselves, and how often those that count
+        were written to."""
         return [*map(call, self.places), *map(writes_to, self.counted)]
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
-        if self.stale or self.stamps() != self.seen:
+        self.check_read()
+        if self.changed():
             self.update()
+
+    def check_read(self) -> None:
+        """Bring everything up to date if a weight that calls read lies elsewhere: a call may begin.
+
+        What it computes is not right before `changed` says that nothing else did.
+        """
+        if self.stale or [*map(call, self.read)] != self.seen_read:
+            self.update()
+
+    def changed(self) -> bool:
+        """Whether a weight that something is derived from changed since the last call."""
+        return self.stamps() != self.seen
 
     def update(self) -> None:
         """Find every weight again and derive anew what is derived."""
