@@ -10,6 +10,7 @@ from hidet.ir.expr import Var, wrap
 from hidet.ops.attention import Attention
 from hidet.passes.pipeline import lower
 from hidet.schedules.attention import rows_of
+from hidet.schedules.base import candidates
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.schedules.cuda.attention_walk import own_rows
@@ -139,3 +140,9 @@ def test_blocks_in_layers():
     assert point.layer(rows_of(LAYERED), TARGET)
     found, expected, _ = run(LAYERED, point)
     near(found, expected, f16)
+
+
+def test_llamas_rows_are_dealt_out_and_two_tiles_are_ahead():
+    best = candidates(LLAMA, TARGET)[0].point
+    assert best == Blocks(64, 64, (4, 1), 3, 1)
+    assert best.layer(rows_of(LLAMA), TARGET)
