@@ -5,16 +5,22 @@ import pytest
 
 from hidet import sim
 from hidet.graph import refer
-from hidet.ir.expr import Var
+from hidet.ir.evaluate import evaluate
+from hidet.ir.expr import Var, wrap
 from hidet.ops.attention import Attention
 from hidet.passes.pipeline import lower
+from hidet.schedules.attention import rows_of
+from hidet.schedules.base import candidates
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_space import Blocks
+from hidet.schedules.cuda.attention_walk import own_rows
 from hidet.target import Target
 from hidet.types import bf16, boolean, f16, f32, f64, i32
 
 TARGET = Target.parse("sm_90a")
 M, N = Var("m", i32), Var("n", i32)
+LAYERED = Attention(f16[34, 61, 16], f16[34, 61, 16], f16[34, 61, 16], None, True, 0.2)
+LLAMA = Attention(f16[32, 512, 64], f16[8, 512, 64], f16[8, 512, 64], None, True, 0.125)
 ERROR = {f16: 1e-3, bf16: 8e-3, f32: 1e-6}
 """Of the whole result, as a norm: rounding of the weights and of the result, or of all."""
 
@@ -106,3 +112,37 @@ def test_what_it_is_for():
     assert not takes(f64, 8, 8, 64)
     assert not takes(f16, 0, 8, 64)
     assert not takes(f16, 8, 8, M)
+
+
+def test_layers_of_blocks_give_each_multiprocessor_as_much():
+    rows, x = rows_of(LLAMA), Var("x", i32)
+    layer = Blocks(64, 64, (4, 1), 2, 1).layer(rows, TARGET)
+    assert layer == TARGET.cores
+    place = [wrap(each) for each in own_rows(rows, x, 8, layer)]
+    found = [tuple(int(evaluate(e, {x: n})) for e in place) for n in range(256)]
+    assert sorted(found) == [(z, number) for z in range(32) for number in range(8)]
+    tiles = [sum(8 - number for _, number in found[n::layer]) for n in range(layer)]
+    assert max(tiles) <= 9
+    assert max(sum(8 - n % 8 for n in range(first, 256, layer)) for first in range(layer)) == 12
+
+
+def test_only_blocks_that_begin_together_are_in_layers():
+    many = Attention(f16[640, 512, 64], f16[640, 512, 64], f16[640, 512, 64], None, True, 0.2)
+    few = Attention(f16[2, 512, 64], f16[2, 512, 64], f16[2, 512, 64], None, True, 0.2)
+    point = Blocks(64, 64, (4, 1), 2, 1)
+    assert point.layer(rows_of(LAYERED), TARGET) == 0
+    assert point.layer(rows_of(many), TARGET) == point.layer(rows_of(few), TARGET) == 0
+    assert Blocks(64, 64, (4, 1), 2, 2).layer(rows_of(LLAMA), TARGET) == 0
+
+
+def test_blocks_in_layers():
+    point = Blocks(16, 32, (1, 2), 2, 1)
+    assert point.layer(rows_of(LAYERED), TARGET)
+    found, expected, _ = run(LAYERED, point)
+    near(found, expected, f16)
+
+
+def test_llamas_rows_are_dealt_out_and_two_tiles_are_ahead():
+    best = candidates(LLAMA, TARGET)[0].point
+    assert best == Blocks(64, 64, (4, 1), 3, 1)
+    assert best.layer(rows_of(LLAMA), TARGET)

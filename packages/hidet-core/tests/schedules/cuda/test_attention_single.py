@@ -1,6 +1,7 @@
 """Attention in float32: parts of operands, how near it is to float64, and where it pays."""
 
 import numpy as np
+import pytest
 
 from hidet import sim
 from hidet.graph import refer
@@ -8,7 +9,7 @@ from hidet.lang import attr, cast, f32, script, tf32
 from hidet.lang.cuda import threadIdx
 from hidet.ops.attention import Attention
 from hidet.options import options
-from hidet.schedules.cuda.attention import attention_mma
+from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_single import large_of, small_of
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.target import Target
@@ -66,3 +67,15 @@ def test_three_products_are_as_exact_as_float32():
 def test_the_option_allows_one_product():
     found, usual = error(OP, tf32=True)
     assert 100 * usual < found < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("arch", "short", "long"),
+    [("sm_80", True, True), ("sm_90a", True, True), ("sm_120", True, False)],
+)
+def test_scores_are_in_memory_where_tf32_is_slow_and_rows_are_long(arch, short, long):
+    def takes(heads, rows):
+        op = Attention(*[f32[heads, rows, 64]] * 3, None, False, 0.125)
+        return by_tensor_cores(op, Target.parse(arch))
+
+    assert (takes(12, 128), takes(64, 2048)) == (short, long)

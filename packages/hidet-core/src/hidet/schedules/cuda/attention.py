@@ -61,7 +61,8 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
     facts_type = f32[slices, rows.stacks * padded, 2]
 
     with script_module():
-        place, walk, add_totals = placing(rows, point), walking(rows, point), totalling(height)
+        place = placing(rows, point, point.layer(rows, target))
+        walk, add_totals = walking(rows, point), totalling(height)
         end = ending(rows, point, together, padded)
 
         @script

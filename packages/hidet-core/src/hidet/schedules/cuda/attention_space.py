@@ -21,6 +21,12 @@ FAR, NEAR = 1 / 4, 1 / 16
 """Waits that reading one part takes, in other blocks of a cluster and in the own one."""
 SINGLE_ROUNDS = 1 / 56000
 """The part of a wait that a warp takes to multiply a row and a key by one element in tf32."""
+UNEVEN = 4 / 3
+"""How much longer a multiprocessor has to do than others, where all blocks begin at once and chance
+gives it rows that see many keys; an estimate."""
+ROTATING = 1.02
+"""How much longer it takes where one tile of keys is on its way while rows of q are rotated, as in
+most models that mask what comes later, and not two: 1.3 of 10.2 us for Llama's 512 rows."""
 ENOUGH_WARPS = 8
 """Warps of a multiprocessor with which both products reach the rate that was measured; an
 estimate."""
@@ -121,6 +127,16 @@ class Blocks:
         shared, registers = self.shared_bytes(rows), self.registers(rows)
         return max(1, target.resident_blocks(self.threads, shared, registers))
 
+    def layer(self, rows: Rows, target: Target) -> int:
+        """Blocks that begin at once, one on each multiprocessor, where these hold several and all
+        blocks find room; 0 where some blocks wait, or all have as much to do."""
+        even = not rows.op.causal or rows.together or self.slices > 1
+        if even or not isinstance(rows.count, int) or not isinstance(rows.stacks, int):
+            return 0
+        blocks = -(-rows.count // self.rows) * rows.stacks
+        room = target.cores * self.resident(rows, target)
+        return target.cores if target.cores < blocks <= room else 0
+
     def busy(self, rows: Rows, blocks: int, target: Target) -> float:
         """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
         there = min(self.resident(rows, target), -(-blocks // target.cores))
@@ -131,6 +147,11 @@ class Blocks:
         part = 1 + 4 / height if rows.single else (1 + 5 / keys) * (1 + 1 / height)
         # A block alone has nothing to do while its warps meet.
         anew = part * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
+        waiting = blocks > target.cores * self.resident(rows, target)
+        if rows.op.causal and there > 1 and not waiting and not self.layer(rows, target):
+            anew *= UNEVEN
+        if rows.op.causal and self.stages < 3 and not rows.single:
+            anew *= ROTATING
         return reached * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
 
     def work(self, op: Attention, target: Target) -> Work:

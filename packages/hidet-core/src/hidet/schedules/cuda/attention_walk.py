@@ -5,7 +5,16 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from hidet.ir.expr import Value
-from hidet.lang import ScriptFunction, cdiv, f32, register_tensor, script, shared_tensor, unroll
+from hidet.lang import (
+    ScriptFunction,
+    cdiv,
+    f32,
+    register_tensor,
+    script,
+    select,
+    shared_tensor,
+    unroll,
+)
 from hidet.lang import max as maximum
 from hidet.lang import min as minimum
 from hidet.lang.cuda import (
@@ -21,6 +30,7 @@ from hidet.schedules.cuda.attention_single import scoring_single, weighing_singl
 from hidet.schedules.cuda.attention_softmax import masking, softening
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.target import ACCESS_BYTES, WARP
+from hidet.types import Size
 
 
 def own_row(point: Blocks) -> tuple[Value, Value]:
@@ -29,15 +39,16 @@ def own_row(point: Blocks) -> tuple[Value, Value]:
     return warp // point.warps[1] * point.part[0], warp % point.warps[1]
 
 
-def placing(rows: Rows, point: Blocks) -> ScriptFunction:
+def placing(rows: Rows, point: Blocks, layer: int) -> ScriptFunction:
     """A part of a kernel: (blocks) -> (z, top, first, turns).
 
-    The block's stack, its first row, its first tile of keys and how many it has.
+    The block's stack, its first row, its first tile of keys and how many it has. `layer`: blocks
+    that the device begins at once, where the next ones join them; 0 where they wait for their end.
     """
 
     @script
     def place(blocks):  # type: ignore[no-untyped-def]
-        z, number = blockIdx.x // blocks, blockIdx.x % blocks
+        z, number = own_rows(rows, blockIdx.x, blocks, layer)
         # Rows that see most keys come first: short ones fill the gaps at the end.
         top = (blocks - 1 - number if rows.op.causal else number) * point.rows
         last = rows.length if rows.together else minimum(rows.length, top + point.rows)
@@ -48,6 +59,21 @@ def placing(rows: Rows, point: Blocks) -> ScriptFunction:
         return z, top, first, turns
 
     return place
+
+
+def own_rows(rows: Rows, x: Value, blocks: Size, layer: int) -> tuple[Value, Value]:
+    """The stack of block `x`, and the number of its rows there.
+
+    Multiprocessors that get several blocks at once get one of each layer: those are sorted by what
+    they have to do, and turned around in every second layer, so that all get as much.
+    """
+    total = blocks * rows.stacks
+    if not layer:
+        return x // blocks, x % blocks
+    start = x // layer * layer
+    turned = start + (minimum(total - start, layer) - 1 - x % layer)
+    rank = select(x // layer % 2 > 0, turned, x)
+    return rank % rows.stacks, rank // rows.stacks % blocks
 
 
 def walking(rows: Rows, point: Blocks) -> ScriptFunction:
