@@ -53,8 +53,6 @@ class WgmmaCycles:
     """Cycles in which a warpgroup writes 64 columns of its rows."""
     moving: float
     """Cycles of those in which no other warpgroup of the multiprocessor does anything."""
-    crammed: float
-    """How much longer it takes where shared memory leaves little of the first cache."""
     least: float
     """Cycles in which a warpgroup issues the four products of a turn, each after the last."""
     latency: float
@@ -113,12 +111,11 @@ H200 = Measured(
         copy=2.0,
         writing=1200,
         moving=400,
-        crammed=1.5,
         least=280,
         latency=1560,
         beside=110,
         clustered=1.25,
-        meeting=2200,
+        meeting=2130,
         handing=1 / 54,
     ),
     attention=0.36,  # 250 of 692 TFLOP/s

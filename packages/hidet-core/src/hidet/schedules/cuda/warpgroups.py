@@ -24,10 +24,10 @@ FEW, MANY = 40, 232
 two, 65,536 in all. PTX ISA: setmaxnreg."""
 MOST_RESIDENT = 4
 """Blocks that a multiprocessor holds at most: more than that wait for each other."""
+BETWEEN = 50
+"""Cycles from one tile to the next; an estimate."""
 PIECE = 64
 """Rows and columns that a warpgroup writes at once."""
-L1 = 32768
-"""Bytes that shared memory leaves to what is read by ordinary loads where it is not crammed."""
 ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
 
@@ -124,11 +124,10 @@ class Warpgroups(ABC):
         pieces = self.columns / PIECE
         moving = pieces * self.block[0] / PIECE * taken.moving
         writing = pieces * taken.writing
-        if self.resident(p, target) * self.shared_bytes(p) > target.max_shared_bytes_per_block - L1:
-            writing *= taken.crammed
         # While one writes, others multiply; at the end only some are left, and write faster.
-        each = max(together * (turns * busy + moving), alone + writing)
-        return tiles * each - writing / 2
+        shared = together * (turns * busy + moving)
+        each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
+        return (tiles - 1) * each + last
 
     def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or the copies."""
