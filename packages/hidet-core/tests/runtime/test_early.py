@@ -7,6 +7,7 @@ import pytest
 from hidet.runtime import kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.segment import Segment
 
 from .conftest import launch
 
@@ -36,7 +37,21 @@ def test_only_kernels_that_wait_themselves_are_launched_early(waits, known, monk
     node.launch(0)
     node.launch(77)
     early = waits and known
+    node.launch(77, early=False)
+    assert calls.pop()[0] == "cuLaunchKernel"
     assert {name for name, *_ in calls} == {"cuLaunchKernelEx" if early else "cuLaunchKernel"}
     if early:
         assert calls[0][1] is calls[1][1]
         assert int(calls[1][1].hStream) == 77
+
+
+def test_one_by_one_those_that_are_to_be_late_are():
+    seen = []
+    kernels = [
+        SimpleNamespace(
+            buffers=(), point=lambda pointers: None, launch=lambda stream, early: seen.append(early)
+        )
+        for _ in range(3)
+    ]
+    Segment(kernels, [frozenset(), {0}, {1}], late={1}).launch_each([], 0)
+    assert seen == [True, False, True]

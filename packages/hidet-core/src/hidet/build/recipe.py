@@ -18,6 +18,7 @@ from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
+from hidet.passes.signal_next import signals
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.target import Target
@@ -46,7 +47,8 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
     launches, functions = [], []
-    overlap = options.overlap_launches.get() and target.has_feature("programmatic_launch")
+    early = options.overlap_launches.get() and target.has_feature("programmatic_launch")
+    overlap = target.cores * target.max_threads_per_sm if early else 0
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
@@ -94,6 +96,7 @@ def launch(kernel: Kernel, numbers: Sequence[int], places: Sequence[Pair] = ()) 
         three(configuration.block, fixed) if on_gpu else (1, 1, 1),
         configuration.shared_bytes,
         waits_first(kernel),
+        signals(kernel),
         tuple(pairs),
     )
 

@@ -8,7 +8,7 @@ from hidet.runtime.bound import BoundPlan
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
-from hidet.runtime.plan import Host
+from hidet.runtime.plan import Host, Launch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
 from hidet.runtime.view import View
@@ -126,8 +126,14 @@ def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment |
                 for number in places
             ]
             early = {place for number, place in places.items() if bound.overlaps(number)}
-            parts.append(Segment([node(number) for number in places], waits, early))
+            late = {place for number, place in places.items() if place and after(number)}
+            parts.append(Segment([node(number) for number in places], waits, early, late))
             places.clear()
+
+    def after(number: int) -> bool:
+        before, step = bound.steps[number - 1 : number + 1]
+        assert isinstance(step, Launch)
+        return not bound.early(before, step)
 
     def node(number: int) -> KernelNode:
         step = bound.steps[number]
