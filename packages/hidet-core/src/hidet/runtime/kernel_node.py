@@ -70,9 +70,9 @@ class KernelNode:
         """The buffers that the launch is told of."""
         return {buffer for _, buffer in (*self.slots, *self.mapped)}
 
-    def launch(self, stream: int, *, early: bool = True) -> None:
-        """Launch alone; a kernel that waits itself may begin before the one ahead has ended, unless
-        it is not to be `early`."""
+    def launch(self, stream: int, *, early: bool = False) -> None:
+        """Launch alone; if it may be `early` a kernel that waits itself may begin before the one
+        ahead of it on the stream has ended."""
         if stream != self.stream:  # the driver's own form of a number takes time to make
             self.stream, self.handle = stream, cu.CUstream(stream)
             if self.early:

@@ -67,11 +67,12 @@ class Segment:
             )
             expect(status, "cuGraphExecKernelNodeSetParams")
 
-    def launch_each(self, pointers: Sequence[int], stream: int) -> None:
-        """Launch the kernels one after the other."""
+    def launch_each(self, pointers: Sequence[int], stream: int, *, early: bool = False) -> None:
+        """Launch the kernels one after the other, the first one after a kernel if it may be
+        `early`."""
         for number, kernel in enumerate(self.kernels):
             kernel.point(pointers)
-            kernel.launch(stream, early=number not in self.late)
+            kernel.launch(stream, early=early if number == 0 else number not in self.late)
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.early import follows_one_kernel
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
@@ -92,11 +93,12 @@ class StreamProgram:
                 places[buffer] = arena.pointer + offset
             for buffer, address in zip(self.moving, addresses, strict=True):
                 places[buffer] = address
-            for part in self.parts:
+            for number, part in enumerate(self.parts):
                 if isinstance(part, Host):
                     self.host(part, places)
                 else:
-                    part.launch_each(places, stream)
+                    early = number == 0 and follows_one_kernel(stream)
+                    part.launch_each(places, stream, early=early)
 
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""
