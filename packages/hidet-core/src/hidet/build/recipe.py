@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hidet import options
@@ -54,11 +54,18 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
-        launches.append(launch(lowered, [numbers[each] for each in tensors], pairs))
+        made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
+        launches.append(replace(made_launch, shared_bytes=shared_bytes(lowered, target)))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+
+
+def shared_bytes(kernel: Kernel, target: Target) -> int:
+    """The dynamic shared memory of a block: so much that no more fit than there should be."""
+    needed, most = kernel.launch.shared_bytes, kernel.launch.max_blocks
+    return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
 
 
 def label(made: Implemented, kernel: Kernel) -> str:
