@@ -181,7 +181,7 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
         (lanes_in_pairs, []),
         (guarded, ["y over x"]),
         (stored_by_fewer, []),
-        (lets_the_next_begin, []),
+        (lets_the_next_begin, ["y over x"]),
     ],
     ids=lambda each: getattr(getattr(each, "kernel", None), "name", ""),
 )

@@ -6,12 +6,13 @@ import pickle
 from hidet import ops
 from hidet.build.effects import FEW
 from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
+from hidet.build.recipe import shared_bytes
 from hidet.build.schedule import has_schedule
 from hidet.fusion import partition
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, Launch
 from hidet.runtime.plan import Pointer, Scalar
 from hidet.target import Target
 from hidet.types import i32
@@ -58,6 +59,16 @@ def test_one_variable_stays_one_where_a_group_is_sent():
     ((op, _),) = shape.wiring
     assert shape.inputs[0].shape[0] is op.types()[0].shape[0]
     assert signature(group_of(shape)) != signature(group)  # not the variable it was here
+
+
+def test_no_more_blocks_fit_than_a_multiprocessor_should_hold():
+    per_core, reserved = CUDA.shared_bytes_per_sm, 1024
+    for most in range(1, 9):
+        few = shared_bytes(Kernel("k", (), (), launch=Launch(max_blocks=most)), CUDA)
+        assert (few + reserved) * most <= per_core < few * (most + 1)
+    assert shared_bytes(Kernel("k", (), (), launch=Launch(shared_bytes=7)), CUDA) == 7
+    large = Launch(shared_bytes=100_000, max_blocks=4)
+    assert shared_bytes(Kernel("k", (), (), launch=large), CUDA) == 100_000
 
 
 def test_groups_that_give_more_results_are_not_alike():

@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from hidet.runtime import kernel_node
+from hidet.runtime import early, kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.segment import Segment
 
 from .conftest import launch
 
@@ -33,10 +34,49 @@ def test_only_kernels_that_wait_themselves_are_launched_early(waits, known, monk
     monkeypatch.setattr(kernel_node, "early_edges", lambda: known)
     module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(5))
     node = KernelNode(launch("late", [0], [1], 4, grid=(9, 1, 1), waits=waits), module)
-    node.launch(0)
+    node.launch(0, early=True)
+    node.launch(77, early=True)
+    by_attribute = waits and known
     node.launch(77)
-    early = waits and known
-    assert {name for name, *_ in calls} == {"cuLaunchKernelEx" if early else "cuLaunchKernel"}
-    if early:
+    assert calls.pop()[0] == "cuLaunchKernel"
+    assert {name for name, *_ in calls} == {
+        "cuLaunchKernelEx" if by_attribute else "cuLaunchKernel"
+    }
+    if by_attribute:
         assert calls[0][1] is calls[1][1]
         assert int(calls[1][1].hStream) == 77
+
+
+def test_one_by_one_those_that_are_to_be_late_are():
+    seen = []
+    kernels = [
+        SimpleNamespace(
+            buffers=(), point=lambda pointers: None, launch=lambda stream, early: seen.append(early)
+        )
+        for _ in range(3)
+    ]
+    segment = Segment(kernels, [frozenset(), {0}, {1}], late={1})
+    segment.launch_each([], 0)
+    segment.launch_each([], 0, early=True)
+    assert seen == [False, False, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("capturing", "nodes", "kind", "one"),
+    [
+        ("ACTIVE", [5], "KERNEL", True),
+        ("ACTIVE", [5], "MEMCPY", False),
+        ("ACTIVE", [5, 6], "KERNEL", False),
+        ("ACTIVE", [], "KERNEL", False),
+        ("NONE", [], "KERNEL", False),
+    ],
+)
+def test_only_one_kernel_stands_for_all_before(capturing, nodes, kind, one, monkeypatch):
+    status = getattr(cu.CUstreamCaptureStatus, f"CU_STREAM_CAPTURE_STATUS_{capturing}")
+    answers = {
+        "cuStreamGetCaptureInfo": (status, 1, 2, nodes, [], len(nodes)),
+        "cuGraphNodeGetType": getattr(cu.CUgraphNodeType, f"CU_GRAPH_NODE_TYPE_{kind}"),
+    }
+    answers["cuStreamGetCaptureInfo_v3"] = answers["cuStreamGetCaptureInfo"]
+    monkeypatch.setattr(early, "call", lambda name, *args: answers[name])
+    assert early.follows_one_kernel(7) is one

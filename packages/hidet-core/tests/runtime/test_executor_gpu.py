@@ -183,12 +183,13 @@ def test_kernels_in_a_foreign_capture_begin_early_after_kernels_alone(cubin):
     (last,) = executor([z], stream=stream.handle)
     graph = call("cuStreamEndCapture", stream.handle)
     early, plain = early_edges_of(graph)
-    assert early >= 4 * 6
-    assert plain >= 1
+    assert early >= 4 * 6 + 2  # those within each call, and the first ones of z and side
+    assert plain >= 3  # after the copy, and of the last call after two kernels
     runnable = call("cuGraphInstantiate", graph, 0)
     for start in range(5):
         values = numbers(300_000, start)
         call("cuMemcpyHtoD", source.pointer, values.ctypes.data, values.nbytes)
+        call("cuCtxSynchronize")  # large copies may return before they have arrived
         call("cuGraphLaunch", runnable, stream.handle)
         for turns, each in ((1, y), (2, z), (2, side), (3, last)):
             assert np.array_equal(array_of(each), values + 7 * turns)

@@ -7,8 +7,8 @@ The store may be under conditions that the load is under, too.
 What was loaded is not used after that store.
 
 The next kernel may read the result through a cache that sees no stores. What this one loaded is not
-in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where it
-may begin before, as this one says so itself, no place is taken.
+in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where
+this one lets others begin before, a plan does not (`BoundPlan.early`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,10 @@ from hidet.types import TensorType, VectorType
 
 Pair: TypeAlias = tuple[Var, Var]
 """A result, and the operand whose place it may take."""
-SIGNAL = "griddepcontrol_launch_dependents"
 
 
 def in_place(kernel: Kernel) -> list[Pair]:
     """The parameters of a lowered kernel that may share memory."""
-    if any(each.name == SIGNAL for each in find(kernel.body, Invoke)):
-        return []
     operands, results = read_only(kernel), only_stored(kernel)
     found = {
         (result, operand): True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hidet import options
@@ -18,6 +18,7 @@ from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
+from hidet.passes.signal_next import signals
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.target import Target
@@ -46,17 +47,25 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
     launches, functions = [], []
-    overlap = options.overlap_launches.get() and target.has_feature("programmatic_launch")
+    early = options.overlap_launches.get() and target.has_feature("programmatic_launch")
+    overlap = target.cores * target.max_threads_per_sm if early else 0
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
-        launches.append(launch(lowered, [numbers[each] for each in tensors], pairs))
+        made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
+        launches.append(replace(made_launch, shared_bytes=shared_bytes(lowered, target)))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+
+
+def shared_bytes(kernel: Kernel, target: Target) -> int:
+    """The dynamic shared memory of a block: so much that no more fit than there should be."""
+    needed, most = kernel.launch.shared_bytes, kernel.launch.max_blocks
+    return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
 
 
 def label(made: Implemented, kernel: Kernel) -> str:
@@ -94,6 +103,7 @@ def launch(kernel: Kernel, numbers: Sequence[int], places: Sequence[Pair] = ()) 
         three(configuration.block, fixed) if on_gpu else (1, 1, 1),
         configuration.shared_bytes,
         waits_first(kernel),
+        signals(kernel),
         tuple(pairs),
     )
 

@@ -25,12 +25,12 @@ from hidet.target import Target
 
 
 def lowered(
-    kernel: Kernel, label: str, observers: Sequence[Observer] = (), overlap: bool = False
+    kernel: Kernel, label: str, observers: Sequence[Observer] = (), overlap: int = 0
 ) -> Kernel:
     """The kernel ready for code generation, under a name of its own that begins with `label`.
 
-    Its stages are checked and written down where the options say so. With `overlap`, its launches
-    may begin before those they depend on have ended.
+    Its stages are checked and written down where the options say so. Where a device holds so many
+    threads at once (`overlap`), launches may begin before those they depend on have ended; 0: not.
     """
     watching = [*observers]
     if options.check.get():

@@ -32,6 +32,8 @@ class Launch(Node):
     """Dynamic shared memory of a block, in bytes."""
     min_blocks: int = 0
     """Blocks that should fit one multiprocessor; 0 leaves it to the compiler."""
+    max_blocks: int = 0
+    """Blocks that a multiprocessor holds at once at most; 0: as many as fit."""
 
 
 @node
@@ -72,6 +74,10 @@ class Kernel(Node):
     maps: tuple[TensorMap, ...] = ()
     places: tuple[Place, ...] = ()
     """Where each parameter is written."""
+    once: tuple[Var, ...] = ()
+    """Parameters of which each element is loaded once: no cache near a multiprocessor keeps it."""
+    early: tuple[Var, ...] = ()
+    """Parameters whose loads stay ahead of the barriers that they are written ahead of."""
 
 
 @node

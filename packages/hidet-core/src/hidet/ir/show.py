@@ -204,6 +204,8 @@ class Printer:
             parts.append(f"shared {launch.shared_bytes} bytes")
         if launch.min_blocks:
             parts.append(f"at least {launch.min_blocks} blocks")
+        if launch.max_blocks:
+            parts.append(f"at most {launch.max_blocks} blocks")
         return ", ".join(parts)
 
     def kernel(self, kernel: Kernel) -> str:
@@ -211,7 +213,12 @@ class Printer:
         head = f"{kernel.kind} kernel {kernel.name}({self.parameters(kernel.params)}):"
         launch = [] if kernel.kind == "cpu" else [f"  # {self.launch(kernel.launch)}"]
         maps = [f"  {self.map(each)}" for each in kernel.maps]
-        return "\n".join([head, *launch, *maps, *self.body(kernel.body, "")])
+        loads = [
+            f"  # {self.exprs(some)} loaded {how}"
+            for some, how in ((kernel.once, "once"), (kernel.early, "early"))
+            if some
+        ]
+        return "\n".join([head, *launch, *loads, *maps, *self.body(kernel.body, "")])
 
     def map(self, map: TensorMap) -> str:
         """A tensor map, beside what it is made of."""

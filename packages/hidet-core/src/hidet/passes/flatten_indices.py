@@ -37,7 +37,8 @@ def flatten_indices(kernel: Kernel) -> Kernel:
     body = with_renamed(flattened, renamed)
     params = tuple(renamed.get(p, p) for p in kernel.params)
     maps = tuple(substitute(each, renamed) for each in kernel.maps)
-    return replace(body, params=params, maps=maps)
+    once, early = (tuple(renamed.get(p, p) for p in some) for some in (kernel.once, kernel.early))
+    return replace(body, params=params, maps=maps, once=once, early=early)
 
 
 def flat(var: Var) -> Var:

@@ -16,6 +16,7 @@ from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
 from hidet.passes.read_anyway import read_anyway
 from hidet.passes.shorten_loops import shorten_loops
+from hidet.passes.signal_next import signal_next
 from hidet.passes.simplify import simplify
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.passes.unroll import unroll
@@ -49,16 +50,17 @@ CPU: tuple[Pass, ...] = (
 )
 
 
-def passes_for(kind: KernelKind, overlap: bool = False) -> tuple[Pass, ...]:
-    """The passes of a kind of kernel; with `overlap`, launches may begin early.
+def passes_for(kind: KernelKind, overlap: int = 0) -> tuple[Pass, ...]:
+    """The passes of a kind of kernel; `overlap`: the threads that a device holds at once on which
+    launches may begin early, 0 on others.
 
     The wait is placed last, so that no pass moves an access to memory ahead of it.
     """
     if kind is KernelKind.CPU:
         return CPU
-    return (*CUDA, overlap_launches) if overlap else CUDA
+    return (*CUDA, overlap_launches, signal_next(overlap)) if overlap else CUDA
 
 
-def lower(kernel: Kernel, observers: Iterable[Observer] = (), overlap: bool = False) -> Kernel:
-    """The kernel as code generation takes it; with `overlap`, its launches may begin early."""
+def lower(kernel: Kernel, observers: Iterable[Observer] = (), overlap: int = 0) -> Kernel:
+    """The kernel as code generation takes it; `overlap` as `passes_for` has it."""
     return run(kernel, passes_for(kernel.kind, overlap), observers)

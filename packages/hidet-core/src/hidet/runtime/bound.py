@@ -51,7 +51,22 @@ class BoundPlan:
         if not (isinstance(step, Launch) and step.waits and len(self.waits[number]) == 1):
             return False
         (before,) = self.waits[number]
-        return isinstance(self.steps[before], Launch)
+        return self.early(self.steps[before], step)
+
+    def early(self, before: Step, step: Launch) -> bool:
+        """Whether a launch that waits itself may begin early after this step.
+
+        After one that signals, only if it has as many blocks itself: a few would not be spread over
+        all multiprocessors, of which some become free first. And not if that one's result lies
+        where its operand did, which a cache of a multiprocessor may still hold.
+        """
+        if not isinstance(before, Launch):
+            return False
+        if not before.signals:
+            return True
+        places = self.places
+        replaces = (places.get(new, new) == places.get(old, old) for new, old in before.in_place)
+        return step.signals and not any(replaces)
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""

@@ -70,13 +70,14 @@ class KernelNode:
         """The buffers that the launch is told of."""
         return {buffer for _, buffer in (*self.slots, *self.mapped)}
 
-    def launch(self, stream: int) -> None:
-        """Launch alone; a kernel that waits itself may begin before the one ahead has ended."""
+    def launch(self, stream: int, *, early: bool = False) -> None:
+        """Launch alone; if it may be `early` a kernel that waits itself may begin before the one
+        ahead of it on the stream has ended."""
         if stream != self.stream:  # the driver's own form of a number takes time to make
             self.stream, self.handle = stream, cu.CUstream(stream)
             if self.early:
                 self.early.hStream = self.handle
-        if self.early:
+        if early and self.early:
             status = cu.cuLaunchKernelEx(self.early, self.function, self.arguments, 0)[0]
         else:
             status = cu.cuLaunchKernel(*self.how, self.handle, self.arguments, 0)[0]

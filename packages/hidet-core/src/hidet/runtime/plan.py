@@ -78,8 +78,9 @@ class Launch:
     """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
 
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
-    memory, so that it may begin early. `in_place`: buffers that it writes, and for each one that it
-    reads in whose place that may lie.
+    memory, so that it may begin early. `signals`: it lets launches after it begin while its last
+    blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
+    that may lie.
     """
 
     binary: str
@@ -91,6 +92,7 @@ class Launch:
     block: tuple[int, int, int] = (1, 1, 1)
     shared_bytes: int = 0
     waits: bool = False
+    signals: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
 
     def on(self, number: Callable[[int], int]) -> Launch:
@@ -266,12 +268,12 @@ class Reader:
                 f"{where} has buffers {sorted(unnamed)} that it neither reads nor writes"
             )
         binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
-        waits = self.flag(fields.get("waits", False), where)
+        waits, signals = (self.flag(fields.get(e, False), where) for e in ("waits", "signals"))
         given = self.sequence({"in_place": [], **fields}, "in_place", where)
         pairs = [self.whole(each, where, len_=2) for each in given]
         if not all(new in writes and old in reads for new, old in pairs):
             raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
-        more = shared, waits, tuple(pairs)
+        more = shared, waits, signals, tuple(pairs)
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
     def argument(self, data: Any, where: str) -> Argument:

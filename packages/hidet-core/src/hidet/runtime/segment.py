@@ -13,7 +13,8 @@ from hidet.runtime.kernel_node import KernelNode
 class Segment:
     """Launches of which each waits only for those it depends on; parallel branches are parallel.
 
-    Those numbered in `early` may begin while the one they wait for still runs.
+    Those numbered in `early` may begin while the one they wait for still runs; launched one by one,
+    all that wait themselves may but those in `late`.
     """
 
     def __init__(
@@ -21,8 +22,9 @@ class Segment:
         kernels: Sequence[KernelNode],
         waits: Sequence[frozenset[int]],
         early: Collection[int] = (),
+        late: Collection[int] = (),
     ) -> None:
-        self.kernels, self.waits, self.early = kernels, waits, early
+        self.kernels, self.waits, self.early, self.late = kernels, waits, early, late
         self.users: dict[int, list[int]] = {}
         for number, kernel in enumerate(kernels):
             for buffer in kernel.buffers:
@@ -65,11 +67,12 @@ class Segment:
             )
             expect(status, "cuGraphExecKernelNodeSetParams")
 
-    def launch_each(self, pointers: Sequence[int], stream: int) -> None:
-        """Launch the kernels one after the other."""
-        for kernel in self.kernels:
+    def launch_each(self, pointers: Sequence[int], stream: int, *, early: bool = False) -> None:
+        """Launch the kernels one after the other, the first one after a kernel if it may be
+        `early`."""
+        for number, kernel in enumerate(self.kernels):
             kernel.point(pointers)
-            kernel.launch(stream)
+            kernel.launch(stream, early=early if number == 0 else number not in self.late)
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""

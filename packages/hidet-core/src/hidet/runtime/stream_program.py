@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.early import follows_one_kernel
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
-from hidet.runtime.plan import Host
+from hidet.runtime.plan import Host, Launch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
 from hidet.runtime.view import View
@@ -92,11 +93,12 @@ class StreamProgram:
                 places[buffer] = arena.pointer + offset
             for buffer, address in zip(self.moving, addresses, strict=True):
                 places[buffer] = address
-            for part in self.parts:
+            for number, part in enumerate(self.parts):
                 if isinstance(part, Host):
                     self.host(part, places)
                 else:
-                    part.launch_each(places, stream)
+                    early = number == 0 and follows_one_kernel(stream)
+                    part.launch_each(places, stream, early=early)
 
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""
@@ -126,8 +128,14 @@ def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment |
                 for number in places
             ]
             early = {place for number, place in places.items() if bound.overlaps(number)}
-            parts.append(Segment([node(number) for number in places], waits, early))
+            late = {place for number, place in places.items() if place and after(number)}
+            parts.append(Segment([node(number) for number in places], waits, early, late))
             places.clear()
+
+    def after(number: int) -> bool:
+        before, step = bound.steps[number - 1 : number + 1]
+        assert isinstance(step, Launch)
+        return not bound.early(before, step)
 
     def node(number: int) -> KernelNode:
         step = bound.steps[number]

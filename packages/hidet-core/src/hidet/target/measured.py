@@ -81,6 +81,9 @@ class Measured:
     a cluster are of one group of multiprocessors, which need not be a multiple."""
     mma: MmaTimes
     wgmma: WgmmaCycles
+    under_way: int
+    """Bytes of rows that a multiprocessor has under way where it reads and writes them: with fewer
+    memory waits, with more reads and writes are in each other's way."""
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
@@ -118,6 +121,7 @@ H200 = Measured(
         meeting=2130,
         handing=1 / 54,
     ),
+    under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s
     attention_single=0.6,  # 187 of 346 TFLOP/s, three of which are one
 )

@@ -217,3 +217,24 @@ def test_static_shared_memory_has_a_limit():
     big = Var("big", u8[65536].with_(scope=Scope.SHARED))
     with pytest.raises(InternalError, match="place_shared"):
         emit([Kernel("k", (), (Declare(big),))])
+
+
+def test_whole_accesses_of_what_is_loaded_once(compile_cuda):
+    x, y = Var("x", ~f16), Var("y", ~f16)
+    v, w = Var("v", VectorType(f16, 8)), Var("w", VectorType(f16, 4))
+    body = (
+        Declare(v, Load(x, (THREAD * 8,), 8)),
+        Declare(w, Load(x, (THREAD * 4,), 4)),
+        Store(y, (THREAD * 8,), v),
+        Store(y, (THREAD * 4,), w),
+    )
+    text = emit([Kernel("k", (x, y), body, launch=launch(32), once=(x,))])
+    assert text.count("load_once<f16, 8>(") == 1
+    assert text.count("load<f16, 4>(") == 1
+    compile_cuda(text)
+
+
+def test_of_what_is_loaded_early_nothing_is_promised():
+    x, y = Var("x", ~f32), Var("y", ~f32)
+    body = (Store(y, (THREAD,), Load(x, (THREAD,))),)
+    assert "k(float *x, float *y)" in emit([Kernel("k", (x, y), body, early=(x,))])

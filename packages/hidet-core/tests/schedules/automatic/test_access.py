@@ -7,6 +7,7 @@ from hidet.schedules.automatic.access import (
     constant_size,
     contiguous,
     mostly_contiguous,
+    read_once,
     reads,
     stride,
 )
@@ -50,6 +51,15 @@ def test_contiguous():
     assert not contiguous(same, J)
     assert mostly_contiguous(row + column, J)
     assert not mostly_contiguous(same, J)
+
+
+def test_what_is_read_once():
+    row, bias, other = Get(X, (I, J)), Get(Var("b", f32[7,]), (J,)), Get(WIDE, (I, J))
+    assert read_once(row * bias + other, (I, J)) == (X, WIDE)
+    assert read_once(row * bias, (J,)) == (X, bias.tensor)
+    assert read_once(row * row, (I, J)) == (X,)
+    assert read_once(row * Get(X, (I, J + 1)) + other, (I, J)) == (WIDE,)
+    assert read_once(row, (I, J, Var("k", i32))) == ()
 
 
 def test_constant_size():

@@ -49,8 +49,20 @@ def test_numbers_of_one_byte(made):
 
 def test_operands_are_read_sixteen_bytes_at_a_time(made):
     text, usage = made(lambda x: ops.sum(x, (0,)), f16[1024, 65536]).build()
-    assert "load<f16, 8>(&x0[" in text
+    assert "load_once<f16, 8>(&x0[" in text
     assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+def test_what_is_needed_again_stays_in_caches(made):
+    shapes = f32[640, 64], f32[64,]
+
+    def once(function):
+        kernels = made(function, *shapes).module.kernels
+        return [var.name for kernel in kernels for var in kernel.once]
+
+    assert once(lambda x, b: ops.sum(x * b, (0,))) == ["x0", "parts_of_out0"]
+    assert once(lambda x, b: ops.softmax(x * b, 0)) == []
+    made(lambda x, b: ops.sum(x * b, (0,)), *shapes).check(lowered=True)
 
 
 @pytest.mark.parametrize(

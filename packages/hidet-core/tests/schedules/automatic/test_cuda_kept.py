@@ -56,3 +56,13 @@ def test_a_sum_of_two_operands_is_kept_as_one():
     rounded = convert(added, f16)
     wide = convert(rounded, f32)
     assert list(kept(wide * wide, wide * TOTAL).arrays) == [rounded]
+
+
+def test_operands_of_the_last_walk_are_fetched_ahead_while_registers_last():
+    weights, shifts = (Get(Var(name, f32[64]), (K,)) for name in ("w", "b"))
+    found = kept(WIDE * WIDE, WIDE * TOTAL * weights + shifts)
+    assert list(found.arrays) == [READ]
+    found.fetch_ahead(registers=23)
+    assert found.ahead == [weights]
+    assert [len(found.stores(number, SLOT)) for number in range(2)] == [2, 0]
+    assert list_of_reads(found.value(1, SLOT)) == [shifts]

@@ -86,3 +86,46 @@ def test_other_element_types_of_operand_and_result(made):
 def test_operands_along_the_row_too(made):
     norm = made(lambda x, y, w: ops.rms_norm(x + y, w), f16[7, 1032], f16[7, 1032], f16[1032])
     norm.check()
+
+
+@pytest.mark.parametrize("of", [f32[3, 4096], f32[2, 4092], f16[2, 8192], f16[3, 7000]], ids=str)
+def test_so_many_rows_are_under_way_as_memory_takes_best(made, of):
+    weights = of.dtype[of.shape[1:]]
+    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, weights, weights)
+    (kernel,) = norm.module.kernels
+    assert (kernel.launch.min_blocks, kernel.launch.max_blocks) == (4, 4)
+    narrow = of.dtype is f16  # computed in float32: a row takes all registers
+    assert [var.name for var in kernel.early] == ([] if narrow else ["x1", "x2"])
+    norm.check(factor=64)
+    norm.check(factor=64, lowered=True)
+    _, usage = norm.build()
+    assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+@pytest.mark.parametrize("of", [f32[4, 2048], f32[4, 8192], f16[4, 4096], f32[4, 512]], ids=str)
+def test_as_many_blocks_as_fit_where_rows_are_short_or_long(made, of):
+    (kernel,) = made(lambda x: ops.layer_norm(x), of).module.kernels
+    assert kernel.launch.max_blocks == 0
+    assert kernel.early == ()
+
+
+def test_weights_are_loaded_ahead_of_the_barriers(made):
+    norm = made(lambda x, w: ops.rms_norm(x, w), f32[3, 4096], f32[4096])
+    text, _ = norm.build()
+    assert "float *x1, float *out0" in text
+    assert "const float *__restrict__ x0" in text
+    assert text.rindex("&x1[") < text.index("__syncthreads")
+
+
+def test_only_what_is_read_once_by_a_kernel_that_writes_little_leaves_caches_alone(made):
+    def once(function, *types):
+        return [var.name for var in made(function, *types).module.kernels[0].once]
+
+    assert once(lambda x, w: ops.sum(x * w, (1,)), f32[64, 4096], f32[4096]) == ["x0"]
+    assert once(lambda x: ops.layer_norm(x), f32[64, 4096]) == []
+    assert once(lambda x: ops.sum(x, (1,)), f32[1024, 65536]) == []
+    weighted = made(lambda x, w: ops.sum(x * w, (1,)), f32[3, 4096], f32[4096])
+    text, _ = weighted.build()
+    assert "load_once<float, 4>(&x0[" in text
+    assert "load<float, 4>(&x1[" in text
+    weighted.check(lowered=True)

@@ -31,9 +31,10 @@ def parameters(kernel: Kernel, expressions: ExpressionWriter, overwritten: Colle
 
     Of those that are `overwritten`, since a result may lie in their place, nothing is promised: on
     CUDA they would be loaded through a cache that sees no stores (`ld.global.nc`), which is
-    defined only for memory that nobody writes as long as the kernel runs.
+    defined only for memory that nobody writes as long as the kernel runs. Nor of those that are to
+    be loaded early: compilers move loads of what does not change behind barriers.
     """
-    constant = read_only(kernel).difference(overwritten)
+    constant = read_only(kernel).difference(overwritten, kernel.early)
     return ", ".join(parameter(p, expressions, p in constant) for p in kernel.params)
 
 

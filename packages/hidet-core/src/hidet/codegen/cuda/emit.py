@@ -32,7 +32,7 @@ def function(
 ) -> str:
     """One kernel; adds the prelude's names it relies on to `used`."""
     names = Names((*RESERVED, *(k.name for k in kernels)))
-    expressions = CudaExpressions(names, signs)
+    expressions = CudaExpressions(names, signs, kernel.once)
     params = ", ".join(
         filter(None, (parameters(kernel, expressions, overwritten), *maps(kernel, expressions)))
     )

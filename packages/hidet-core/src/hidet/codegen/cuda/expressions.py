@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
 from hidet.codegen.common.expressions import BIT_AND, PRIMARY, UNARY, ExpressionWriter, Text
 from hidet.codegen.common.functions import function_text
+from hidet.codegen.common.names import Names
 from hidet.codegen.common.numbers import decimal, pattern
+from hidet.codegen.common.signs import Signs
 from hidet.codegen.cuda.narrow import ON_HALVES
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum, Var
 from hidet.ir.walk import contains
+from hidet.target import ACCESS_BYTES
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
 
 HALVES = (f16, bf16)
@@ -23,7 +27,14 @@ LINEAR = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
 
 
 class CudaExpressions(ExpressionWriter):
-    """CUDA has half-precision arithmetic, but no vectors to compute with."""
+    """CUDA has half-precision arithmetic, but no vectors to compute with.
+
+    No multiprocessor's cache keeps what is loaded of `once`.
+    """
+
+    def __init__(self, names: Names, signs: Signs, once: Collection[Var] = ()) -> None:
+        super().__init__(names, signs)
+        self.once = once
 
     def number(self, value: float, of: DType) -> Text:
         self.type(of)
@@ -87,9 +98,11 @@ class CudaExpressions(ExpressionWriter):
         return self.call(f"{e.symbol}imum<{self.type(of)}>", e.a, e.b)
 
     def wide_load(self, e: Load) -> Text:
-        self.used.add("load")
+        whole = e.lanes * e.dtype.nbytes == ACCESS_BYTES
+        load = "load_once" if whole and e.tensor in self.once else "load"
+        self.used.add(load)
         place = self.spell(Address(e.tensor, e.index))
-        return f"load<{self.type(e.dtype)}, {e.lanes}>({place})", PRIMARY
+        return f"{load}<{self.type(e.dtype)}, {e.lanes}>({place})", PRIMARY
 
     def vector_type(self, of: VectorType) -> str:
         self.used.add("Vec")

@@ -105,6 +105,18 @@ template <class T, int N> INLINE Vec<T, N> load(const T *from) {
 }""",
         ("Vec", "Word"),
     ),
+    "load_once": Part(
+        """\
+template <class T, int N> INLINE Vec<T, N> load_once(const T *from) {
+  Vec<T, N> value;
+  uint4 word;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w) : "l"(from));
+  memcpy(&value, &word, sizeof(word));
+  return value;
+}""",
+        ("Vec",),
+    ),
     # What is zero or loaded stays in words until then: else each half of one is chosen by itself.
     "load_or_zero": Part(
         """\

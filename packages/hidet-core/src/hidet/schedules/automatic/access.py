@@ -7,7 +7,8 @@ guides the choice of a kernel's shape, never its correctness.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from hidet.errors import HidetError
@@ -51,6 +52,18 @@ def offset(read: Get, point: dict[Expr, int | float | bool]) -> int:
 def reads(value: Expr) -> Iterator[Get]:
     """The reads of memory in a value."""
     return find(value, Get)
+
+
+def read_once(value: Expr, turning: Iterable[Var]) -> tuple[Var, ...]:
+    """The tensors of which a value at all places of some variables takes each element once, as far
+    as can be told: by one read, whose index all of them are in."""
+    found, needed = dict.fromkeys(reads(value)), set(turning)
+    count = Counter(read.tensor for read in found)
+    return tuple(
+        read.tensor
+        for read in found
+        if count[read.tensor] == 1 and needed <= set(variables(read.index))
+    )
 
 
 def contiguous(value: Expr, var: Var) -> bool:

@@ -7,7 +7,7 @@ share columns too. Every reduction is computed once; then the elements of the co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from hidet.compute import Reduce
@@ -20,6 +20,7 @@ from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import (
     known_product,
     mostly_contiguous,
+    read_once,
     reads,
     whole_lanes,
 )
@@ -177,7 +178,16 @@ class Writer:
         body += self.elements()
         made = kernel(name, params, tuple(body), self.blocks, self.shape.threads, RESIDENT)
         cluster = (self.shape.blocks, 1, 1)
-        return replace(made, launch=replace(made.launch, cluster=cluster))
+        launch = replace(made.launch, cluster=cluster)
+        return replace(made, launch=launch, once=self.once(reduces))
+
+    def once(self, reduces: Sequence[AnyReduce]) -> tuple[Var, ...]:
+        """The tensors of which nothing is needed again, in a kernel that writes little."""
+        if len(reduces) > 1 or self.shape.inner_vars:
+            return ()
+        (reduce,) = reduces
+        sizes = self.sizes | dict(zip(reduce.vars, reduce.extents, strict=True))
+        return read_once(reduce.value, [var for var, size in sizes.items() if size != 1])
 
     def here(self, lane: Expr) -> dict[Var, Expr]:
         """The stage's index at a lane of this thread's columns."""

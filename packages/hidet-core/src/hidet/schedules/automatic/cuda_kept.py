@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var
+from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var, constant
 from hidet.ir.stmt import Body, Declare, Store
 from hidet.ir.walk import find, replaced, variables
 from hidet.schedules.automatic.plan import reductions
-from hidet.types import Scope, TensorType
+from hidet.types import Scope, TensorType, i32
 
 
 class Kept:
@@ -34,6 +34,8 @@ class Kept:
         self.walks, self.place, self.scope, self.slots = walks, set(place), scope, slots
         self.arrays: dict[Expr, Var] = {}
         self.since: dict[Expr, int] = {}
+        self.ahead: list[Get] = []
+        """Operands that only the last walk needs."""
         if any(True for walk in walks for _ in reductions(walk)):
             return
         name = "kept" if scope is Scope.REGISTER else "left"
@@ -46,6 +48,19 @@ class Kept:
                     of = TensorType(e.dtype, (slots,), scope)
                     self.arrays[e] = Var(f"{name}{len(self.arrays)}", of)
                     self.since[e] = number
+
+    def fetch_ahead(self, registers: int) -> None:
+        """Keep operands that only the last walk reads, such as weights, from the first walk on:
+        they are on their way while threads wait for each other. With all else that is kept they
+        take at most so many registers, one for each element: narrow ones are computed with wide."""
+        last = self.value(len(self.walks) - 1, constant(0, i32))
+        for e in dict.fromkeys(find(last, Get)):
+            fits = self.slots * (len(self.arrays) + 1) <= registers and e.dtype.nbytes <= 4
+            if self.place & set(variables(e)) and fits and not e.dtype.is_bool:
+                of = TensorType(e.dtype, (self.slots,), self.scope)
+                self.arrays[e] = Var(f"ahead{len(self.arrays)}", of)
+                self.since[e] = 0
+                self.ahead.append(e)
 
     def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
         """The largest parts of `walk` that are needed later: whole if they cost or read much, else

@@ -11,11 +11,18 @@ from dataclasses import dataclass, replace
 
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Var, convert
+from hidet.ir.expr import Expr, Get, Var, convert
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, If, Put
-from hidet.ir.walk import replaced, substitute
-from hidet.schedules.automatic.access import constant_size, contiguous, known_product, reads
+from hidet.ir.walk import replaced, substitute, variables
+from hidet.schedules.automatic.access import (
+    constant_size,
+    contiguous,
+    known_product,
+    read_once,
+    reads,
+    stride,
+)
 from hidet.schedules.automatic.cuda_kept import Kept
 from hidet.schedules.automatic.cuda_merge import (
     across_block,
@@ -35,7 +42,7 @@ from hidet.schedules.automatic.emit import (
 )
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, WARP
+from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import Scope, Size, i32
 
 MOST_WRITTEN_OUT = 8
@@ -77,6 +84,8 @@ class Rows:
             self.walks += [Walk(shape.inner_vars, self.inner, value) for value in values]
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
+        self.resident = 0
+        """Blocks that a multiprocessor should hold, no more and no fewer; 0: as many as fit."""
         self.kept_turns = 0
         self.left: Kept | None = None
         """What is kept of the rest of a long row."""
@@ -137,6 +146,27 @@ class Rows:
             for walk in self.walks
         ]
 
+    def settle(self, target: Target) -> None:
+        """Choose how many blocks a multiprocessor holds where it reads and writes long rows: so
+        many that as much is under way as memory takes best. Registers are then left for operands
+        of the last walk, which are read ahead of the threads' waits for each other."""
+        one_each = self.shape.rows == self.shape.blocks == 1 and self.inner
+        if not one_each or self.kept is None or self.left is not None:
+            return
+        row = known_product(self.walks[0].extents) * sum(e.dtype.nbytes for e in self.streamed(0))
+        blocks = target.measured.under_way // max(1, row)
+        registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
+        if blocks < FEWEST or registers < ROOM:
+            return
+        self.resident = blocks
+        self.kept.fetch_ahead(registers - OTHERS)
+
+    def streamed(self, number: int) -> list[Get]:
+        """The reads of a walk of which each row has elements of its own, side by side."""
+        rows, last = set(self.shape.row_vars), self.walks[number].vars[-1]
+        found = dict.fromkeys(reads(self.walks[number].value))
+        return [e for e in found if rows & set(variables(e)) and stride(e, last) == 1]
+
     def crowded(self, shared_bytes: int) -> bool:
         """Whether a block does not keep all that it needs again, or leaves no room for another."""
         if self.kept is None or self.left is None:
@@ -151,7 +181,21 @@ class Rows:
         groups = self.shape.at_once or ceil_div(self.rows, self.shape.rows)
         made = kernel(name, params, body, groups * self.shape.blocks, self.shape.threads)
         cluster = (self.shape.blocks, 1, 1)
-        return replace(made, launch=replace(made.launch, cluster=cluster))
+        few = self.resident
+        launch = replace(made.launch, cluster=cluster, min_blocks=few, max_blocks=few)
+        early = tuple(e.tensor for e in self.kept.ahead) if self.kept else ()
+        return replace(made, launch=launch, once=self.once(), early=early)
+
+    def once(self) -> tuple[Var, ...]:
+        """The tensors of which nothing is needed again, in a kernel that writes little: where as
+        much is written as is read, this hinders (H200: 3 % more time), and in long walks such loads
+        hold more registers."""
+        turns = known_product(self.walks[0].extents) // (self.lanes[0] * self.shape.width)
+        if len(self.walks) > 1 or turns > MOST_WRITTEN_OUT:
+            return ()
+        sizes = self.sizes | dict(zip(self.walks[0].vars, self.walks[0].extents, strict=True))
+        turning = (*self.shape.row_vars, *self.walks[0].vars)
+        return read_once(self.walks[0].value, [var for var in turning if sizes[var] != 1])
 
     def whole_row(self) -> Body:
         """All that is done with a row.
@@ -234,6 +278,12 @@ class Walk:
     value: Expr
 
 
+FEWEST = 4
+"""Blocks of a multiprocessor, at least, of which some read while others write."""
+ROOM = 64
+"""Registers of a thread, at least, in which a row's elements and more operands find place."""
+OTHERS = 16
+"""Registers of a thread for all but elements."""
 RESERVED = 4096
 """Bytes of shared memory that the rest of a kernel may need."""
 
