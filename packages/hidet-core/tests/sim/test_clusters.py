@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, SimulationError
 from hidet.sim import ClusterMisuse, Deadlock, MissingFence, MissingWait, Race, launch
 
 EXCHANGE = """
@@ -255,6 +255,58 @@ def test_copies_between_blocks(variant, how):
     other = x[::-1]
     expected = {None: other, "add": other + 1000, "max": np.maximum(other, 1000)}[how]
     np.testing.assert_array_equal(y, expected)
+
+
+TOLD = """
+    @script
+    def kernel(x: f32[2, 3, 64], y: f32[2, 3, 64]):
+        attr.cuda_grid_dim = 2
+        attr.cuda_block_dim = 64
+        attr.cuda_cluster_dim = 2
+        told = shared_tensor("float32", [2, 2])
+        full = shared_tensor("uint64", [2])
+        t = threadIdx.x
+        if t == 0:
+            mbarrier_init(~full[0], 1)
+            mbarrier_init(~full[1], 1)
+            fence_mbarrier_init()
+        cluster_sync()
+        for i in range(3):
+            if t == 0:
+                mbarrier_arrive_expect_tx(~full[i % 2], 8)
+            syncwarp()
+            if t % 32 == 0:
+                first = x[blockIdx.x, i, t]
+                store_to_block(~told[i % 2, t // 32], first, ~full[i % 2], 1 - clusterRank)
+            mbarrier_wait(~full[i % 2], i // 2)
+            y[blockIdx.x, i, t] = told[i % 2, 1 - t // 32]
+"""
+
+
+def told_arrays():
+    x = np.random.default_rng(0).random((2, 3, 64), np.float32)
+    return x, np.zeros_like(x)
+
+
+def test_blocks_tell_each_other(variant):
+    x, y = told_arrays()
+    launch(variant(TOLD, {}), x, y)
+    expected = np.repeat(x[::-1, :, [32, 0]], 32, axis=2)
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"mbarrier_wait(~full[i % 2], i // 2)": "pass"}, MissingWait),
+        ({"syncwarp()": "pass"}, Race),  # others of the warp may not have read yet
+        ({"full[i % 2], 8)": "full[i % 2], 12)"}, Deadlock),
+        ({"1 - clusterRank)": "2)"}, SimulationError),
+    ],
+)
+def test_telling_too_early_or_too_much(variant, changes, error):
+    with pytest.raises(error):
+        launch(variant(TOLD, changes), *told_arrays())
 
 
 REDUCED = """

@@ -15,8 +15,15 @@ from hidet.intrinsics.base import ORDERS, Effects, Intrinsic, Spell, fixed
 from hidet.intrinsics.context import Context
 from hidet.intrinsics.expect import expect, expect_option, expect_pointer, expect_scalar
 from hidet.intrinsics.mbarrier import changes, shared_address
+from hidet.intrinsics.tma_meaning import chosen
 from hidet.ir.stmt import Invoke
-from hidet.types import i32, i64, u32, u64
+from hidet.types import DType, f32, f64, i32, i64, u32, u64
+
+TOLD: dict[DType, tuple[str, str]] = {
+    f32: (".f32", "f"), f64: (".f64", "d"), i32: (".s32", "r"), u32: (".u32", "r"),
+    i64: (".s64", "l"), u64: (".u64", "l"),
+}  # fmt: skip
+"""What a register can be told as: the instruction's type, and the constraint of an operand."""
 
 
 def check_map(invoke: Invoke) -> None:
@@ -45,6 +52,15 @@ def check_remote(invoke: Invoke) -> None:
     expect_pointer(invoke, 0, u64, i64)
     expect_scalar(invoke, 1, i32, u32)
     expect_scalar(invoke, 2, i32, u32)
+
+
+def check_told(invoke: Invoke) -> None:
+    """(address, value, mbarrier, block of the cluster)."""
+    expect(invoke, 4)
+    expect_pointer(invoke, 0, *TOLD)
+    expect_scalar(invoke, 1, invoke.args[0].dtype)
+    expect_pointer(invoke, 2, u64, i64)
+    expect_scalar(invoke, 3, i32, u32)
 
 
 # ---- text ----------------------------------------------------------------------------------------
@@ -80,6 +96,19 @@ def remote_text(instruction: str) -> Callable[[Invoke, Spell], str]:
     return text
 
 
+def told_text(invoke: Invoke, spell: Spell) -> str:
+    """A register to the shared memory of a block."""
+    pointer, value, barrier, block = map(spell, invoke.args)
+    kind, constraint = TOLD[invoke.args[1].dtype]
+    return (
+        'asm volatile("{ .reg .b32 there, bar; '
+        "mapa.shared::cluster.u32 there, %0, %3; mapa.shared::cluster.u32 bar, %2, %3; "
+        f'st.async.shared::cluster.mbarrier::complete_tx::bytes{kind} [there], %1, [bar]; }}" '
+        f':: {shared_address(pointer)}, "{constraint}"({value}), '
+        f'{shared_address(barrier)}, "r"({block}) : "memory");'
+    )
+
+
 # ---- meaning -------------------------------------------------------------------------------------
 
 
@@ -102,6 +131,19 @@ def arrived_remotely(context: Context, invoke: Invoke) -> None:
         context.mbarrier_arrive(barrier, counts, None, blocks)
     else:
         context.mbarrier_arrive(barrier, np.ones_like(counts), counts, blocks)
+
+
+def told(context: Context, invoke: Invoke) -> None:
+    """Each thread starts a store that completes at an mbarrier, both in the same block."""
+    target, value, barrier, block = invoke.args
+    values, blocks = context.value(value), context.value(block)
+    for thread in np.flatnonzero(context.mask).tolist():
+        agent = context.launch_agent([thread], "asynchronous store", generic=True)
+        (there,) = chosen(context, 1 << int(blocks[thread]), thread)
+        agent.move_to(there)
+        data = values[thread : thread + 1].view(np.uint8)[None]
+        agent.write(context.locate(target, thread), np.arange(1), data)
+        agent.finish_at_barrier(context.locate(barrier, thread), data.size)
 
 
 CLUSTER = (
@@ -130,6 +172,15 @@ CLUSTER = (
         ORDERS,
         lambda invoke, spell: 'asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");',
         lambda context, invoke: context.cluster_wait(),
+    ),
+    Intrinsic(
+        "store_to_block",
+        "Start to store a value in the shared memory of a block of the cluster, completing at its "
+        "mbarrier. PTX ISA: st.async.",
+        check_told,
+        lambda invoke: Effects(writes=(invoke.args[0], invoke.args[2])),
+        told_text,
+        told,
     ),
     Intrinsic(
         "mbarrier_arrive_cluster",

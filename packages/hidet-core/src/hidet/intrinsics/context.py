@@ -215,12 +215,14 @@ class Context(Protocol):
         kind: str,
         group: str | None = None,
         block: int | None = None,
+        generic: bool = False,
     ) -> Agent:
         """An asynchronous operation that one thread, or whole warps together, begin.
 
         `threads` are rows, `kind` names it in messages ("bulk copy"); `group` is "bulk" or
         "wgmma" if it completes with a group, None if at an mbarrier. It touches shared memory of
-        the threads' own block, or of block `block` of their cluster.
+        the threads' own block, or of block `block` of their cluster, and sees what their
+        asynchronous proxies see, or, if it is `generic`, what they see themselves.
         """
 
     def map_pointer(self, result: Var, pointer: Expr, block: Array) -> None:

@@ -62,6 +62,8 @@ class Agent:
     """Operations of one of these complete in the order in which they began."""
     space: int = ASYNC_SHARED
     """The writes of threads it can see in the memory it accesses now."""
+    generic: bool = False
+    """Whether it sees, and passes on, whatever its issuer has seen, without a fence of proxies."""
 
     @property
     def name(self) -> str:

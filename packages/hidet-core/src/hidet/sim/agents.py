@@ -118,11 +118,17 @@ def space_of(memory: Buffer) -> int:
 
 
 def launched(
-    gang: Gang, rows: Array, kind: str, group: str | None, block: int | None = None
+    gang: Gang,
+    rows: Array,
+    kind: str,
+    group: str | None,
+    block: int | None = None,
+    generic: bool = False,
 ) -> Operation:
     """A new operation that the thread of one row, or the whole warps of many, issue.
 
-    It touches the shared memory of their block, or that of block `block` of their cluster.
+    It touches the shared memory of their block, or that of block `block` of their cluster, and sees
+    what their asynchronous proxies see, or, if it is `generic`, what they see themselves.
     """
     clocks = gang.clocks
     clocks.tick()
@@ -135,6 +141,7 @@ def launched(
     owner = owner_of(gang, rows, group)
     thread = int(gang.number[rows[0]])
     agent = clocks.begin(kind, thread, cluster, gang.site, clock, owner)
+    agent.generic = generic
     found = Operation(gang, rows, agent, group, slot)
     if block is not None:
         found.move_to(block)

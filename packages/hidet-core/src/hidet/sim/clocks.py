@@ -214,6 +214,8 @@ class Clocks:
         With `generic`, an agent is taken to see all that its issuer has seen.
         """
         space = GENERIC if who.agent is None or generic else who.agent.space
+        if who.agent is not None and who.agent.generic:
+            space = GENERIC
         found: Array = other == NOBODY
         if who.agent is None:
             found |= other == who.thread

@@ -246,9 +246,10 @@ class Call:
         kind: str,
         group: str | None = None,
         block: int | None = None,
+        generic: bool = False,
     ) -> Operation:
         """An asynchronous operation that one thread, or whole warps together, begin."""
-        return agents.launched(self.gang, np.array(threads), kind, group, block)
+        return agents.launched(self.gang, np.array(threads), kind, group, block, generic)
 
     def map_pointer(self, result: Var, pointer: Expr, block: Array) -> None:
         """Set `result` to the address that a pointer has in a block of the cluster."""

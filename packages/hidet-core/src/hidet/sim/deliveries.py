@@ -93,10 +93,17 @@ def arrive_late(delivery: Delivery) -> None:
     if barrier.bytes < -MOST:
         message = f"{barrier.name()} got {-barrier.bytes} bytes that nothing expects"
         misuse(gang, message, delivery.row)
+    join(barrier, passed_on(agent))
+    advance(gang, barrier)
+
+
+def passed_on(agent: Agent) -> Array:
+    """What those who wait for an operation see then of what its issuer saw before."""
+    if agent.generic:
+        return agent.clock
     seen = agent.clock[[ASYNC_SHARED, ASYNC_SHARED, ASYNC_GLOBAL]].copy()
     seen[GENERIC] = np.minimum(agent.clock[ASYNC_SHARED], agent.clock[ASYNC_GLOBAL])
-    join(barrier, seen)
-    advance(gang, barrier)
+    return seen
 
 
 def check_fence(gang: Gang, barrier: Mbarrier, agent: Agent, row: int) -> None:

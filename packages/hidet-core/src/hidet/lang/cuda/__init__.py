@@ -54,6 +54,7 @@ from hidet.lang.cuda.cluster import (
     mapa,
     mbarrier_arrive_cluster,
     mbarrier_arrive_expect_tx_cluster,
+    store_to_block,
 )
 from hidet.lang.cuda.control import (
     breakpoint,
@@ -241,6 +242,7 @@ __all__ = [
     "store_global",
     "store_relaxed",
     "store_release",
+    "store_to_block",
     "store_volatile",
     "syncthreads",
     "syncthreads_and",

@@ -32,6 +32,18 @@ def mapa(pointer: Any, block: Value) -> Any:
     return invoke("mapa", at, converted(block, u32, "the block"), results=(at.type,))
 
 
+def store_to_block(pointer: Expr, value: Value, barrier: Expr, block: Value) -> None:
+    """Start storing a value of four or eight bytes in the shared memory of block `block`.
+
+    `pointer` and `barrier` are the block's own addresses of the same places as there; the bytes
+    arrive at the mbarrier. What the thread did before, and its warp ahead of a `syncwarp`, is
+    known to who waits for it. PTX ISA: st.async.
+    """
+    at = operand(pointer)
+    told = converted(value, at.dtype, "what the address holds")
+    invoke("store_to_block", at, told, barrier, converted(block, u32, "the block"))
+
+
 def cluster_arrive(relaxed: bool = False) -> None:
     """Arrive at the barrier of the cluster; unless `relaxed`, earlier accesses are passed on.
 

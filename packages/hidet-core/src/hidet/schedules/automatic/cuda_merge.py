@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Address, Const, Expr, Load, Var, constant, convert
+from hidet.ir.expr import Const, Load, Var, constant, convert
 from hidet.ir.stmt import Assign, Body, Declare, If, Invoke, Stmt, Store
 from hidet.schedules.automatic.emit import Accumulator, unrolled
 from hidet.schedules.automatic.grid import THREAD
 from hidet.target import WARP
-from hidet.types import PointerType, Scope, TensorType, i32, u32
+from hidet.types import Scope, TensorType, i32, u32
 
 EVERY_LANE = Const(0xFFFFFFFF, u32)
 
@@ -46,36 +46,6 @@ def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:
         Invoke("syncthreads"),
         *restarted(accumulator),
         *unrolled(turn, warps, merge),
-    )
-
-
-def across_cluster(accumulator: Accumulator, blocks: int, position: int) -> Body:
-    """Merge what the blocks of a cluster found, each of whose threads know it; all then know all.
-
-    Blocks read each other's shared memory: before one ends, the cluster has to meet again.
-    """
-    zero = (constant(0, i32),)
-    body: list[Stmt] = []
-    write: list[Stmt] = []
-    others: list[Expr] = []
-    reach: list[Stmt] = []
-    turn = Var("w", i32)
-    for var in accumulator.variables:
-        own = Var(f"block{position}_{var.name}", TensorType(var.dtype, (1,), Scope.SHARED))
-        there = Var(f"there_{var.name}", PointerType(var.dtype))
-        body.append(Declare(own))
-        write.append(Store(own, zero, var))
-        reach += (
-            Declare(there, Address(own, zero)),
-            Invoke("mapa", (Address(own, zero), convert(turn, u32)), (there,)),
-        )
-        others.append(Load(there, zero))
-    return (
-        *body,
-        If(THREAD.eq(0), tuple(write)),
-        *cluster_meets(),
-        *restarted(accumulator),
-        *unrolled(turn, blocks, (*reach, *accumulator.merge(others))),
     )
 
 

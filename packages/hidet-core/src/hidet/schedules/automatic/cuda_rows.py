@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Get, Var, convert
+from hidet.ir.expr import Expr, Get, Var, constant, convert
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, If, Put
 from hidet.ir.walk import replaced, substitute, variables
@@ -24,13 +24,8 @@ from hidet.schedules.automatic.access import (
     stride,
 )
 from hidet.schedules.automatic.cuda_kept import Kept
-from hidet.schedules.automatic.cuda_merge import (
-    across_block,
-    across_cluster,
-    across_warp,
-    cluster_arrives,
-    cluster_waits,
-)
+from hidet.schedules.automatic.cuda_meeting import Crowd, Meeting, meetings
+from hidet.schedules.automatic.cuda_merge import across_block, across_warp, cluster_meets
 from hidet.schedules.automatic.cuda_row_shape import Shape, group_lanes
 from hidet.schedules.automatic.cuda_spread import WRITTEN_OUT, Element, Spread
 from hidet.schedules.automatic.emit import (
@@ -83,6 +78,7 @@ class Rows:
             values = [stage.value, *(value for _, value in stage.also)]
             self.walks += [Walk(shape.inner_vars, self.inner, value) for value in values]
         self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
+        self.meetings = self.merged() if shape.blocks > 1 else []
         self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
         self.resident = 0
         """Blocks that a multiprocessor should hold, no more and no fewer; 0: as many as fit."""
@@ -107,6 +103,15 @@ class Rows:
         found = [read.tensor.dtype.nbytes for read in reads(walk.value)]
         along = contiguous(walk.value, walk.vars[-1])
         return group_lanes(walk.extents, max(found, default=ACCESS_BYTES), along)
+
+    def merged(self) -> list[Meeting]:
+        """The reductions as parts, which become known in as few meetings as there can be."""
+        shape, elements = self.shape, known_product(self.walks[0].extents)
+        crowd = Crowd(self.lane, shape.width, shape.blocks, max(self.lanes), elements)
+        found = meetings(self.totals, crowd)
+        for number, part in ((n, part) for each in found for n, part in each.parts.items()):
+            self.walks[number] = replace(self.walks[number], value=part.value)
+        return found
 
     def keep(self, shared_bytes: int) -> Kept | None:
         """What is kept from one walk to the next, if all go the same way: of rows that are too long
@@ -198,33 +203,53 @@ class Rows:
         return read_once(self.walks[0].value, [var for var in turning if sizes[var] != 1])
 
     def whole_row(self) -> Body:
-        """All that is done with a row.
+        """All that is done with a row."""
+        if not self.meetings:
+            reduced = [self.reduction(number) for number in range(len(self.reduces))]
+            return (*(s for each in reduced for s in each), *self.elements())
+        return (*self.prepared(), *self.found(constant(0, i32)), *self.elements())
 
-        No block of a cluster goes on to another row, or ends, while others read what it found.
-        """
-        body = [each for number in range(len(self.reduces)) for each in self.reduction(number)]
-        if self.shape.blocks > 1:
-            return (*body, *cluster_arrives(), *self.elements(), *cluster_waits())
-        return (*body, *self.elements())
+    def prepared(self) -> Body:
+        """What meetings need; all blocks of a cluster are there to be told."""
+        told = [s for meeting in self.meetings for s in meeting.declared()]
+        totals = [s for total in self.totals for s in total.start()]
+        return (*told, *totals, *(cluster_meets() if self.shape.blocks > 1 else ()))
+
+    def found(self, row: Expr) -> Body:
+        """All results of a block's row number `row`."""
+        each = [(*self.told(meeting, row), *meeting.finish(row)) for meeting in self.meetings]
+        return tuple(s for statements in each for s in statements)
+
+    def told(self, meeting: Meeting, row: Expr) -> Body:
+        """The threads reduce what they have of a row, and tell it."""
+        reduced = [s for number in meeting.parts for s in self.part(number, meeting)]
+        return (*reduced, *meeting.tell(row))
+
+    def part(self, number: int, meeting: Meeting) -> Body:
+        """What a thread finds of its own."""
+        part = meeting.parts[number].part
+        return meeting.start(number) + self.walk(number, self.taken(number, part))
 
     def reduction(self, number: int) -> Body:
         """One reduction by a group of threads; afterwards every one of them knows the result."""
         total, width = self.totals[number], self.shape.width
+        body = total.start() + self.walk(number, self.taken(number, total))
+        if width > 1:
+            body += across_warp(total)
+        if width > WARP:
+            body += across_block(total, self.shape.threads // WARP, number)
+        return body
+
+    def taken(self, number: int, into: Accumulator) -> Element:
+        """An element of a reduction goes into an accumulator."""
 
         def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
             steps, value = self.at(number, place, slot, kept)
             before, result = with_serial_reductions(value, {})
             where = ravel(place, self.walks[number].extents)
-            return steps + before + total.take(result, where)
+            return steps + before + into.take(result, where)
 
-        body = total.start() + self.walk(number, element)
-        if width > 1:
-            body += across_warp(total)
-        if width > WARP:
-            body += across_block(total, self.shape.threads // WARP, number)
-        if self.shape.blocks > 1:
-            body += across_cluster(total, self.shape.blocks, number)
-        return body
+        return element
 
     def elements(self) -> Body:
         """The row's elements, spread over its threads."""

@@ -10,6 +10,7 @@ from hidet.ir.stmt import Body, For, If, Invoke, Put
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cuda_kept import Kept
+from hidet.schedules.automatic.cuda_meeting import Meeting
 from hidet.schedules.automatic.cuda_ring import Ring, piece_done
 from hidet.schedules.automatic.cuda_row_shape import Shape, choose_shape, over_cluster
 from hidet.schedules.automatic.cuda_rows import LARGE, RESERVED, Rows
@@ -81,6 +82,7 @@ class Stream(Rows):
         turns, lanes = self.turns(), max(self.lanes)
         assert turns is not None
         self.lanes = [lanes] * len(self.walks)
+        self.meetings = self.merged()
         self.read = self.values()
         """The values of all walks at one place."""
         along = shape.row_vars, self.place
@@ -97,18 +99,12 @@ class Stream(Rows):
 
     def whole_row(self) -> Body:
         """All rows of a block, after the first pieces have begun."""
-        ring = self.ring
+        ring, here = self.ring, self.again
         start = [s for piece in range(ring.pieces) for s in self.begin(constant(0, i32), piece)]
-        row = (*ring.await_row(), *super().whole_row(), *self.meet())
-        turns = wrap(ceil_div(self.rows, self.shape.at_once))
+        row = (*ring.await_row(), *self.found(here), *self.elements())
         rows = guarded(self.row, self.rows, self.shape.at_once, row)
-        return (*ring.declared(), *start, For(self.again, turns, rows))
-
-    def meet(self) -> Body:
-        """The threads of a block meet before its next row if nothing else keeps the sums of both
-        apart: a second reduction, or what a cluster does."""
-        alone = len(self.reduces) == 1 and self.shape.blocks == 1
-        return (Invoke("syncthreads"),) if alone else ()
+        turns = wrap(ceil_div(self.rows, self.shape.at_once))
+        return (*ring.declared(), *start, *self.prepared(), For(here, turns, rows))
 
     def begin(self, again: Expr, piece: int) -> Body:
         """Begin to copy the piece that comes so many after the first one of a block's row."""
@@ -130,6 +126,11 @@ class Stream(Rows):
         here = self.index | dict(zip(self.place, place, strict=True))
         value = replaced(self.read[number], self.ring.loads(self.again, slot))
         return (), substitute(value, here)
+
+    def part(self, number: int, meeting: Meeting) -> Body:
+        """What a thread finds of its own; what another walk has read it reads again, as registers
+        do not hold it all."""
+        return (Invoke("syncwarp"), *super().part(number, meeting))
 
     def walk(self, number: int, element: Element) -> Body:
         """`element` at every place of a walk, all of it written out."""

@@ -8,8 +8,8 @@ largest is exp(0), so that it is between one and the number of elements, or NaN.
 from __future__ import annotations
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Div, Expr, Math, Mul, Sub, constant
-from hidet.ir.walk import substitute
+from hidet.ir.expr import Div, Expr, Mul, constant
+from hidet.schedules.automatic.pivot import Powers, pivot_of
 
 
 def by_reciprocals(value: Expr) -> Expr:
@@ -19,20 +19,10 @@ def by_reciprocals(value: Expr) -> Expr:
     def visit(e: Expr) -> Expr:
         if e not in done:
             match e:
-                case Div(a, Reduce() as total) if a.dtype.is_float and of_softmax(total):
+                case Div(a, Reduce() as total) if isinstance(pivot_of(total), Powers):
                     done[e] = Mul(visit(a), Div(constant(1, total.dtype), total))
                 case _:
                     done[e] = e.map_children(visit)
         return done[e]
 
     return visit(value)
-
-
-def of_softmax(total: Reduce) -> bool:
-    """Whether it is the sum of exp(x - max x), over all of which the maximum is one."""
-    match total:
-        case Reduce(names, extents, Math("exp", (Sub(x, Reduce() as most),)), "sum"):
-            if most.how != "max" or most.extents != extents:
-                return False
-            return substitute(most.value, dict(zip(most.vars, names, strict=True))) is x
-    return False
