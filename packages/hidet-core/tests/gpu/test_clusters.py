@@ -39,6 +39,7 @@ from hidet.lang.cuda import (
     mbarrier_try_wait,
     mbarrier_wait,
     mbarrier_wait_state,
+    store_to_block,
     syncthreads,
     syncwarp,
     threadIdx,
@@ -48,6 +49,31 @@ from hidet.types import u64
 
 def numbers(*shape):
     return np.random.default_rng(0).integers(-999, 999, shape, np.int32)
+
+
+@script
+def told(x: f32[2, 3, 64], y: f32[2, 3, 64]):
+    """Warps of two blocks tell each other a value, in turns of two places."""
+    attr.cuda_grid_dim = 2
+    attr.cuda_block_dim = 64
+    attr.cuda_cluster_dim = 2
+    heard = shared_tensor(f32, [2, 2])
+    full = shared_tensor(u64, 2)
+    t = threadIdx.x
+    if t == 0:
+        mbarrier_init(~full[0], 1)
+        mbarrier_init(~full[1], 1)
+        fence_mbarrier_init()
+    cluster_sync()
+    for i in range(3):
+        if t == 0:
+            mbarrier_arrive_expect_tx(~full[i % 2], 8)
+        syncwarp()
+        if t % 32 == 0:
+            first = x[blockIdx.x, i, t]
+            store_to_block(~heard[i % 2, t // 32], first, ~full[i % 2], 1 - clusterRank)
+        mbarrier_wait(~full[i % 2], i // 2)
+        y[blockIdx.x, i, t] = heard[i % 2, 1 - t // 32]
 
 
 @script
