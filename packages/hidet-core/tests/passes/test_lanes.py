@@ -3,7 +3,7 @@
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import Load, Var, select, wrap
 from hidet.ir.stmt import Declare
-from hidet.passes.lanes import Lanes, condition_of, guarded, reads
+from hidet.passes.lanes import Lanes, condition_of, fewest, guarded, reads, ways_to
 from hidet.types import f32, i32
 
 x = Var("x", f32[64])
@@ -37,9 +37,20 @@ def test_loads_are_found_with_their_conditions():
 def test_conditions_that_are_certain_are_not_asked():
     path = ((i < 4, True), (i < 9, True), (i.eq(7), False))
     lanes, bounds = Lanes(v, 4), Bounds().assume(i < 4)
-    assert condition_of(path, lanes, bounds) is None
-    assert str(condition_of(path[:1], lanes, Bounds())) == "(i < 4)"
-    assert str(condition_of(path[2:], lanes, Bounds())) == "(not (i == 7))"
+    assert condition_of([path], lanes, bounds) is None
+    assert str(condition_of([path[:1]], lanes, Bounds())) == "(i < 4)"
+    assert str(condition_of([path[2:]], lanes, Bounds())) == "(not (i == 7))"
+
+
+def test_what_is_read_on_several_ways_is_asked_for_on_each():
+    few, odd = (i < 4, True), (i.eq(7), True)
+    lanes = Lanes(v, 4)
+    assert fewest([(few, odd), (few, (i.eq(7), False))]) == [(few,)]
+    assert fewest([(few,), (few, odd), ((i < 4, False),)]) == [()]
+    assert condition_of([(few,), ((i < 4, False),)], lanes, Bounds()) is None
+    assert str(condition_of([(few,), (odd,)], lanes, Bounds())) == "((i < 4) or (i == 7))"
+    both = ways_to(select(i < 4, Load(x, (v,)), Load(x, (v,)) * 2.0))
+    assert both == {Load(x, (v,)): [(few,), ((i < 4, False),)]}
 
 
 def test_guarded_values():

@@ -124,6 +124,19 @@ def test_a_guard_with_another_value_outside_stays(kernels):
     assert "y[(threadIdx.x * 4)] = <(x_lanes.0 if " in found
 
 
+def test_what_both_ways_of_a_condition_read_has_no_guard(kernels):
+    both = select(THREAD < 9, Load(x, (at,)), Load(x, (at,)) * 2.0)
+    found = text(kernels, vector(Store(y, (at,), both)))
+    assert found.startswith("  x_lanes: f32x4 = x[(threadIdx.x * 4):4]\n")
+
+
+def test_what_is_read_on_two_ways_is_there_on_both(kernels):
+    inner = select(m < 5, Load(x, (at,)) * 2.0, wrap(0.0))
+    either = select(THREAD < 9, Load(x, (at,)), inner)
+    found = text(kernels, vector(Store(y, (at,), either)), params=(x, y, m))
+    assert "if ((threadIdx.x < 9) or (m < 5)):\n    x_lanes" in found
+
+
 def test_a_guard_on_a_name_that_is_the_same_in_all_lanes(kernels):
     row = Var("row", i32)
     inside = (row // 28) < 3

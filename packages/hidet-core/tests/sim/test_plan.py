@@ -5,7 +5,9 @@ import pytest
 
 import hidet
 from hidet.build.compile import compile_graph
+from hidet.build.compiled import build_graph
 from hidet.errors import BadArchive, BadArgument
+from hidet.graph import evaluate
 from hidet.options import options
 from hidet.passes.base import with_body
 from hidet.passes.overlap_launches import is_wait
@@ -35,6 +37,19 @@ def network():
 
 def given():
     return np.random.default_rng(1).standard_normal((5, 17)).astype(np.float32)
+
+
+def test_a_sum_beside_its_norm():
+    """What both halves of the result read is there for each, not for the first one alone."""
+    random = np.random.default_rng(2)
+    x, y = (random.standard_normal(s).astype(np.float32) for s in ((1, 2), (4, 4, 1)))
+    of = [hidet.symbol(each.shape, "float32", device="cpu") for each in (x, y)]
+    total = of[0] + of[1]
+    graph = hidet.trace_from(hidet.ops.concat([total, hidet.ops.group_norm(total, 1)], 1), of)
+    with options(target="sim"):
+        (found,) = build_graph(graph).run([hidet.asarray(x), hidet.asarray(y)])
+    (expected,) = evaluate(graph, x, y)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
 def run(compiled, x):

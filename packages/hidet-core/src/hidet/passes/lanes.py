@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
@@ -64,6 +64,14 @@ class Lanes:
         return found
 
 
+def ways_to(e: Expr) -> dict[Load, list[Path]]:
+    """The loads in `e`, inner ones first, each with all the ways on which it is evaluated."""
+    found: dict[Load, list[Path]] = {}
+    for load, path in reads(e):
+        found.setdefault(load, []).append(path)
+    return found
+
+
 def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:
     """The loads in `e`, inner ones first, each with the conditions under which it is evaluated."""
     match e:
@@ -82,11 +90,36 @@ def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:
                 yield e, path
 
 
-def condition_of(path: Path, lanes: Lanes, bounds: Bounds) -> Expr | None:
+def condition_of(ways: Iterable[Path], lanes: Lanes, bounds: Bounds) -> Expr | None:
+    """The condition of one of several paths in the first lane; None if one certainly holds."""
+    conditions = [condition_of_one(path, lanes, bounds) for path in fewest(ways)]
+    known = [each for each in conditions if each is not None]
+    return reduce(Or, known) if len(known) == len(conditions) else None
+
+
+def condition_of_one(path: Path, lanes: Lanes, bounds: Bounds) -> Expr | None:
     """The condition of a path in the first lane; None if it certainly holds."""
     turned = [(lanes.turn(c, 0), holds) for c, holds in path]
     asked = [(c if holds else Not(c)) for c, holds in turned if bounds.known(c) is not holds]
     return reduce(And, asked) if asked else None
+
+
+def fewest(ways: Iterable[Path]) -> list[Path]:
+    """Fewer paths, of which one holds where one of these does: behind both ways of a condition it
+    does not matter."""
+    found = dict.fromkeys(ways)
+    while True:
+        pair = next((p for p in found if p and opposite(p) in found), None)
+        if pair is None:
+            return [p for p in found if not any(p[:end] in found for end in range(len(p)))]
+        del found[opposite(pair)], found[pair]
+        found[pair[:-1]] = None
+
+
+def opposite(path: Path) -> Path:
+    """The path that goes the other way at its last condition."""
+    *before, (condition, holds) = path
+    return (*before, (condition, not holds))
 
 
 def guarded(var: Var, value: Expr, zero: Expr, condition: Expr | None) -> list[Stmt]:

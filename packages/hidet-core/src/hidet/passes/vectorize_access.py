@@ -38,7 +38,7 @@ from hidet.ir.stmt import (
 from hidet.ir.walk import contains, find, replaced
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
-from hidet.passes.lanes import Lanes, Path, condition_of, guarded, reads
+from hidet.passes.lanes import Lanes, Path, condition_of, guarded, ways_to
 from hidet.passes.scopes import Scoped, assigned
 from hidet.passes.simplify import jumps
 from hidet.types import PointerType, Scope, TensorType, VectorType, i32
@@ -153,29 +153,31 @@ class Vectorization(Scoped):
         loaded: dict[Expr, list[Expr]] = {}
         alike: dict[Expr, Expr] = {}  # loads that have one value for all lanes, and this value
         or_zero = {s.then: s for s in find(e, Select) if s.otherwise is constant(0, s.dtype)}
-        for load, path in reads(e):
-            if load in loaded or load.lanes != 1:
+        for load, ways in ways_to(e).items():
+            if load.lanes != 1:
                 continue
-            asked = path
             place = replace(load, index=tuple(replaced(each, alike) for each in load.index))
-            path = tuple((replaced(c, alike), holds) for c, holds in path)
-            if contains(place.index, Load) or not all(self.uniform(c, lanes) for c, _ in path):
+            paths = [tuple((replaced(c, alike), holds) for c, holds in path) for path in ways]
+            asked = {c for path in paths for c, _ in path}
+            if contains(place.index, Load) or not all(self.uniform(c, lanes) for c in asked):
                 continue
-            found = self.load(place, path, lanes, before)
+            found = self.load(place, paths, lanes, before)
             if found:
                 loaded[load] = found
                 held = or_zero.get(load)
-                if held is not None and (held.condition, True) in asked:
+                if held is not None and all((held.condition, True) in path for path in ways):
                     loaded[held] = found  # zero already where the condition does not hold
                 if not lanes.depends(load):
                     alike[load] = found[0]
         return before, [lanes.turn(e, at, loaded) for at in range(lanes.count)]
 
-    def load(self, load: Load, path: Path, lanes: Lanes, before: list[Stmt]) -> list[Expr] | None:
+    def load(
+        self, load: Load, ways: Sequence[Path], lanes: Lanes, before: list[Stmt]
+    ) -> list[Expr] | None:
         """The value of a load in each lane, after statements added to `before`; None: as it is."""
         if lanes.count == 1 or not isinstance(load.tensor, Var) or not in_memory(load.tensor):
             return None
-        guard = condition_of(path, lanes, self.bounds)
+        guard = condition_of(ways, lanes, self.bounds)
         inside = self.bounds if guard is None else self.bounds.assume(guard)
         if not lanes.depends(load):
             value = Var(f"{load.tensor.name}_value", load.dtype)
@@ -229,7 +231,7 @@ class Vectorization(Scoped):
             return ()
         if not all(self.uniform(c, lanes) for c, _ in conditions) or contains(moved.index, Load):
             return ()
-        guard = condition_of(tuple(conditions), lanes, self.bounds)
+        guard = condition_of([tuple(conditions)], lanes, self.bounds)
         inside = self.bounds if guard is None else self.bounds.assume(guard)
         to = self.indices(target.index[0], lanes, self.bounds)
         source = self.indices(moved.index[0], lanes, inside)
