@@ -8,24 +8,20 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import choices, has_schedule, implement
+from hidet.build.schedule import choices
 from hidet.codegen import cuda
 from hidet.driver import build_ir_module
-from hidet.fusion import partition
-from hidet.graph import evaluate, symbol, trace_from
+from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.memory import array_of, to_device
-from hidet.schedules.base import Choice
 from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma, image
 from hidet.schedules.cuda.wgmma_window import Lines, Pixels
 from hidet.schedules.cuda.windows import windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
-from hidet.testing.compare import assert_close
-from hidet.testing.graphs import arrays_for
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32, i32
 
@@ -142,27 +138,13 @@ def test_where_there_are_no_warpgroups():
 
 
 @pytest.mark.parametrize("point", [SMALL, P((64, 64), 3, 2)], ids=str)
-def test_what_is_fused_is_in_the_one_kernel(point):
+def test_what_is_fused_is_in_the_one_kernel(point, is_one_kernel):
     """A bias, a function and a residual."""
     x, w = symbol((2, 7, 5, 24), "float16"), symbol((40, 3, 3, 24), "float16")
     bias, residual = symbol((40,), "float16"), symbol((2, 7, 5, 40), "float16")
     y = ops.relu(ops.conv2d(x, w, bias, padding=1, channels_last=True) + residual)
     graph = trace_from([y], [x, w, bias, residual])
-    with options(parallel_k=point.slices):
-        (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
-        group.choice = Choice("conv_wgmma", point)
-        (made,) = implement(group, TARGET)
-    assert made.schedule == "conv_wgmma"
-    (kernel,) = made.module.kernels
-    halves = [each.astype(np.float16) for each in arrays_for(graph)]
-    arrays = dict(zip(graph.inputs, halves, strict=True))
-    out = np.full(graph.outputs[0].shape, np.nan, np.float16)
-    values = dict(zip(made.group.inputs, made.module.params, strict=False))
-    given = {values[each]: arrays[each] for each in made.group.inputs}
-    given[made.module.params[-1]] = out
-    sim.launch(lower(kernel), *(given[each] for each in kernel.params))
-    (wanted,) = evaluate(graph, *arrays.values())
-    assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+    is_one_kernel(graph, "conv_wgmma", point)
 
 
 LARGE = last(f16[32, 28, 28, 128], f16[128, 3, 3, 128], padding=AROUND)

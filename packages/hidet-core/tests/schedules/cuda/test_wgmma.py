@@ -128,23 +128,9 @@ def moved(m=6, k=328, n=40):
 
 @pytest.mark.parametrize("point", [SMALL, P((64, 64), 3, 2)], ids=str)
 @pytest.mark.parametrize("make", [behind, gate, moved])
-def test_what_is_fused_is_in_the_one_kernel(make, point):
+def test_what_is_fused_is_in_the_one_kernel(make, point, is_one_kernel):
     graph = make()
-    with options(parallel_k=point.slices):
-        (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
-        group.choice = Choice("matmul_wgmma", point)
-        (made,) = implement(group, TARGET)
-    assert made.schedule == "matmul_wgmma"
-    (kernel,) = made.module.kernels
-    halves = [each.astype(np.float16) for each in arrays_for(graph)]
-    arrays = dict(zip(graph.inputs, halves, strict=True))
-    out = np.full(graph.outputs[0].shape, np.nan, np.float16)
-    values = dict(zip(made.group.inputs, made.module.params, strict=False))
-    given = {values[each]: arrays[each] for each in made.group.inputs}
-    given[made.module.params[-1]] = out
-    sim.launch(lower(kernel), *(given[each] for each in kernel.params))
-    wanted = evaluate(graph, *arrays.values())[0]
-    assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+    is_one_kernel(graph, "matmul_wgmma", point)
 
 
 def ahead(m, k, n):

@@ -51,17 +51,7 @@ def across_block(accumulator: Accumulator, warps: int, position: int) -> Body:
 
 def cluster_meets() -> Body:
     """All threads of a cluster wait for each other, and see what the others wrote."""
-    return cluster_arrives() + cluster_waits()
-
-
-def cluster_arrives() -> Body:
-    """A thread says to its cluster that what comes before is done."""
-    return (Invoke("cluster_arrive", options=("release",)),)
-
-
-def cluster_waits() -> Body:
-    """A thread waits until all of its cluster have arrived, and sees what they wrote."""
-    return (Invoke("cluster_wait"),)
+    return Invoke("cluster_arrive", options=("release",)), Invoke("cluster_wait")
 
 
 def restarted(accumulator: Accumulator) -> Body:

@@ -75,10 +75,8 @@ class Windowed(Operand):
         return load
 
 
-class Pixels(Windowed):
-    """x, place by place of the window."""
-
-    effort = 1.4
+class Image(Windowed):
+    """x: rows are windows."""
 
     @property
     def of(self) -> TensorType:
@@ -87,6 +85,12 @@ class Pixels(Windowed):
     @property
     def across(self) -> Size:
         return self.product.m
+
+
+class Pixels(Image):
+    """x, place by place of the window."""
+
+    effort = 1.4
 
     @property
     def corners(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -133,21 +137,13 @@ class Pixels(Windowed):
         return bring
 
 
-class Lines(Windowed):
+class Lines(Image):
     """x as a matrix, of which each row begins one place after the last, row by row of the window.
 
     Rows of as many bytes as a line of memory lie in two lines, as few of them begin where one does.
     """
 
     effort = 2.0
-
-    @property
-    def of(self) -> TensorType:
-        return self.product.a
-
-    @property
-    def across(self) -> Size:
-        return self.product.m
 
     def map(self, operand: Any) -> Any:
         p, op = self.product, self.product.op

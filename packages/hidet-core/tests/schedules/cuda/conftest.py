@@ -1,0 +1,42 @@
+"""Fused groups on a point of a schedule's space, in the simulator."""
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.build.schedule import has_schedule, implement
+from hidet.fusion import partition
+from hidet.graph import evaluate
+from hidet.options import options
+from hidet.passes.pipeline import lower
+from hidet.schedules.base import Choice
+from hidet.target import Target
+from hidet.testing.compare import assert_close
+from hidet.testing.graphs import arrays_for
+
+TARGET = Target.parse("sm_90a")
+
+
+def one_kernel(graph, schedule, point):
+    """A graph in float16 is one kernel of a schedule at this point, and right."""
+    with options(parallel_k=point.slices):
+        (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
+        group.choice = Choice(schedule, point)
+        (made,) = implement(group, TARGET)
+    assert made.schedule == schedule
+    (kernel,) = made.module.kernels
+    halves = [each.astype(np.float16) for each in arrays_for(graph)]
+    arrays = dict(zip(graph.inputs, halves, strict=True))
+    out = np.full(graph.outputs[0].shape, np.nan, np.float16)
+    values = dict(zip(made.group.inputs, made.module.params, strict=False))
+    given = {values[each]: arrays[each] for each in made.group.inputs}
+    given[made.module.params[-1]] = out
+    sim.launch(lower(kernel), *(given[each] for each in kernel.params))
+    (wanted,) = evaluate(graph, *arrays.values())
+    assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+
+
+@pytest.fixture
+def is_one_kernel():
+    """Asserts that a graph is one kernel of a schedule at a point, and right."""
+    return one_kernel
