@@ -13,8 +13,9 @@ from math import prod
 from threading import RLock
 
 from hidet.errors import OutOfMemory
+from hidet.runtime.captures import beside_captures
 from hidet.runtime.device import on
-from hidet.runtime.driver import call, cu
+from hidet.runtime.driver import call
 from hidet.runtime.stream import current
 from hidet.runtime.view import View
 from hidet.types import dtype as dtype_of
@@ -83,12 +84,8 @@ def take(home: Home) -> int:
 
 def from_driver(nbytes: int) -> int:
     """Memory from the driver; allowed also while this or another thread captures a graph."""
-    relaxed = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    before = call("cuThreadExchangeStreamCaptureMode", relaxed)
-    try:
+    with beside_captures():
         return int(call("cuMemAlloc", nbytes))
-    finally:
-        call("cuThreadExchangeStreamCaptureMode", before)
 
 
 def release_kept(device: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from hidet.runtime.captures import give_back
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import add_early_edge, early_edges
 from hidet.runtime.kernel_node import KernelNode
@@ -78,11 +79,7 @@ class Segment:
         """Drop the graph; the next run builds it again."""
         executable, graph = self.executable, self.graph
         self.executable, self.graph, self.nodes = None, None, []
-        if executable is not None:
-            cu.cuGraphExecDestroy(executable)
-        if graph is not None:
-            cu.cuGraphDestroy(graph)
+        give_back(("cuGraphExecDestroy", executable), ("cuGraphDestroy", graph))
 
     def __del__(self) -> None:
-        if cu is not None:  # None when the interpreter ends
-            self.forget()
+        self.forget()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 
+from hidet.runtime.captures import give_back
 from hidet.runtime.device import make_current, on, restore
 from hidet.runtime.driver import call, cu, expect
 
@@ -65,8 +66,7 @@ class Stream:
         call("cuStreamSynchronize", self.handle)
 
     def __del__(self) -> None:
-        if getattr(self, "handle", 0) and cu is not None:  # None when the interpreter ends
-            cu.cuStreamDestroy(self.handle)
+        give_back(("cuStreamDestroy", getattr(self, "handle", None)))
 
 
 class Event:
@@ -95,5 +95,4 @@ class Event:
         return float(call("cuEventElapsedTime", start.handle, self.handle)) / 1e3
 
     def __del__(self) -> None:
-        if getattr(self, "handle", None) is not None and cu is not None:
-            cu.cuEventDestroy(self.handle)
+        give_back(("cuEventDestroy", getattr(self, "handle", None)))

@@ -1,0 +1,141 @@
+"""What the runtime does beside somebody else's capture of a CUDA graph."""
+
+import gc
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hidet.runtime import Archive, Executor, captures, driver
+from hidet.runtime.captures import beside_captures, give_back
+from hidet.runtime.device import make_current
+from hidet.runtime.driver import call
+from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.stream import Event, Stream
+
+from .conftest import ARCH, diamond
+
+cu = pytest.importorskip("cuda.bindings.driver")
+MODES = {
+    mode: getattr(cu.CUstreamCaptureMode, f"CU_STREAM_CAPTURE_MODE_{mode.upper()}")
+    for mode in ("global", "thread_local", "relaxed")
+}
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What the driver was told, by a driver that does nothing."""
+    calls = []
+
+    def exchange(mode):
+        calls.append(mode.name.rpartition("_")[2].lower())
+        return (cu.CUresult.CUDA_SUCCESS, MODES["global"])
+
+    def destroy(handle):
+        calls.append(handle)
+        return (cu.CUresult.CUDA_ERROR_CONTEXT_IS_DESTROYED,)
+
+    fake = SimpleNamespace(
+        CUresult=cu.CUresult,
+        CUstreamCaptureMode=cu.CUstreamCaptureMode,
+        cuThreadExchangeStreamCaptureMode=exchange,
+        cuEventDestroy=destroy,
+    )
+    for module in (driver, captures):
+        monkeypatch.setattr(module, "cu", fake)
+    return calls
+
+
+def test_a_thread_is_as_it_was_after_the_block(told):
+    with pytest.raises(OSError, match="mine"), beside_captures():
+        raise OSError("mine")
+    assert told == ["relaxed", "global"]
+
+
+def test_what_is_there_is_given_back_whatever_comes_of_it(told):
+    give_back(("cuEventDestroy", 5), ("cuEventDestroy", None), ("cuEventDestroy", 7))
+    assert told == ["relaxed", 5, 7, "global"]
+
+
+def test_where_nothing_is_the_driver_is_not_asked(told, monkeypatch):
+    give_back(("cuEventDestroy", None))
+    monkeypatch.setattr(captures, "cu", None)  # as at the end of the interpreter
+    give_back(("cuEventDestroy", 5))
+    assert told == []
+
+
+def captured(mode, others):
+    """The nodes of a graph that is captured while `others` happens in it; wants a device."""
+    stream = Stream()
+    memory = to_device(np.ones(4, np.float32), "cuda:0")
+    call("cuStreamBeginCapture", stream.handle, MODES[mode])
+    try:
+        call("cuMemsetD8Async", memory.pointer, 0, 16, stream.handle)
+        others()
+        call("cuMemsetD8Async", memory.pointer, 0, 16, stream.handle)
+    finally:
+        graph = call("cuStreamEndCapture", stream.handle)
+    return cu.cuGraphGetNodes(graph, 0)[2]
+
+
+def in_another_thread(work):
+    """Do it there, and wait for it."""
+
+    def there():
+        make_current("cuda:0")
+        work()
+
+    thread = threading.Thread(target=there)
+    thread.start()
+    thread.join()
+
+
+def in_this_thread(work):
+    work()
+
+
+@pytest.fixture
+def executor(cubin):
+    wide = {"grid": (["//", ["+", "n", 127], 128], 1, 1), "block": (128, 1, 1)}
+    return Executor(Archive({"main": diamond(ARCH, **wide)}, {"unit": cubin}), "cuda:0")
+
+
+THREADS = pytest.mark.parametrize("where", [in_this_thread, in_another_thread])
+
+
+@pytest.mark.gpu
+@THREADS
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_collected_in_a_capture_does_not_end_it(mode, where, executor):
+    """An executor with its graphs, streams and events."""
+    stream = Stream()
+    executor([to_device(np.ones(300, np.float32), "cuda:0")], stream=stream.handle)
+    stream.synchronize()
+    kept = [executor, stream, Stream(), Event("cuda:0"), *executor.programs.values()]
+    kept.append(kept)  # only the collector finds that nobody else knows it
+    del stream, executor
+
+    def collected():
+        kept.clear()
+        gc.collect()
+
+    assert captured(mode, lambda: where(collected)) == 2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_another_thread_computes_while_one_captures(mode, executor, cubin):
+    """What it needs anew for a larger input included."""
+    found = []
+
+    def compute():
+        stream = Stream()
+        for count in (300, 100_000):
+            x = to_device(np.arange(count, dtype=np.float32), "cuda:0")
+            (y,) = executor([x], stream=stream.handle)
+            stream.synchronize()
+            found.append(np.array_equal(array_of(y), 4 * array_of(x) + 8))
+
+    assert captured(mode, lambda: in_another_thread(compute)) == 2
+    assert found == [True, True]
