@@ -23,7 +23,13 @@ from benchmarks.measure.bandwidth import (
     measure_bandwidth,
 )
 from benchmarks.measure.boundaries import BoundaryRow, boundary_table, measure_boundaries
-from benchmarks.measure.compiling import CompileRow, compile_table, measure_compiling
+from benchmarks.measure.compiling import (
+    COMPARED,
+    SECONDS,
+    CompileRow,
+    compile_table,
+    measure_compiling,
+)
 from benchmarks.measure.footprint import PlannedRow, planned, planned_table
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
@@ -103,6 +109,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--compile", nargs="*", choices=NETWORKS, help="first calls of a process; none named: seven"
+    )
+    parser.add_argument(
+        "--compile-seconds", type=float, default=SECONDS, help="first calls of a network may take"
     )
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
@@ -194,7 +203,14 @@ def each_compiling(asked: argparse.Namespace) -> Iterable[CompileRow]:
     """The rows of first calls, if they are asked for."""
     if asked.compile is not None:
         for name in asked.compile or MEASURED:
-            yield from measure_compiling(name, asked.dtype, asked.device, asked.batch)
+            yield from measure_compiling(
+                name,
+                asked.dtype,
+                asked.device,
+                asked.batch,
+                systems=[each for each in COMPARED if each in asked.systems],
+                seconds=asked.compile_seconds,
+            )
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

@@ -1,7 +1,7 @@
 """The first call of a process that has just started: cold, and when compilers find what they kept.
 
 Each is taken in processes of their own; what Dynamo and AOTAutograd take before a compiler that
-does nothing is beside it.
+does nothing is beside it, and another compiler if it is asked for.
 """
 
 from __future__ import annotations
@@ -13,34 +13,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
-from importlib import import_module
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median_low
 from typing import Any
 
 import torch
 
-from benchmarks.measure.systems import SYSTEMS, TRACING
+from benchmarks.measure.first_calls import Asked
+from benchmarks.measure.systems import TRACING
 from benchmarks.measure.table import number, table
-from benchmarks.models import build
 
 RUNS = 3
-"""Processes of which the fastest counts; what is cold is so once."""
-COLD, AGAIN = "hidet, cold", "hidet, from the cache"
-TRACERS = ("torch._dynamo", "torch._functorch.aot_autograd")
-"""Loaded ahead of the measured time: every backend needs them."""
-STAGES = {
-    "hidet_torch.remembered:for_inference": "trace",
-    "hidet.frontend.execute:compile_graph": "compile",
-    "hidet_torch.remembered:find_graph": "compile",
-    "hidet.runtime.executor:load_modules": "binaries",
-    "hidet.runtime.executor:Executor.refresh": "derive",
-    "hidet.frontend.execute:Executor": "ready",
-    "hidet.runtime.segment:Segment.run": "graph",
-}
-"""The functions whose time is told apart, each without that of others in it."""
+"""Processes of which the median counts; what is cold is so once."""
+SECONDS = 60
+"""For a network, unless --compile-seconds says otherwise."""
+PROCESSES = "benchmarks.measure.first_calls"
+COMPARED = (TRACING, "hidet", "inductor")
 
 
 @dataclass(frozen=True)
@@ -52,6 +42,8 @@ class CompileRow:
     dtype: str
     device: str
     system: str
+    processes: int = 0
+    """The numbers are those of the median one by its seconds, of two the faster."""
     seconds: float = math.nan
     beside: float = math.nan
     """What is left without those of tracing alone."""
@@ -76,28 +68,85 @@ class CompileRow:
 
 
 def measure_compiling(
-    name: str, dtype: torch.dtype, device: str, batch: int = 1, runs: int = RUNS
+    name: str,
+    dtype: torch.dtype,
+    device: str,
+    batch: int = 1,
+    *,
+    systems: Sequence[str] = COMPARED,
+    runs: int = RUNS,
+    seconds: float = SECONDS,
 ) -> Iterator[CompileRow]:
-    """The rows of one network: tracing alone, cold, from the cache."""
-    floor = CompileRow(name, batch, str(dtype).removeprefix("torch."), device, TRACING)
+    """The rows of one network: tracing alone, then each system cold and from the cache.
+
+    All is over after `seconds`; the rows tell how many processes there were time for.
+    """
+    row = CompileRow(name, batch, str(dtype).removeprefix("torch."), device, TRACING)
+    groups: dict[tuple[str, bool], list[dict[str, Any]]] = {
+        (system, again): [] for system in systems for again in kinds(system)
+    }
+    for found in told(row, systems, runs, seconds):
+        groups[found.pop("system"), found.pop("again")].append(found)
+    rows = [median(replace(row, system=named(*job)), each) for job, each in groups.items()]
+    floor = next((each for each in rows if each.system == TRACING), row)
+    yield from (beside(each, floor) for each in rows)
+
+
+def kinds(system: str) -> tuple[bool, ...]:
+    """Whether caches may be full: tracing alone has none."""
+    return (False,) if system == TRACING else (False, True)
+
+
+def named(system: str, again: bool) -> str:
+    """A system and its caches in words."""
+    if system == TRACING:
+        return system
+    return f"{system}, from the cache" if again else f"{system}, cold"
+
+
+def told(
+    row: CompileRow, systems: Sequence[str], runs: int, seconds: float
+) -> Iterator[dict[str, Any]]:
+    """What the processes tell; one word of failure for all if there are none."""
+    end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="hidet-benchmark-", ignore_cleanup_errors=True) as kept:
-        for system, count in ((TRACING, runs), (COLD, 1), (AGAIN, runs)):
-            row = replace(floor, system=system)
-            try:
-                row = fastest([told(row, kept) for _ in range(count)])
-            except subprocess.CalledProcessError as problem:  # the others still run
-                last = (problem.stderr.strip().splitlines() or ["no word"])[-1]
-                yield replace(row, failure=f"exit {problem.returncode}: {last}")
-                continue
-            if system == TRACING:
-                floor = row
-            yield beside(row, floor)
+        words, found = Path(kept, "words"), Path(kept, "found")
+        found.touch()
+        # Installed packages are there as bytecode; asking for a GPU must not start CUDA.
+        env = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+        env |= {n: str(Path(kept, n)) for n in ("HIDET_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")}
+        env["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
+        asked = Asked(
+            row.network, row.dtype, row.device, row.batch, tuple(systems), runs, end, str(found)
+        )  # fmt: skip
+        with words.open("w") as file:
+            status = subprocess.run(
+                [sys.executable, "-m", PROCESSES, json.dumps(asdict(asked))],
+                env=env,
+                cwd=Path(__file__).parents[2],
+                stdout=file,
+                stderr=file,
+                check=False,
+            ).returncode
+        yield from map(json.loads, found.read_text().splitlines())
+        if status:
+            last = (words.read_text().strip().splitlines() or ["no word"])[-1]
+            failure = f"exit {status}: {last}"
+            for system in systems:
+                yield from (
+                    {"system": system, "again": again, "failure": failure}
+                    for again in kinds(system)
+                )
 
 
-def fastest(rows: Sequence[CompileRow]) -> CompileRow:
-    """The row of the fewest seconds, with the fewest of the processor's that any took."""
-    best = min(rows, key=lambda each: each.seconds)
-    return replace(best, processor=min(each.processor for each in rows))
+def median(row: CompileRow, found: Sequence[dict[str, Any]]) -> CompileRow:
+    """The row of the median process; a failure of any is the row's."""
+    failed = [each["failure"] for each in found if "failure" in each]
+    if failed or not found:
+        return replace(row, failure=failed[0] if failed else "not done in time")
+    best = sorted(found, key=lambda each: float(each["seconds"]))[(len(found) - 1) // 2]
+    row = replace(row, processes=len(found), **best)
+    return replace(row, processor=median_low(float(each["processor"]) for each in found))
 
 
 def beside(row: CompileRow, floor: CompileRow) -> CompileRow:
@@ -111,78 +160,18 @@ def beside(row: CompileRow, floor: CompileRow) -> CompileRow:
     )
 
 
-def told(row: CompileRow, cache: str) -> CompileRow:
-    """The row as a new process tells it, which keeps what it compiles in the folder `cache`."""
-    given = (row.network, row.system, row.dtype, row.device, str(row.batch))
-    # Installed packages are there as bytecode.
-    env = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [sys.executable, "-m", __name__, *given],
-        env=env | {"HIDET_CACHE_DIR": cache},
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return replace(row, **found)  # type: ignore[arg-type]
-
-
-# ---- in that process ---------------------------------------------------------------------------
-
-
-def first_call(name: str, system: str, dtype: str, device: str, batch: int) -> dict[str, float]:
-    """The seconds of the first call in this process, and of its parts."""
-    for each in TRACERS:
-        import_module(each)
-    model, inputs = build(name, getattr(torch, dtype), device, batch)
-    ours = system != TRACING
-    found: dict[str, float] = {}
-    with torch.no_grad():
-        model(*inputs)  # PyTorch's own libraries are there
-        wait = torch.cuda.synchronize if device == "cuda" else (lambda: None)
-        wait()
-        start, processor = time.perf_counter(), time.thread_time()
-        if ours:
-            timed(lambda: import_module("hidet_torch.backend"), "load", found)()
-            watch(STAGES, found)
-        SYSTEMS["hidet" if ours else TRACING](model, inputs)()
-        wait()
-    found["processor"] = time.thread_time() - processor
-    found["seconds"] = time.perf_counter() - start
-    return found
-
-
-def watch(stages: Mapping[str, str], found: dict[str, float]) -> None:
-    """Let the functions in `stages`, as "module:name", add their seconds to `found`."""
-    for place, stage in stages.items():
-        module, _, name = place.partition(":")
-        *owner, attribute = name.split(".")
-        home = reduce(getattr, owner, import_module(module))
-        setattr(home, attribute, timed(getattr(home, attribute), stage, found))
-
-
-def timed(function: Callable[..., Any], stage: str, found: dict[str, float]) -> Callable[..., Any]:
-    """The function, which adds its seconds to those of a stage, but for those of stages in it."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        told, start = sum(found.values()), time.perf_counter()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            inside = sum(found.values()) - told
-            found[stage] = found.get(stage, 0.0) + time.perf_counter() - start - inside
-
-    return call
-
-
-# ---- as text -----------------------------------------------------------------------------------
-
-
 def compile_table(rows: Sequence[CompileRow]) -> str:
     """The rows as text."""
     headings = (
-        *("network", "system", "s", "beside tracing s", "CPU s", "beside tracing CPU s"),
+        *(
+            "network",
+            "system",
+            "processes",
+            "s",
+            "beside tracing s",
+            "CPU s",
+            "beside tracing CPU s",
+        ),
         *("import s", "trace s", "compile or find s", "load binaries s", "derive weights s"),
         *("make ready s", "first graph s", "failure"),
     )
@@ -190,6 +179,7 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
         [
             f"{row.network}, {row.dtype}, batch {row.batch}",
             row.system,
+            str(row.processes),
             *(number(each, ".2f") for each in (row.seconds, row.beside)),
             *(number(each, ".2f") for each in (row.processor, row.processor_beside)),
             *(number(each, ".2f") for each in (row.load, row.trace, row.compile, row.binaries)),
@@ -199,7 +189,3 @@ def compile_table(rows: Sequence[CompileRow]) -> str:
         for row in rows
     ]
     return table(headings, lines)
-
-
-if __name__ == "__main__":
-    print(json.dumps(first_call(*sys.argv[1:5], int(sys.argv[5]))))
