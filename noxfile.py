@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
 from ci.environment import FRONTENDS, PYTHONS, Environment, needs  # noqa: E402
+from ci.other_pythons import left_out  # noqa: E402
 from ci.sessions import report_at_exit, timed  # noqa: E402
 
 nox.options.default_venv_backend = "none"
@@ -66,15 +67,7 @@ def layers(session: nox.Session) -> None:
 def tests(session: nox.Session, package: str, version: str) -> None:
     """The tests of one package that need no GPU; core's on every Python present."""
     python = environment(session, package, version)
-    # Kernels are compiled and run on one Python: what differs between Pythons is not in them.
-    kernels = (
-        "not test_every_operator and not codegen and not schedules and not fusion "
-        "and not catalogue and not matrix_instructions and not intrinsics and not tuned "
-        "and not host_functions and not ahead and not fuzz and not layout and not testbed "
-        "and not roles and not test_plan and not (lang and cuda) and not test_pipeline "
-        "and not test_ranges and not test_bounds"
-    )
-    other = [] if version == PYTHONS[0] else ["-k", kernels]
+    other = [] if version == PYTHONS[0] else left_out(f"packages/{package}/tests")
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []
     # Two processes for two cores; a file stays in one, so that what its tests share is made once.

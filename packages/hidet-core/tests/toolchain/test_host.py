@@ -75,7 +75,9 @@ def test_nothing_is_left_behind(tmp_path, monkeypatch):
 
 def test_an_interrupt_ends_the_compiler_and_leaves_nothing(tmp_path, alive, eventually):
     slow = tmp_path / "slow"
-    slow.write_text(f'#!/bin/sh\ntouch "$TMPDIR/passing"\necho $$ > {tmp_path}/pid\nsleep 300\n')
+    # By the time its number is told, who started it knows that it has.
+    told = f'touch "$TMPDIR/passing"\nsleep 1\necho $$ > {tmp_path}/pid'
+    slow.write_text(f"#!/bin/sh\n{told}\nsleep 300\n")
     slow.chmod(0o755)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
