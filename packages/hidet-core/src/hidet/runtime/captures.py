@@ -1,7 +1,9 @@
 """Driver calls beside captures of CUDA graphs, by whomever, in this thread or another.
 
-While a graph is captured CUDA refuses some calls, in the mode "global" to all threads, and the
-capture is void on top. A thread may say that its calls have nothing to do with the capture.
+While a graph is captured CUDA refuses calls that wait, take and give back memory, make graphs
+ready or end them: in the mode "global" to all threads, else to that thread. Whoever makes one ends
+the capture on top, unless it says that the call has nothing to do with it. `cuCtxSynchronize` is
+beyond that: it waits for the capture too and ends any.
 """
 
 from __future__ import annotations

@@ -95,9 +95,10 @@ def release_kept(device: str) -> int:
         call("cuCtxSynchronize")
         for home in [each for each in list(_free) if each[0] == device]:
             kept = _free[home]
-            while kept:
-                call("cuMemFree", kept.pop())
-                released += home[2]
+            with beside_captures():
+                while kept:
+                    call("cuMemFree", kept.pop())
+                    released += home[2]
     return released
 
 

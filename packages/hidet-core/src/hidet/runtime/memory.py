@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hidet.errors import BadArgument
+from hidet.runtime.captures import beside_captures
 from hidet.runtime.cuda_memory import CudaAllocator
 from hidet.runtime.device import on
 from hidet.runtime.driver import call
@@ -89,7 +90,8 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
     made = CudaAllocator().output(0, array.shape, dtype_of(array.dtype).name, device)
     with on(device):
         call("cuMemcpyHtoD", made.pointer, packed.__array_interface__["data"][0], packed.nbytes)
-        call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with others
+        with beside_captures():
+            call("cuStreamSynchronize", 0)  # what waits in a staging buffer would race with others
     return made
 
 

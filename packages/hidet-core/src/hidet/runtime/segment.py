@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from hidet.runtime.captures import give_back
+from hidet.runtime.captures import beside_captures, give_back
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import add_early_edge, early_edges
 from hidet.runtime.kernel_node import KernelNode
@@ -56,7 +56,8 @@ class Segment:
                 for each in before:
                     add_early_edge(self.graph, each, node)
             self.nodes.append(node)
-        self.executable = call("cuGraphInstantiate", self.graph, 0)
+        with beside_captures():
+            self.executable = call("cuGraphInstantiate", self.graph, 0)
 
     def patch(self, pointers: Sequence[int], changed: Sequence[int]) -> None:
         """Point the nodes that use a buffer which moved to where it is now."""

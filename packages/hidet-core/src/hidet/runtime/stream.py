@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 
-from hidet.runtime.captures import give_back
+from hidet.runtime.captures import beside_captures, give_back
 from hidet.runtime.device import make_current, on, restore
 from hidet.runtime.driver import call, cu, expect
 
@@ -63,7 +63,8 @@ class Stream:
 
     def synchronize(self) -> None:
         """Wait until all work on the stream is done."""
-        call("cuStreamSynchronize", self.handle)
+        with beside_captures():
+            call("cuStreamSynchronize", self.handle)
 
     def __del__(self) -> None:
         give_back(("cuStreamDestroy", getattr(self, "handle", None)))
@@ -88,7 +89,8 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait for this point."""
-        call("cuEventSynchronize", self.handle)
+        with beside_captures():
+            call("cuEventSynchronize", self.handle)
 
     def seconds_since(self, start: Event) -> float:
         """Time between two timed events whose work is done."""
