@@ -39,7 +39,7 @@ from benchmarks.measure.operators import LARGEST, OperatorRow, measure_operator,
 from benchmarks.measure.overhead import TENSORS, OverheadRow, measure_overhead, overhead_table
 from benchmarks.measure.systems import SYSTEMS, usual
 from benchmarks.measure.table import network_table
-from benchmarks.measure.tuned import TunedRow, measure_tuned, tuned_table
+from benchmarks.measure.tuned import SPACES, TunedRow, measure_tuned, tuned_table
 from benchmarks.models import MEASURED, NETWORKS, build
 from benchmarks.operators import cases
 from benchmarks.source import write_sources
@@ -101,6 +101,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--bandwidth", nargs="*", help="those whose name contains one of these")
     parser.add_argument("--tuned", nargs="*", help="networks and operators at each search space")
     parser.add_argument("--tune-seconds", type=int, default=0, help="limit of each search")
+    parser.add_argument(
+        "--tune-spaces", nargs="+", type=int, choices=SPACES, default=SPACES, help="default: all"
+    )
     parser.add_argument(
         "--boundaries", nargs="*", choices=NETWORKS, help="time between kernels; none named: seven"
     )
@@ -170,12 +173,12 @@ def each_tuned(asked: argparse.Namespace) -> Iterable[TunedRow]:
     for name in names or ():
         if name in NETWORKS:
             made = build(name, asked.dtype, asked.device, asked.batch)
-            yield from measure_tuned(name, *made, asked.tune_seconds)
+            yield from measure_tuned(name, *made, asked.tune_seconds, asked.tune_spaces)
             continue
         for case in cases():
             if name in case.name and case.flops <= LARGEST[asked.device]:
                 made = case.build(asked.dtype, asked.device)
-                yield from measure_tuned(case.name, *made, asked.tune_seconds)
+                yield from measure_tuned(case.name, *made, asked.tune_seconds, asked.tune_spaces)
 
 
 def each_boundary(asked: argparse.Namespace) -> Iterable[BoundaryRow]:
