@@ -277,6 +277,15 @@ def test_complex_numbers_run_in_pytorch() -> None:
 
 
 @torch.no_grad()
+@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+def test_pytorch_gets_an_operand_as_often_as_it_takes_it() -> None:
+    """Also one that two nodes computed, of which the compiler keeps one."""
+    function = lambda x: torch.cdist(x, x) + torch.cdist(x + 1, 1 + x)
+    x = torch.randn(3, 8)
+    close(compiled(function)(x), function(x))
+
+
+@torch.no_grad()
 def test_calls_from_several_threads() -> None:
     net = model()
     fast = compiled(net)

@@ -19,6 +19,10 @@ from hidet_torch.backend import capture
 from hidet_torch.capture import Boxed, everything_left, imported_or_reason, in_pytorch
 from hidet_torch.settings import Settings
 
+NOTHING = """torch.compile captured no graph: all of it runs in PyTorch, as with any backend.
+TORCH_LOGS=graph_breaks says why. Recurrent layers (nn.LSTM) end a capture, unless
+torch._dynamo.config.allow_rnn is set; hidet_torch.compile, by torch.export, captures them."""
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -43,6 +47,8 @@ class Explanation:
         return reduce(Footprint.beside, each, Footprint())
 
     def __str__(self) -> str:
+        if not self.graphs:
+            return NOTHING
         noun = "graph" if self.graphs == 1 else "graphs"
         return f"{table(self.coverage)}, in {self.graphs} {noun}"
 

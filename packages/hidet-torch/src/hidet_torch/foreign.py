@@ -38,8 +38,8 @@ class ForeignCall:
 
     def __call__(
         self, tensors: Sequence[torch.Tensor], symbols: dict[str, int]
-    ) -> list[torch.Tensor]:
-        """The wanted results for these tensors, which lie in rows."""
+    ) -> list[torch.Tensor | None]:
+        """The wanted results for these tensors, which lie in rows; None where there is none."""
 
         def filled(value: Any) -> Any:
             if isinstance(value, Slot):

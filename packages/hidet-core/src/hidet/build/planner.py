@@ -89,7 +89,8 @@ class Planner:
         """Write down a region that the framework runs."""
         op = group.last.op
         assert isinstance(op, Foreign)
-        reads = tuple(map(self.find, group.inputs))
+        # One that is read twice is there twice: the framework counts its operands.
+        reads = tuple(map(self.find, group.last.inputs))
         step = Host(op.key, reads, tuple(map(self.find, group.results)))
         self.steps.append(step)
 
