@@ -278,6 +278,21 @@ def test_a_call_that_the_model_would_not_take_either() -> None:
         hidet_torch.compile(lambda x: x, x)  # type: ignore[arg-type]
 
 
+def test_what_cannot_be_captured_is_told_what_to_do() -> None:
+    class ByValue(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x.relu() if x.sum() > 0 else x.exp()
+
+    x = torch.ones(3)
+    for given in ((x,), ()):
+        with pytest.raises(Exception, match=r"data-dependent|missing a required") as found:
+            hidet_torch.compile(ByValue(), *given)
+        assert "for inputs\nlike those given" in found.value.__notes__[-1]
+    torch._dynamo.reset()
+    with torch.no_grad():  # what the words advise
+        close(torch.compile(ByValue(), backend="hidet")(-x), torch.exp(-x))
+
+
 def test_a_warning_names_the_line_of_the_user() -> None:
     class Spectrum(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -28,6 +28,16 @@ def test_doctor_says_what_to_do(capsys, monkeypatch):
     assert "help: install one" in out
 
 
+def test_doctor_finds_what_is_no_option_but_looks_like_one(capsys, monkeypatch):
+    monkeypatch.setenv("HIDET_COMMIT", "abc")  # somebody else's
+    monkeypatch.setenv("HIDET_SERCH_SPACE", "1")
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "--  options       HIDET_SERCH_SPACE is no option" in out
+    assert "did you mean HIDET_SEARCH_SPACE?" in out
+    assert "COMMIT" not in out
+
+
 def test_the_cache_is_shown_and_cleared(capsys):
     assert main(["cache", "status"]) == 0
     assert "entries  0" in capsys.readouterr().out

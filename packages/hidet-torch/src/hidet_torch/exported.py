@@ -65,6 +65,11 @@ class Held:
         self.is_input = [spec.kind is InputKind.USER_INPUT for spec in signature.input_specs]
 
 
+OTHERWISE = """hidet_torch.compile(model, *inputs) captures the model by torch.export, for inputs
+like those given. Where the model's way depends on values, torch.compile(model, backend="hidet")
+compiles what lies between."""
+
+
 class CompiledModel:
     """A compiled model: called as the model is, with inputs of the shapes it was compiled for."""
 
@@ -84,9 +89,13 @@ class CompiledModel:
         """Export the model as it is now and compile it."""
         shapes = self.dynamic_shapes
         with torch.no_grad():
-            program = torch.export.export(
-                self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
-            )
+            try:
+                program = torch.export.export(
+                    self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
+                )
+            except Exception as error:
+                error.add_note(OTHERWISE)
+                raise
             with warnings.catch_warnings():
                 # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
                 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)

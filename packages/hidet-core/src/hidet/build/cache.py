@@ -144,8 +144,8 @@ class Cache:
             raise PermissionError(f"others may write to {self.root}, so it is not trusted")
 
     def complain(self, message: str) -> None:
-        """Say what is wrong with the cache, each thing once in a process."""
-        said = str(self.root), message
+        """Say what is wrong with the cache, each thing (up to a colon) once in a process."""
+        said = str(self.root), message.partition(": ")[0]
         if said not in _said:
             _said.add(said)
             warn(CacheWarning(f"compile cache {self.root}: {message}"))

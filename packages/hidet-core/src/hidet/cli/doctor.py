@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 
 from hidet.__about__ import __version__
 from hidet.build.cache import Cache
 from hidet.cli.cache import spelled
-from hidet.errors import HidetError, NoDevice
+from hidet.errors import BadArgument, HidetError, NoDevice
 from hidet.frontend import installed
 from hidet.options import OPTIONS
 from hidet.runtime.device import cuda_capability, cuda_name, device_count
@@ -92,7 +93,12 @@ def cache() -> Iterator[str]:
 
 
 def settings() -> Iterator[str]:
-    """The options that the environment sets."""
+    """The options that the environment sets; one that is none has no effect."""
+    known = [each.environment for each in OPTIONS.values()]
+    for name in sorted(os.environ):
+        near = get_close_matches(name, known, 1, 0.8) if name.startswith("HIDET_") else []
+        if near and name not in known:
+            raise BadArgument(f"{name} is no option", help=f"did you mean {near[0]}?")
     changed = [each for each in OPTIONS.values() if each.environment in os.environ]
     yield ", ".join(f"{each.environment}={each.get()}" for each in changed) or "all as they come"
 
