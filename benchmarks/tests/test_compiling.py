@@ -63,6 +63,7 @@ def test_the_median_process_counts():
     ]
     middle = median(row, found)
     assert (middle.processes, middle.seconds, middle.graph, middle.processor) == (3, 2.0, 0.2, 0.7)
+    assert middle.fastest == 1.0
     assert median(row, found[:2]).seconds == 1.0
     assert median(row, [*found, {"failure": "lost"}]).failure == "lost"
     assert median(row, []).failure == "not done in time"
@@ -105,8 +106,8 @@ def test_when_no_process_can_begin_all_rows_say_so(monkeypatch):
 
 
 def test_seconds_are_shown_with_what_they_went_into():
-    row = CompileRow("mlp", 1, "float32", "cpu", "hidet", 3, 4.0, 0.75, 3.0, 0.5, 0.25, 0.125)
+    row = CompileRow("mlp", 1, "float32", "cpu", "hidet", 3, 4.0, 3.5, 0.75, 3.0, 0.5)
     lines = compile_table([row]).splitlines()
     assert "beside tracing s" in lines[0]
-    assert "| 3         | 4.00 | 0.75 " in lines[2]
+    assert "| 3         | 4.00 | 3.50    | 0.75 " in lines[2]
     assert "failure" not in lines[0]
