@@ -9,6 +9,7 @@ from hidet.fusion import partition
 from hidet.graph import FlowGraph, Tensor, evaluate
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.types import f16, f32
 
 
@@ -47,7 +48,7 @@ def test_cuda(function, shapes, of, near):
     target = Target.parse("sm_90a")
     graph, group, made = fused(function, shapes(of), target)
     assert made.schedule in {schedule.name for schedule in SCHEDULES}
-    compare(graph, group, near, lambda *arrays: sim.launch(made.module, *arrays))
+    compare(graph, group, near, lambda *arrays: sim.launch(as_run(made.module), *arrays))
 
 
 @pytest.mark.parametrize(("function", "shapes"), CASES)

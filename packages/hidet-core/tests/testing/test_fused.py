@@ -1,7 +1,13 @@
 """Graphs run group by group in the simulator."""
 
+from dataclasses import replace
+
+import pytest
+
 from hidet import ops
 from hidet.graph import evaluate, symbol, trace_from
+from hidet.passes.pipeline import lower
+from hidet.testing import fused
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import weight
@@ -16,3 +22,17 @@ def test_a_graph_with_folded_constants():
     arrays = arrays_for(graph)
     (found,) = simulated(graph, arrays)
     assert_close(found, evaluate(graph, *arrays)[0], graph.outputs[0].dtype, 64.0)
+
+
+def test_what_a_pass_does_wrong_is_seen(monkeypatch):
+    x = symbol((2, 3))
+    graph = trace_from([x + 1], [x])
+
+    def wrong(kernel, observers, overlap):
+        return replace(lower(kernel, observers, overlap), body=())
+
+    monkeypatch.setattr(fused, "lower", wrong)
+    arrays = arrays_for(graph)
+    (found,) = simulated(graph, arrays)
+    with pytest.raises(AssertionError):
+        assert_close(found, evaluate(graph, *arrays)[0], graph.outputs[0].dtype, 64.0)

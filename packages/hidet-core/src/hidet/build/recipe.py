@@ -47,8 +47,7 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
     launches, functions = [], []
-    early = options.overlap_launches.get() and target.has_feature("programmatic_launch")
-    overlap = target.cores * target.max_threads_per_sm if early else 0
+    overlap = overlap_on(target)
     for call in module.calls:
         kernel = module.kernel(call.kernel)
         tensors = [arg for arg in call.args if arg in numbers]
@@ -60,6 +59,12 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
     return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+
+
+def overlap_on(target: Target) -> int:
+    """The threads that a target holds at once, where launches may begin early; 0 elsewhere."""
+    early = options.overlap_launches.get() and target.has_feature("programmatic_launch")
+    return target.cores * target.max_threads_per_sm if early else 0
 
 
 def shared_bytes(kernel: Kernel, target: Target) -> int:

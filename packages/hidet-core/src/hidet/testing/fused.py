@@ -1,17 +1,21 @@
-"""A graph as the compiler makes it, run group by group in the simulator."""
+"""A graph as the compiler makes it, run group by group in the simulator, all passes done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hidet import sim
+from hidet.build.recipe import overlap_on
 from hidet.build.schedule import has_schedule, implement, optimized
 from hidet.fusion import Group, partition
 from hidet.graph import FlowGraph, Tensor, evaluate
+from hidet.ir.kernel import Call, Module
 from hidet.optimize import split
+from hidet.passes.pipeline import lower
 from hidet.target import Target
 from hidet.testing.graphs import sizes
 
@@ -42,5 +46,18 @@ def simulated(
             for each in made.group.results:
                 values[each] = np.zeros(sizes(each), each.dtype.numpy)
             tensors = (*made.group.inputs, *made.group.results)
-            sim.launch(made.module, *(values[each] for each in tensors))
+            sim.launch(as_run(made.module, target), *(values[each] for each in tensors))
     return [values[each] for each in parts.main.outputs]
+
+
+def as_run(module: Module, target: Target = CUDA) -> Module:
+    """A module with its kernels as they are launched: after all passes, with the sizes they use."""
+    overlap = overlap_on(target)
+    lowered = {each.name: lower(each, (), overlap) for each in module.kernels}
+
+    def called(call: Call) -> Call:
+        sizes = lowered[call.kernel].params[len(call.args) :]
+        return replace(call, args=(*call.args, *sizes))
+
+    calls = tuple(map(called, module.calls))
+    return replace(module, kernels=tuple(lowered.values()), body=calls)

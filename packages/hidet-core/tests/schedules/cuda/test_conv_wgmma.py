@@ -22,6 +22,7 @@ from hidet.schedules.cuda.wgmma_window import Lines, Pixels
 from hidet.schedules.cuda.windows import windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32, i32
 
@@ -62,7 +63,7 @@ CASES = [
 def simulated(op, module, check):
     arrays, result = op.examples(seed=0), op.results()[0]
     out = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(module, *arrays, out)
+    sim.launch(as_run(module), *arrays, out)
     check(op, arrays, out)
 
 
@@ -105,7 +106,7 @@ def test_what_is_infinite_spoils_its_neighbours_only(slices):
     x, weight = op.examples(seed=0)
     x[:, :3, :3] = np.inf
     out = np.zeros(op.infer().shape, np.float16)
-    sim.launch(conv_wgmma(op, TARGET, P((64, 64), 3, slices)).module, x, weight, out)
+    sim.launch(as_run(conv_wgmma(op, TARGET, P((64, 64), 3, slices)).module), x, weight, out)
     assert np.isfinite(out[:, 4:]).all()
     assert np.isfinite(out[:, :, 4:]).all()
     assert not np.isfinite(out[:, :4, :4]).any()

@@ -14,6 +14,7 @@ from hidet.schedules.base import candidates, gains_by_channels_last
 from hidet.schedules.cuda.patch import Patch
 from hidet.schedules.depthwise import Depthwise
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32
 
@@ -48,7 +49,9 @@ def simulated(op, name, count, check):
     arrays = op.examples(seed=0)
     for candidate in found[:: -(-len(found) // count)]:
         out = np.full(op.infer().shape, 77, op.x.dtype.numpy)
-        sim.launch(candidate.schedule.apply(op, TARGET, candidate.point).module, *arrays, out)
+        sim.launch(
+            as_run(candidate.schedule.apply(op, TARGET, candidate.point).module), *arrays, out
+        )
         check(op, arrays, out)
 
 

@@ -13,6 +13,7 @@ from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.base import candidates
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32
 
@@ -42,7 +43,7 @@ def text_of(module):
 def result(module, op, arrays):
     of = op.results()[0]
     out = np.full(of.shape, 77, of.dtype.numpy)
-    sim.launch(module, *arrays, out)
+    sim.launch(as_run(module), *arrays, out)
     return out
 
 

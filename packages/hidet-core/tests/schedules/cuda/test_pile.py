@@ -23,6 +23,7 @@ from hidet.schedules import load
 from hidet.schedules.base import candidates
 from hidet.target import Target
 from hidet.testing.compare import assert_close
+from hidet.testing.fused import as_run
 from hidet.testing.graphs import arrays_for
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32, f64, i32
@@ -128,7 +129,7 @@ def test_what_is_fused_is_in_the_one_kernel(make, count):
     halves = (each.astype(np.float16) for each in arrays_for(graph))
     arrays = dict(zip(graph.inputs, halves, strict=True))
     out = np.full(graph.outputs[0].shape, np.nan, np.float16)
-    sim.launch(made.module, *(arrays[each] for each in made.group.inputs), out)
+    sim.launch(as_run(made.module), *(arrays[each] for each in made.group.inputs), out)
     wanted = evaluate(graph, *arrays.values())[0]
     assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
     assert kernel.launch.cluster == (1, 1, count)

@@ -23,6 +23,7 @@ from hidet.schedules.product import product_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
 from hidet.testing.compare import assert_close
+from hidet.testing.fused import as_run
 from hidet.testing.graphs import arrays_for
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32, i32
@@ -52,7 +53,7 @@ CASES = [
 def simulated(op, module, check):
     arrays, result = op.examples(seed=0), op.results()[0]
     out = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(module, *arrays, out)
+    sim.launch(as_run(module), *arrays, out)
     check(op, arrays, out)
 
 
@@ -167,7 +168,7 @@ def test_a_split_product_computes_the_same():
     for made in parts:
         values[made.group.results[0]] = np.full(made.group.results[0].shape, np.nan, np.float16)
         given = [*made.group.inputs, *made.group.results]
-        sim.launch(made.module, *(values[each] for each in given))
+        sim.launch(as_run(made.module), *(values[each] for each in given))
     (wanted,) = evaluate(graph, *halves)
     assert_close(values[graph.outputs[0]], wanted, graph.outputs[0].dtype, 64.0)
 
@@ -182,7 +183,7 @@ def test_a_matrix_times_itself():
         (made,) = implement(group, TARGET)
     array = np.random.default_rng(0).standard_normal((33, 72)).astype(np.float16)
     out = np.full((33, 33), np.nan, np.float16)
-    sim.launch(made.module, array, out)
+    sim.launch(as_run(made.module), array, out)
     assert_close(out, evaluate(graph, array)[0], f16, 64.0)
 
 
