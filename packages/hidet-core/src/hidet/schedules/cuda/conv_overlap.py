@@ -62,6 +62,9 @@ from hidet.types import Size, f32, u64
 ROWS = 64
 """Rows that a warpgroup multiplies at once."""
 LINE_BYTES = 16
+APART = 1
+"""Lines between those of the weight of one place of the window, so that lines of places side by
+side lie in different banks."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
 TOGETHER = 1
@@ -110,7 +113,7 @@ class OverlapTile:
 
     def shared_bytes(self, p: Overlap) -> int:
         """The weight, the lines, what is about to be written, and the barriers."""
-        lines = p.k // LINE * self.columns + self.stages * p.planes * self.length(p)
+        lines = p.k // LINE * (self.columns + APART) + self.stages * p.planes * self.length(p)
         staged = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return lines * LINE_BYTES + staged + 2 * 8 * self.stages
 
@@ -182,7 +185,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             attr.cuda_grid_dim = (minimum(tiles, seats), across)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident(p, target)
-            taps = shared_tensor(dtype, (p.k // LINE, columns, LINE))
+            taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
             lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
@@ -234,6 +237,7 @@ def beginning(point: OverlapTile) -> ScriptFunction:
 def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (lines, taps, sums, stage, first row of the tile)."""
     length, columns = point.length(p), point.columns
+    pitch = (columns + APART) * LINE_BYTES
     high, wide = p.window
     shape = f"m64n{columns}k{STEP}"
     pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
@@ -246,13 +250,13 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
         start = first + threadIdx.x // WARPGROUP * ROWS
         one = wgmma_descriptor(address(lines, stage, 0, start, 0), LINE_BYTES, 8 * LINE_BYTES, 0)
-        two = wgmma_descriptor(address(taps, 0, 0, 0), columns * LINE_BYTES, 8 * LINE_BYTES, 0)
+        two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
         for v in static(range(columns // 2)):
             sums[v] = 0.0
         wgmma_fence(sums)
         for step, (row, number) in static(enumerate(pairs)):
             here = one.advance(ahead(row, number))
-            there = two.advance(step * PAIR * columns * LINE_BYTES)
+            there = two.advance(step * PAIR * pitch)
             wgmma(here, there, sums, shape)
         wgmma_commit_group()
         wgmma_wait_group(0, sums)

@@ -15,8 +15,9 @@ IN_FLIGHT = 5
 
 def weighing(p: Overlap, columns: int, threads: int) -> ScriptFunction:
     """A part of a kernel, for the first threads: (weight, taps, left). The block's columns of the
-    weight, by lines."""
-    count = p.k // LINE * columns
+    weight, by lines: threads side by side read side by side."""
+    each = p.k // LINE
+    count = each * columns
     turns, at_once = batches(count, threads)
 
     @script
@@ -26,7 +27,7 @@ def weighing(p: Overlap, columns: int, threads: int) -> ScriptFunction:
             held = register_tensor(p.b.dtype, (at_once, LINE), init=0)
             for step in static(range(at_once)):
                 number = start + step * threads
-                column, line = left + number % columns, number // columns
+                column, line = left + number // each, number % each
                 for channel in static(range(p.op.each)):
                     for pixel in static(range(p.pixels)):
                         at = p.tap_at(column, line, pixel, channel)
@@ -35,7 +36,7 @@ def weighing(p: Overlap, columns: int, threads: int) -> ScriptFunction:
                 number = start + step * threads
                 if number < count:
                     for v in vectorize(LINE):
-                        taps[number // columns, number % columns, v] = held[step, v]
+                        taps[number % each, number // each, v] = held[step, v]
 
     return weigh
 
