@@ -49,8 +49,14 @@ def test_what_is_read_on_several_ways_is_asked_for_on_each():
     assert fewest([(few,), (few, odd), ((i < 4, False),)]) == [()]
     assert condition_of([(few,), ((i < 4, False),)], lanes, Bounds()) is None
     assert str(condition_of([(few,), (odd,)], lanes, Bounds())) == "((i < 4) or (i == 7))"
-    both = ways_to(select(i < 4, Load(x, (v,)), Load(x, (v,)) * 2.0))
-    assert both == {Load(x, (v,)): [(few,), ((i < 4, False),)]}
+    load = Load(x, (v,))
+    assert ways_to(select(i < 4, load, load * 2.0)) == {load: [()]}
+    assert ways_to(select(i < 4, load, 0.0)) == {load: [(few,)]}
+
+
+def test_what_a_condition_reads_is_read_on_every_way():
+    load = Load(x, (v,))
+    assert ways_to(select(load <= 0.0, 0.0, load)) == {load: [()]}
 
 
 def test_guarded_values():

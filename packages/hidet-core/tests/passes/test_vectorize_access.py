@@ -46,6 +46,13 @@ def test_what_is_the_same_in_all_lanes_is_loaded_once(kernels):
     assert "<x_value, x_value, x_value, x_value>" in found
 
 
+def test_what_is_read_for_a_condition_and_behind_it_is_loaded_in_vectors(kernels):
+    one = Load(x, (at,))
+    found = text(kernels, vector(Store(y, (at,), select(one <= 0.0, 0.0, one))))
+    assert found.splitlines()[0] == "  x_lanes: f32x4 = x[(threadIdx.x * 4):4]"
+    assert "x[" not in found.split("\n", 1)[1]
+
+
 def test_rows_that_an_index_picks_are_loaded_in_vectors(kernels):
     row, table = Load(rows, (THREAD,)), Load(x, (Load(rows, (THREAD,)) * 4 + v,))
     found = text(

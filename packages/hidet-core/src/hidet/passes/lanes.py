@@ -65,11 +65,12 @@ class Lanes:
 
 
 def ways_to(e: Expr) -> dict[Load, list[Path]]:
-    """The loads in `e`, inner ones first, each with all the ways on which it is evaluated."""
+    """The loads in `e`, inner ones first, each with the ways on which it is evaluated: none beside
+    one that is always taken."""
     found: dict[Load, list[Path]] = {}
     for load, path in reads(e):
         found.setdefault(load, []).append(path)
-    return found
+    return {load: fewest(ways) for load, ways in found.items()}
 
 
 def reads(e: Expr, path: Path = ()) -> Iterator[tuple[Load, Path]]:

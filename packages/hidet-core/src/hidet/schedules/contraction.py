@@ -79,9 +79,9 @@ class Contraction(ABC):
         return True
 
     @property
-    def scattered(self) -> bool:
-        """Whether elements of b have to be found one by one."""
-        return False
+    def scattered(self) -> float:
+        """How much it takes to find an element by itself; 0 where neighbours are found together."""
+        return 0.0
 
     @property
     def has_weight(self) -> bool:

@@ -19,6 +19,10 @@ from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.target import Target
 from hidet.types import Size, TensorType
 
+IN_PIXEL = 0.4
+"""What it takes to find a channel of a pixel by itself, of what elements by themselves take.
+Measured: ResNet's first layer by `mma.sync` takes 8.1 us for an image and 137 us for 32."""
+
 
 @dataclass(frozen=True)
 class Convolution(Contraction):
@@ -97,9 +101,9 @@ class ChannelsSecond(Convolution):
         return wrap(i) < self.m if self.op.groups > 1 else True
 
     @property
-    def scattered(self) -> bool:
+    def scattered(self) -> float:
         """Only windows of one place without padding lie side by side."""
-        return not self.pointwise
+        return 0.0 if self.pointwise else 1.0
 
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         return (z * self.channels + i, *digits(r, self.op.weight.shape[1:]))
@@ -157,9 +161,9 @@ class ChannelsLast(Convolution):
         return together(self.op.each)
 
     @property
-    def scattered(self) -> bool:
-        """Few channels are found one by one."""
-        return self.a_together == 1 and not self.pointwise
+    def scattered(self) -> float:
+        """Few channels are found one by one, but for the pixel that they have in common."""
+        return IN_PIXEL if self.a_together == 1 and not self.pointwise else 0.0
 
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
         image, *where = digits(i, self.places)

@@ -8,6 +8,7 @@ from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
+from hidet.schedules.cuda import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
@@ -25,6 +26,7 @@ LOADED = (
     _cpu_matvec,
     _cuda_attention,
     _cuda_conv,
+    _cuda_conv_overlap,
     _cuda_conv_wgmma,
     _cuda_depthwise,
     _cuda_depthwise_last,

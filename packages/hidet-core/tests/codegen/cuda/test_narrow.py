@@ -133,6 +133,14 @@ def test_one_step_from_float16_to_float16_stays_there():
     )
 
 
+@pytest.mark.parametrize("of", [f16, bf16], ids=str)
+def test_what_is_zero_where_negative_stays_in_its_type(of):
+    a, b = wide(of, "a"), wide(of, "b")
+    assert rounded(select(a <= 0.0, 0.0, a), of) == f"max(a, 0.0:{of.short})"
+    for e in (select(a <= 0.0, 0.0, b), select(a <= 1.0, 0.0, a), select(X <= 0.0, 0.0, X)):
+        assert narrowed(Cast(e, of)) is Cast(e, of)
+
+
 def test_other_steps_and_other_types_are_computed_in_float32():
     a, b = wide(f16, "a"), wide(f16, "b")
     for e in (a * b + a, a * X, a + 0.1, a + 1e9, Maximum(a, b), a / b, a * wide(bf16, "c")):

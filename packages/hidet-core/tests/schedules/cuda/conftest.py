@@ -17,13 +17,19 @@ from hidet.testing.graphs import arrays_for
 TARGET = Target.parse("sm_90a")
 
 
-def one_kernel(graph, schedule, point):
-    """A graph in float16 is one kernel of a schedule at this point, and right."""
-    with options(parallel_k=point.slices):
+def scheduled(graph, schedule, point):
+    """A graph as the one group that it is, by a schedule at this point."""
+    with options(parallel_k=getattr(point, "slices", 1)):
         (group,) = partition(graph, lambda op: has_schedule(op, TARGET))
         group.choice = Choice(schedule, point)
         (made,) = implement(group, TARGET)
     assert made.schedule == schedule
+    return made
+
+
+def one_kernel(graph, schedule, point):
+    """A graph in float16 is one kernel of a schedule at this point, and right."""
+    made = scheduled(graph, schedule, point)
     (kernel,) = made.module.kernels
     halves = [each.astype(np.float16) for each in arrays_for(graph)]
     arrays = dict(zip(graph.inputs, halves, strict=True))
@@ -34,6 +40,12 @@ def one_kernel(graph, schedule, point):
     sim.launch(lower(kernel), *(given[each] for each in kernel.params))
     (wanted,) = evaluate(graph, *arrays.values())
     assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+
+
+@pytest.fixture
+def fused():
+    """The module of a graph that is one group, by a schedule at a point."""
+    return lambda *given: scheduled(*given).module
 
 
 @pytest.fixture

@@ -80,6 +80,23 @@ def test_blocks_take_tiles_in_turns(point, check):
     simulated(op, module, check)
 
 
+@pytest.mark.parametrize(("stages", "early"), [(8, ("bias",)), (3, ())])
+def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(stages, early, check):
+    """One of several has no registers for it; without a bias there is nothing to load."""
+    one, point = replace(TARGET, cores=1), P((64, 64), stages, 1)
+    assert (point.resident(product_of(biased(True)), one) == 1) == bool(early)
+    for has_bias, wanted in ((True, early), (False, ())):
+        op = biased(has_bias)
+        module = matmul_wgmma(op, one, point).module
+        assert tuple(each.name for each in module.kernels[0].early) == wanted
+        simulated(op, module, check)
+
+
+def biased(has_bias):
+    """A product of several tiles."""
+    return Linear(f16[65, 72], f16[131, 72], f16[131] if has_bias else None)
+
+
 @pytest.mark.parametrize(
     "op",
     [

@@ -26,6 +26,7 @@ from hidet.ir.expr import (
     Const,
     Div,
     Expr,
+    LessEqual,
     Math,
     Maximum,
     Minimum,
@@ -180,8 +181,14 @@ class Narrowing:
 
 
 def on_halves(e: Cast) -> Expr:
-    """The same, computed in float16 if it is one step from two values of that type."""
+    """The same, computed in float16 if it is one step from two values of that type.
+
+    Zero where a value is negative is exact in either type, one instruction for two elements there.
+    """
     match e:
+        case Cast(Select(LessEqual(x, Const(0)), Const(0), Cast(value) as y)) if x is y:
+            if value.type is e.to:
+                return Maximum(value, constant(0, e.to))
         case Cast(Add() | Sub() | Mul() as step) if e.to is f16:
             a, b = half(step.a), half(step.b)
             if a is not None and b is not None:

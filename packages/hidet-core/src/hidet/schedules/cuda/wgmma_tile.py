@@ -10,6 +10,8 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 # mypy: disable-error-code="comparison-overlap, call-overload, assignment"
+from dataclasses import replace
+
 from hidet.ir.kernel import Module
 from hidet.lang import (
     ScriptFunction,
@@ -35,7 +37,7 @@ from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
-from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
+from hidet.schedules.cuda.wgmma_write import biasing, keeping, staging_shape, writing
 from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
@@ -59,11 +61,13 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
     tiles = point.tiles(p)
     seats = point.resident(p, target) * target.cores
     bias_type = operand_type(p.bias, p.c)
+    # Registers to hold it meanwhile are there where a block is alone.
+    early = p.bias is not None and point.resident(p, target) == 1
 
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, finish = consuming(point, a_side, b_side), writing(p, point)
-        position = order(p, point)
+        consume, finish = consuming(point, a_side, b_side), writing(p, point, early)
+        position, bring = order(p, point), biasing(p, point)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -84,8 +88,14 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     z, top, left = position(tile)
-                    consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    finish(sums, staged, bias, c, z, top, left)
+                    if early:
+                        ahead = register_tensor(p.c.dtype, (point.columns // 8, 2))
+                        bring(bias, ahead, z, top, left)
+                        consume(tiles_a, tiles_b, bars, sums, count, turns)
+                        finish(sums, staged, ahead, c, z, top, left)
+                    else:
+                        consume(tiles_a, tiles_b, bars, sums, count, turns)
+                        finish(sums, staged, bias, c, z, top, left)
                     count += turns
             else:
                 if point.borrows:
@@ -99,7 +109,15 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
                         )
                         count += turns
 
-    return assemble(name, [product], names_of(p), ["c"])
+    made = assemble(name, [product], names_of(p), ["c"])
+    return loading_early(made, "bias") if early else made
+
+
+def loading_early(module: Module, name: str) -> Module:
+    """The same, whose loads of an operand stay ahead of the barriers that follow them."""
+    (kernel,) = module.kernels
+    early = tuple(each for each in kernel.params if each.name == name)
+    return replace(module, kernels=(replace(kernel, early=early),))
 
 
 def shared(name: str, p: Contraction, point: Warpgroups) -> Module:

@@ -37,8 +37,24 @@ def staging_shape(warps: int) -> tuple[int, int, int]:
     return warps, ROWS, COLUMNS + LANES
 
 
-def writing(p: Contraction, point: Warpgroups) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left)."""
+def biasing(p: Contraction, point: Warpgroups) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (bias, registers, z, top, left). What will be added to a
+    thread's columns is under way."""
+
+    @script
+    def bring(bias, ahead, z, top, left):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        for block in static(range(point.columns // 8)):
+            for pair in vectorize(2):
+                at = (z, top, left + block * 8 + lane % 4 * 2 + pair)
+                ahead[block, pair] = get(bias, *p.bias_at(*at))
+
+    return bring
+
+
+def writing(p: Contraction, point: Warpgroups, early: bool = False) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `early`: the bias
+    is in registers, as `biasing` brings it."""
     across = COLUMNS // LANES
 
     @script
@@ -52,10 +68,13 @@ def writing(p: Contraction, point: Warpgroups) -> ScriptFunction:
                     block = part * (COLUMNS // 8) + number * 2 + beside
                     for pair in vectorize(2):
                         at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
+                        if p.bias is not None:
+                            found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
+                            shift = cast(found, f32)
                         for half in static(range(2)):
                             total = sums[block * 4 + half * 2 + pair]
                             if p.bias is not None:
-                                total += cast(get(bias, *p.bias_at(*at)), f32)
+                                total += shift
                             held[beside, half, pair] = cast(total, p.c.dtype)
                 column = number * 16 + lane // 16 * 8
                 stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)

@@ -1,0 +1,264 @@
+"""Convolutions of few channels by warpgroups (sm_90a): first layers, which read images.
+
+Blocks stay and take tiles of places in turns. Each has the weight in shared memory, gathers the
+lines of a tile through hooks (`overlap.py`). Some warps gather, others multiply and write: a fence
+between a line's writes and its use by products waits for all that its thread has under way.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+# mypy: disable-error-code="assignment, call-overload, comparison-overlap"
+from dataclasses import dataclass
+
+from hidet import options
+from hidet.cost import REACHED_RATE, Work
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    attr,
+    cdiv,
+    minimum,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+    static,
+)
+from hidet.lang.cuda import (
+    barrier_sync,
+    blockIdx,
+    fence_mbarrier_init,
+    fence_proxy_async,
+    gridDim,
+    mbarrier_arrive,
+    mbarrier_init,
+    mbarrier_wait,
+    syncthreads,
+    threadIdx,
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_wait_group,
+)
+from hidet.ops.conv import Conv
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.contraction import known, names_of
+from hidet.schedules.convolution import has_channels
+from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
+from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
+from hidet.schedules.cuda.wgmma_operand import STEP
+from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
+from hidet.schedules.cuda.wgmma_write import staging_shape, writing
+from hidet.schedules.space import choice
+from hidet.target import WARP, WARPGROUP, Target
+from hidet.types import Size, f32, u64
+
+ROWS = 64
+"""Rows that a warpgroup multiplies at once."""
+LINE_BYTES = 16
+APART = 1
+"""Lines between those of the weight of one place of the window, so that lines of places side by
+side lie in different banks."""
+PRODUCERS = WARPGROUP
+"""Threads beside those that multiply, which gather lines."""
+TOGETHER = 1
+"""The barrier of those who multiply."""
+MOST_RESIDENT = 4
+"""Blocks that a multiprocessor holds at most."""
+
+
+@dataclass(frozen=True)
+class OverlapTile:
+    """A block's tile of places by output channels, how many warpgroups multiply, and how many
+    tiles' lines there is room for."""
+
+    block: tuple[int, int] = choice((256, 64), (128, 64), (256, 128), (128, 128))
+    groups: int = choice(2, 1, 4)
+    stages: int = choice(2, 1, 3)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile; a warpgroup has all of them."""
+        return self.block[1]
+
+    @property
+    def consumers(self) -> int:
+        """Threads that multiply and write."""
+        return self.groups * WARPGROUP
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.consumers + PRODUCERS
+
+    @property
+    def at_once(self) -> int:
+        """Rows that the block multiplies at once."""
+        return self.groups * ROWS
+
+    def length(self, p: Overlap) -> int:
+        """Lines of a plane that a tile's windows read."""
+        return self.block[0] + p.behind
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, estimated: sums, and what writing needs; lines under way."""
+        return max(self.columns // 2 + 48, IN_FLIGHT * LINE // 2 + 40)
+
+    def shared_bytes(self, p: Overlap) -> int:
+        """The weight, the lines, what is about to be written, and the barriers."""
+        lines = p.k // LINE * (self.columns + APART) + self.stages * p.planes * self.length(p)
+        staged = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
+        return lines * LINE_BYTES + staged + 2 * 8 * self.stages
+
+    def resident(self, p: Overlap, target: Target) -> int:
+        """Blocks that a multiprocessor holds at once: while one writes, others multiply."""
+        found = target.resident_blocks(self.threads, self.shared_bytes(p), self.registers)
+        return max(1, min(MOST_RESIDENT, found))
+
+    def tiles(self, p: Overlap) -> tuple[Size, Size, Size]:
+        """Tiles of an image, of all images, and across."""
+        each = cdiv(p.m, self.block[0])
+        return each, each * p.batch, cdiv(p.n, self.columns)
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        p = overlap_of(op)
+        whole = self.block[0] % self.at_once == 0
+        return whole and self.shared_bytes(p) <= target.max_shared_bytes_per_block
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point."""
+        p, taken = overlap_of(op), target.measured.wgmma
+        read, written = p.nbytes
+        _, down, across = self.tiles(p)
+        tiles, resident = known(down) * known(across), self.resident(p, target)
+        together = max(1, min(resident, -(-tiles // target.cores)))
+        blocks = min(tiles, resident * target.cores)
+        products = 2 * self.block[0] * self.columns * p.k / taken.rate * taken.crowded
+        cycles = 4000 + -(-tiles // (target.cores * together)) * together * products
+        return Work(
+            read, written, min(blocks, target.cores) * cycles * taken.rate * REACHED_RATE,
+            p.a.dtype.name, min(blocks, target.cores), self.threads, tensor_core=True,
+            shared_bytes=self.shared_bytes(p), registers=self.registers,
+        )  # fmt: skip
+
+
+def by_overlap(op: Conv, target: Target) -> bool:
+    """Whether warpgroups may multiply these: by types, target and options, and as they lie."""
+    return (
+        overlaps(op)
+        and has_channels(op)
+        and target.has_feature("wgmma")
+        and not options.fp16_reduction.get()
+        and by_tensor_cores(overlap_of(op), target)
+    )
+
+
+@schedule_for(Conv, target="cuda", space=OverlapTile, when=by_overlap)
+def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
+    """Tiles of places by channels with `wgmma`, out of lines that windows share."""
+    return Scheduled(overlapped(op.name, overlap_of(op), point, target), point)
+
+
+def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
+    """The convolution as one kernel."""
+    each, tiles, across = point.tiles(p)
+    seats, stages = point.resident(p, target) * target.cores, point.stages
+    rows, columns = point.block
+    dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
+
+    with script_module():
+        begin, multiply, finish = beginning(point), multiplying(p, point), writing(p, point)
+        weigh = weighing(p, columns, point.consumers)
+        gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = (minimum(tiles, seats), across)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = point.resident(p, target)
+            taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
+            lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
+            staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
+            bars = shared_tensor(u64, (2, stages))
+            left = blockIdx.y * columns
+            begin(bars)
+            count = 0
+            if threadIdx.x < point.consumers:
+                weigh(b, taps, left)
+                fence_proxy_async("shared::cta")
+                barrier_sync(TOGETHER, point.consumers)
+                sums = register_tensor(f32, columns // 2)
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    stage = count % stages
+                    mbarrier_wait(~bars[FULL, stage], count // stages % 2)
+                    for first in range(0, rows, point.at_once):
+                        multiply(lines, taps, sums, stage, first)
+                        if first + point.at_once == rows and threadIdx.x % WARP == 0:
+                            mbarrier_arrive(~bars[EMPTY, stage])
+                        top = tile % each * rows + first
+                        finish(sums, staged, bias, c, tile // each, top, left)
+                    count += 1
+            else:
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    stage = count % stages
+                    mbarrier_wait(~bars[EMPTY, stage], (count // stages + 1) % 2)
+                    gather(a, lines, stage, tile // each, tile % each * rows)
+                    fence_proxy_async("shared::cta")
+                    mbarrier_arrive(~bars[FULL, stage])
+                    count += 1
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def beginning(point: OverlapTile) -> ScriptFunction:
+    """A part of a kernel: (barriers). All who gather arrive, and a lane of each warp that reads."""
+
+    @script
+    def begin(bars):  # type: ignore[no-untyped-def]
+        if threadIdx.x == 0:
+            for stage in range(point.stages):
+                mbarrier_init(~bars[FULL, stage], PRODUCERS)
+                mbarrier_init(~bars[EMPTY, stage], point.consumers // WARP)
+            fence_mbarrier_init()
+        syncthreads()
+
+    return begin
+
+
+def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (lines, taps, sums, stage, first row of the tile)."""
+    length, columns = point.length(p), point.columns
+    pitch = (columns + APART) * LINE_BYTES
+    high, wide = p.window
+    shape = f"m64n{columns}k{STEP}"
+    pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
+
+    def ahead(row: int, number: int) -> int:
+        plane, line = p.line(row, number)
+        return (plane * length + line) * LINE_BYTES
+
+    @script
+    def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
+        start = first + threadIdx.x // WARPGROUP * ROWS
+        one = wgmma_descriptor(address(lines, stage, 0, start, 0), LINE_BYTES, 8 * LINE_BYTES, 0)
+        two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
+        for v in static(range(columns // 2)):
+            sums[v] = 0.0
+        wgmma_fence(sums)
+        for step, (row, number) in static(enumerate(pairs)):
+            here = one.advance(ahead(row, number))
+            there = two.advance(step * PAIR * pitch)
+            wgmma(here, there, sums, shape)
+        wgmma_commit_group()
+        wgmma_wait_group(0, sums)
+
+    return multiply
