@@ -16,7 +16,7 @@ from hidet.optimize.separate_outputs import copied
 from hidet.types import Size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Operand:
     """One operand of a concatenation, and where it lies in each place that the result has."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -118,14 +119,13 @@ class Joins:
 
     def taken_apart(self, group: Group, gain: Gain) -> list[Group]:
         """Let others write a concatenation's operands; gives groups that write the rest."""
-        found = list(operands(group))
-        why = {each: self.closed(group, each) for each in found}
-        open_ = [each for each in found if not why[each]]
-        made = [written_apart(group, e, why[e]) for e in found if why[e] and nbytes(e.tensor)]
+        why = self.obstacles(group)
+        found = [each for each in why if not why[each]]
+        made = [written_apart(group, each, why[each]) for each in why if why[each]]
         self.forget(group)
         for one in made:
             self.reads(one)
-        against = self.against(group, open_, made, gain)
+        against = self.against(group, found, made, gain)
         if against:
             reasons = dict.fromkeys(each for each in why.values() if each)
             group.notes.append(f"concat is not taken apart: {'; '.join([against, *reasons])}")
@@ -133,7 +133,7 @@ class Joins:
                 self.forget(one)
             self.reads(group)
             return []
-        for each in open_:
+        for each in found:
             self.write(group, each)
         self.joined.add(group.last)
         group.nodes, group.joins, group.insets, group.stored = [group.last], True, (), True
@@ -169,9 +169,21 @@ class Joins:
             return ""
         return f"{len(made)} kernels would take its place" if made else "others read the operands"
 
-    def closed(self, group: Group, operand: Operand) -> str:
-        """Why nobody else can write an operand where the result lies; else nothing."""
-        tensor, _ = insets.source(group, operand.tensor)
+    def obstacles(self, group: Group) -> dict[Operand, str]:
+        """Why nobody else can write an operand where the result lies, or nothing, for each that
+        is not empty."""
+        found: dict[Operand, str] = {}
+        places: Counter[Tensor] = Counter()
+        for operand in operands(group):
+            if not nbytes(operand.tensor):
+                continue
+            tensor, _ = insets.source(group, operand.tensor)
+            places[tensor] += len(operand.places)
+            found[operand] = self.closed(group, tensor, places[tensor])
+        return found
+
+    def closed(self, group: Group, tensor: Tensor, places: int) -> str:
+        """Why what makes a tensor cannot write it to so many places more; else nothing."""
         maker = self.makers.get(tensor)
         if tensor not in set(group.inputs):
             return "its own kernel computes it"
@@ -183,6 +195,6 @@ class Joins:
             return "it is made on another device"
         if self.roles.of(maker.last.op) is Role.ALONE:
             return f"{maker.last.op.name} writes whole tensors"
-        if len(maker.insets) + len(operand.places) > MOST_PLACES:
+        if len(maker.insets) + places > MOST_PLACES:
             return "it is written to many places already"
         return ""

@@ -26,7 +26,7 @@ class Slot:
     @property
     def cosize(self) -> Scalar:
         """The elements of the whole tensor."""
-        return reduce(scaled, self.whole, 1)
+        return reduce(scaled, self.whole)
 
     def __str__(self) -> str:
         starts, whole = (", ".join(map(str, each)) for each in (self.starts, self.whole))
