@@ -70,6 +70,25 @@ def test_steps_one_after_the_other_go_together():
     assert [b.role for b in plans["prepare"].buffers] == [W, T, Y]
 
 
+def test_parts_stay_and_keep_their_whole():
+    part = lambda name: replace(buffer(name, "part"), within=4)
+    buffers = [
+        *(buffer("input0", X), buffer("weight0", W), buffer("t", T), part("p3")),
+        *(buffer("whole", T, (8,)), part("p5"), buffer("o", Y)),
+    ]
+    steps = [
+        *(launch("pack", [1], [2]), launch("a", [0, 2], [3])),
+        *(launch("b", [1], [5]), launch("use", [4], [6])),
+    ]
+    main = hoist({"main": plan(buffers, steps)})["main"]
+    assert names(main) == ["a", "b", "use"]
+    assert {b.name: main.buffers[b.within].name for b in main.buffers if b.role == "part"} == {
+        "p3": "whole",
+        "p5": "whole",
+    }
+    assert Plan.from_json(main.to_json()) == main
+
+
 def keep(change):
     """The plan of `packed`, changed so that all of it stays where it is."""
     main = packed()

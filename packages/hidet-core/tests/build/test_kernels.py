@@ -1,9 +1,12 @@
 """Groups as data: what goes to other processes."""
 
+import pickle
+
+from hidet import ops
 from hidet.build.ahead import Job
 from hidet.build.draft import Draft
 from hidet.build.explain import manner
-from hidet.build.kernels import group_of, shape_of
+from hidet.build.kernels import group_of, shape_of, worked_out
 from hidet.build.schedule import choices
 from hidet.build.target import measurable
 from hidet.graph import symbol, trace_from
@@ -23,6 +26,20 @@ def test_a_choice_goes_to_other_processes():
     plain = Job(shape_of(group), CPU, {}).answer()
     assert made[0][2].functions != plain[0][2].functions
     assert str(choices(group.anchor.op, CPU)[3].point) in manner(group_of(shape), CPU)
+
+
+def test_places_in_larger_tensors_go_along():
+    x, w = symbol(["m", 24]), symbol([24, 8])
+    graph = trace_from(ops.concat([ops.relu(x @ w), ops.softmax(x, 1)], 1), inputs=[x, w])
+    (group, *_) = Draft(graph, CPU, {}).groups["main"]
+    shape = pickle.loads(pickle.dumps(shape_of(group)))
+    again = group_of(shape)
+    assert [str(each.tensor.type.layout) for each in again.insets] == ["(0, 0) in (m, 32)"]
+    assert not again.stored
+    here, there = worked_out(group, CPU), Job(shape, CPU, {}).answer()
+    assert [made[2].functions for made in there] == [made[2].functions for made in here]
+    plain = Job(shape_of(group.apart), CPU, {}).answer()
+    assert plain[0][2].functions != here[0][2].functions
 
 
 def test_what_can_be_measured_here():

@@ -1,5 +1,7 @@
 """Small archives written by hand: a few C++ and CUDA functions and the plans that call them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,9 @@ extern "C" void add(float *a, float *b, float *y, long n) {
 }
 extern "C" void shift(float *x, float *y, int by, long n) {
   for (long i = 0; i < n; i++) y[i] = x[i] + by;
+}
+extern "C" void below(float *x, float *y, long n) {
+  for (long i = 0; i < n; i++) y[n + i] = x[i] + 5;
 }
 """
 
@@ -128,6 +133,29 @@ def weighted(target="cpu", grid=(1, 1, 1), block=(1, 1, 1)):
         (4,),
     )
     return {"main": main, "prepare": prepare}
+
+
+def joined(target="cpu", grid=(1, 1, 1), block=(1, 1, 1)):
+    """The rows 2 * x and x + 5 in one tensor, then twice that."""
+    shape = {"grid": grid, "block": block}
+    return Plan(
+        target,
+        (
+            buffer("x", "input", "n"),
+            buffer("both", "workspace", 2, "n"),
+            replace(buffer("top", "part", 1, "n"), within=1),
+            replace(buffer("bottom", "part", 1, "n"), within=1),
+            buffer("y", "output", 2, "n"),
+        ),
+        (
+            launch("twice", [0], [2], "n", **shape),
+            launch("below", [0], [3], "n", **shape),
+            launch("twice", [1], [4], ["*", 2, "n"], **shape),
+        ),
+        (0,),
+        (4,),
+        {"n": (0, 0)},
+    )
 
 
 def hosted(target="cpu", grid=(1, 1, 1), block=(1, 1, 1)):

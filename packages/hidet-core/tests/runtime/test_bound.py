@@ -8,7 +8,7 @@ from hidet.runtime import Plan
 from hidet.runtime.bound import bind
 from hidet.runtime.memory import view_of
 
-from .conftest import buffer, diamond, launch
+from .conftest import buffer, diamond, joined, launch
 
 
 def given(*shape, dtype=np.float32):
@@ -75,3 +75,23 @@ def test_the_arena_holds_workspaces_only():
     bound = bind(diamond(), [given(100)])
     assert set(bound.arena.offsets) == {1, 2, 3}
     assert bound.nbytes(1) == 400
+
+
+def test_who_writes_a_part_writes_the_whole():
+    bound = bind(joined(), [given(6)])
+    assert [step.writes for step in bound.steps] == [(1,), (1,), (4,)]
+    assert bound.steps[1].args[1].buffer == 1
+    assert [set(each) for each in bound.waits] == [set(), set(), {0, 1}]
+    assert set(bound.arena.offsets) == {1}
+    assert bound.arena.nbytes == 256
+
+
+def test_a_whole_lives_from_its_first_part_on():
+    plan = joined()
+    early = replace(plan.steps[0], reads=(5,), writes=(2,))
+    first = launch("twice", [0], [5], "n")
+    late = launch("twice", [5], [3], "n")
+    buffers = (*plan.buffers, buffer("t", "workspace", "n"))
+    long = replace(plan, buffers=buffers, steps=(first, early, late, plan.steps[2]))
+    offsets = bind(long, [given(100)]).arena.offsets
+    assert abs(offsets[1] - offsets[5]) >= 400

@@ -79,3 +79,23 @@ def test_a_source_that_is_gone_is_not_taken_for_another():
     del a
     gc.collect()
     assert not one.is_of([Source()])
+
+
+def parted(second="b"):
+    """Two weights side by side in one buffer, which is then packed."""
+    buffers = [
+        *(buffer("a", "weight", 4), buffer("b", "weight", 4), buffer("both", "workspace", 8)),
+        *(replace(buffer(name, "part", 4), within=2) for name in ("p", "q")),
+        buffer("out", "output", 8),
+    ]
+    steps = [launch("left", [0], [3]), launch("right", ["ab".index(second)], [4])]
+    steps.append(launch("pack", [2], [5]))
+    return Plan("cpu", tuple(buffers), tuple(steps), (), (5,))
+
+
+def test_who_writes_parts_counts():
+    (found,) = derivations(parted())
+    assert found.weights == ("a", "b")
+    assert how(parted("a")) != how(parted())
+    fewer = replace(parted(), steps=parted().steps[1:])
+    assert how(fewer) != how(parted())

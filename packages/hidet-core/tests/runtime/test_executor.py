@@ -11,7 +11,7 @@ from hidet.runtime.device import device_count
 from hidet.runtime.executor import SHAPES_KEPT
 from hidet.runtime.memory import HostAllocator, array_of, view_of
 
-from .conftest import buffer, diamond, hosted, launch, weighted
+from .conftest import buffer, diamond, hosted, joined, launch, weighted
 
 
 def run(executor, *arrays):
@@ -47,6 +47,13 @@ def test_shapes_that_were_not_used_for_long_are_forgotten(archive):
     for count in range(SHAPES_KEPT + 5):
         run(executor, numbers(count))
     assert len(executor.programs) == SHAPES_KEPT
+
+
+def test_parts_are_written_where_the_whole_lies(cpp):
+    executor = Executor(Archive({"main": joined()}, {"unit": cpp}))
+    for count in (5, 1, 0, 300):
+        (y,) = run(executor, numbers(count))
+        assert np.array_equal(y, [4 * numbers(count), 2 * numbers(count) + 10])
 
 
 def test_earlier_outputs_stay(archive):

@@ -36,6 +36,18 @@ def test_a_writer_waits_for_all_readers_since_the_last_writer():
     assert dependencies(steps)[3] == {0, 1, 2}
 
 
+def test_who_writes_parts_does_not_wait_for_others_and_who_reads_the_whole_waits_for_all():
+    steps = (
+        *(Host("w", (0,), (part,)) for part in (2, 3, 4)),
+        Host("r", (1,), (5,)),
+        Host("u", (1,), (1,)),
+        Host("r", (1,), (6,)),
+    )
+    found = dependencies(steps, {2: 1, 3: 1, 4: 1})
+    assert found[:4] == [set(), set(), set(), {0, 1, 2}]
+    assert reduced(found)[4:] == [{3}, {4}]
+
+
 def test_a_step_waits_only_for_those_that_no_other_waits_for():
     assert reduced([set(), {0}, {0, 1}, {0, 2}]) == [set(), {0}, {1}, {2}]
     assert reduced([set(), {0}, {0}, {0, 1, 2}]) == [set(), {0}, {0}, {1, 2}]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hidet.errors import BadArchive
 from hidet.runtime import Plan
 
-from .conftest import diamond, hosted, weighted
+from .conftest import diamond, hosted, joined, weighted
 
-PLANS = [diamond(), hosted(), *weighted().values()]
+PLANS = [diamond(), hosted(), joined(), *weighted().values()]
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -94,3 +94,31 @@ def test_the_error_names_the_field(change, message):
 def test_a_plan_is_a_mapping():
     with pytest.raises(BadArchive, match="no mapping"):
         Plan.from_json([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("buffer", "field", "value", "problem"),
+    [
+        (2, "within", None, "buffer 2 is a part of no output or workspace"),
+        (2, "within", 0, "buffer 2 is a part of no output or workspace"),
+        (2, "within", 3, "buffer 2 is a part of no output or workspace"),
+        (2, "within", 9, "names a buffer that is not there"),
+        (2, "within", [1], "where whole numbers belong"),
+        (2, "dtype", "float16", "buffer 2 is a part of one of another type"),
+        (3, "shape", ["n"], "buffer 3 is a part of one of another type"),
+        (4, "within", 1, "a buffer with memory of its own lies within another one"),
+        (2, "role", "workspace", "a buffer with memory of its own lies within another one"),
+    ],
+)
+def test_parts_lie_within_what_steps_write(buffer, field, value, problem):
+    data = json.loads(json.dumps(joined().to_json()))
+    data["buffers"][buffer][field] = value
+    with pytest.raises(BadArchive, match=problem.replace("[", r"\[")):
+        Plan.from_json(data)
+
+
+def test_no_step_reads_a_part_by_itself():
+    data = json.loads(json.dumps(joined().to_json()))
+    data["steps"][2]["reads"] = [1, 3]
+    with pytest.raises(BadArchive, match="a step reads a part of a buffer by itself"):
+        Plan.from_json(data)

@@ -11,12 +11,10 @@ from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
-from hidet.build.schedule import has_schedule, optimized
+from hidet.build.schedule import grouped, optimized
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units
-from hidet.fusion.group import Group
-from hidet.fusion.partition import partition
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import split
@@ -77,8 +75,3 @@ def plan_graph(graph: FlowGraph, target: Target | str | None = None) -> dict[str
     """The plans that `compile_graph` makes, without binaries: no compiler of kernels is needed."""
     names = {tensor: f"weight{i}" for i, tensor in enumerate(graph.constants)}
     return Draft(graph, target_for(graph, target), names).plans()
-
-
-def grouped(graph: FlowGraph, target: Target) -> list[Group]:
-    """The groups of one part."""
-    return partition(graph, lambda op: has_schedule(op, target))

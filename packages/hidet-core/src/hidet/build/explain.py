@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.build.schedule import chosen, has_schedule, optimized
+from hidet.build.schedule import chosen, grouped, optimized
 from hidet.build.target import target_for
-from hidet.fusion import Group, partition
+from hidet.fusion import Group
 from hidet.graph.flow import FlowGraph
-from hidet.graph.operator import Op
 from hidet.optimize import split
 from hidet.target import Target
 
@@ -20,16 +19,12 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     come its operators, the schedule of its anchor, and why its neighbours are apart.
     """
     found = target_for(graph, target)
-
-    def scheduled(op: Op) -> bool:
-        return has_schedule(op, found)
-
     parts = split(optimized(graph, found))
     texts = []
     for name, part in (("prepare", parts.prepare), ("main", parts.main)):
         if part is not None:
-            groups = partition(part, scheduled)
-            count = sum(not group.is_shape for group in groups)
+            groups = grouped(part, found)
+            count = sum(not group.is_free for group in groups)
             texts.append(f"{name}: {count} groups\n{described(groups, found)}")
     return "\n".join(texts)
 
@@ -49,6 +44,8 @@ def manner(group: Group, target: Target) -> str:
     """How a group is computed."""
     if group.is_shape:
         return "another shape of what lies in memory, no kernel"
+    if group.joins:
+        return "written part by part where it lies, no kernel"
     if group.anchor is None:
         return "no anchor"
     best = chosen(group, target)

@@ -115,12 +115,15 @@ class Extended:
         """The main plan, without buffers that nothing in it uses."""
         old, outputs = self.old, self.plan().outputs
         used = {each for step in self.rest for each in (*step.reads, *step.writes)}
+        used |= {old.wholes[each] for each in used if each in old.wholes}
         kept = [n for n in range(len(old.buffers)) if n in {*used, *old.inputs, *old.outputs}]
         buffers = list(old.buffers)
         for each in self.wanted:
             name = f"derived{outputs.index(self.place[each])}"
             buffers[each] = replace(old.buffers[each], name=name, role="derived")
         place = {number: position for position, number in enumerate(kept)}
+        for part, whole in old.wholes.items():
+            buffers[part] = replace(buffers[part], within=place.get(whole))
         return Plan(
             old.target,
             tuple(buffers[each] for each in kept),
@@ -132,7 +135,10 @@ class Extended:
 
 
 def as_output(buffer: Buffer, number: int, outputs: Sequence[int]) -> Buffer:
-    """A buffer that a prepare plan makes: an output, or a workspace on the way to one."""
+    """A buffer that a prepare plan makes: an output, or a workspace on the way to one, or a part of
+    either."""
+    if buffer.role == "part":
+        return buffer
     if number in outputs:
         return replace(buffer, name=f"output{outputs.index(number)}", role="output")
     return replace(buffer, role="workspace")

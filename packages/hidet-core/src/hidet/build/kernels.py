@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -13,7 +13,8 @@ from hidet.build.collector import collector_paused
 from hidet.build.key import is_our_operator
 from hidet.build.recipe import Recipe, recipe
 from hidet.build.schedule import implement
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, Inset
+from hidet.fusion.inside import Window
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.passes.base import Observer
@@ -92,14 +93,16 @@ def settings() -> dict[str, Any]:
 
 
 def numbered(group: Group) -> list[Tensor]:
-    """The tensors of a group in a fixed order: inputs, then what each operator makes."""
-    return [*group.inputs, *(each for node in group.nodes for each in node.outputs)]
+    """The tensors of a group in a fixed order: inputs, then what each operator makes, then the last
+    one's result within larger tensors."""
+    made = (each for node in group.nodes for each in node.outputs)
+    return [*group.inputs, *made, *(each.tensor for each in group.insets)]
 
 
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
     shape = shape_of(group)
-    return shape.anchor, shape.wiring, shape.also, shape.choice
+    return shape.anchor, shape.wiring, shape.also, shape.choice, shape.windows, shape.stored
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,8 @@ class Shape:
     inputs: tuple[TensorType, ...]
     also: tuple[int, ...] = ()
     choice: Choice | None = None
+    windows: tuple[Window, ...] = ()
+    stored: bool = True
 
     @property
     def is_ours(self) -> bool:
@@ -128,7 +133,8 @@ def shape_of(group: Group) -> Shape:
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
     also = tuple(numbers[each] for each in group.also)
     types = tuple(each.type for each in group.inputs)
-    return Shape(anchor, wiring, types, also, group.choice)
+    windows = tuple(Window(each.tensor.type, each.starts) for each in group.insets)
+    return Shape(anchor, wiring, types, also, group.choice, windows, group.stored)
 
 
 def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group:
@@ -140,4 +146,6 @@ def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group
         tensors += nodes[-1].outputs
     anchor = None if shape.anchor is None else nodes[shape.anchor]
     also = tuple(tensors[number] for number in shape.also)
-    return Group(nodes, anchor, also=also, choice=shape.choice)
+    insets = tuple(Inset(Tensor(each.type), each.starts) for each in shape.windows)
+    group = Group(nodes, anchor, also=also, choice=shape.choice)
+    return replace(group, insets=insets, stored=shape.stored)

@@ -9,7 +9,7 @@ from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
 from hidet.build.units import Units
 from hidet.errors import InternalError
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, Inset
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
@@ -66,6 +66,12 @@ class Planner:
             return self.add(root, "workspace", f"t{len(self.buffers)}")
         return self.number[root]
 
+    def add_part(self, inset: Inset) -> None:
+        """Number a part of a larger tensor, which one group alone writes."""
+        assert inset.whole is not None
+        number = self.add(inset.tensor, "part", f"p{len(self.buffers)}")
+        self.buffers[number] = replace(self.buffers[number], within=self.find(inset.whole))
+
     def note_pieces(self, output: Tensor) -> None:
         """Write down of which weights an output consists, if they are only moved."""
         found = pieces(output)
@@ -83,7 +89,12 @@ class Planner:
             numbers.append(len(self.buffers) - 1)
         for function, launch in zip(recipe.functions, recipe.launches, strict=True):
             self.units.take(function)
-            self.steps.append(launch.on(numbers.__getitem__))
+            self.steps.append(self.apart(launch.on(numbers.__getitem__)))
+
+    def apart(self, launch: Launch) -> Launch:
+        """A launch that leaves operands where they are whose place a part cannot take."""
+        pairs = (pair for pair in launch.in_place if self.buffers[pair[0]].role != "part")
+        return replace(launch, in_place=tuple(pairs))
 
     def host(self, group: Group) -> None:
         """Write down a region that the framework runs."""
@@ -101,6 +112,8 @@ class Planner:
             if isinstance(group.last.op, Foreign):
                 self.host(group)
             elif is_computed(group):
+                for each in group.insets:
+                    self.add_part(each)
                 parts = recipes.parts(group, self.target)
                 for part in parts:
                     self.compute(part)
@@ -122,8 +135,9 @@ class Planner:
 
 
 def is_computed(group: Group) -> bool:
-    """Whether kernels compute the group: it is no region of the framework's, and no mere view."""
-    return not isinstance(group.last.op, Foreign) and not group.is_shape
+    """Whether kernels compute the group: it is no region of the framework's, and not in memory
+    already."""
+    return not isinstance(group.last.op, Foreign) and not group.is_free
 
 
 def lowered_groups(groups: Iterable[Group]) -> list[Group]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hidet import options
@@ -14,7 +14,11 @@ from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
+from hidet.fusion.insets import copying
+from hidet.fusion.inside import Window, write_inside
+from hidet.fusion.joins import join
 from hidet.fusion.pairs import has_pairs
+from hidet.fusion.partition import partition
 from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
 from hidet.graph.flow import FlowGraph
@@ -94,8 +98,23 @@ def is_slower(op: Op, other: Op, target: Target) -> bool:
     return bool(one and two) and one[0].seconds > two[0].seconds + written
 
 
+def grouped(graph: FlowGraph, target: Target) -> list[Group]:
+    """The groups of operators that share kernels on a target."""
+
+    def scheduled(op: Op) -> bool:
+        return has_schedule(op, target)
+
+    def kept_apart(group: Group) -> list[Tensor]:
+        return [] if group.anchor is None else closed_to(chosen(group, target).schedule, group)
+
+    groups = partition(graph, scheduled)
+    return join(groups, graph, scheduled, kept_apart) if options.fusion.get() else groups
+
+
 def implement(group: Group, target: Target) -> list[Implemented]:
     """Kernels for a group: one module, or several where a schedule leaves no way in or out."""
+    if group.insets:
+        return within(group, target)
     if group.anchor is None or group.choice == AUTOMATIC:
         return [Implemented(group, composed(group, target), "automatic")]
     best = chosen(group, target)
@@ -109,6 +128,21 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     if not reachable(group, module, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
+
+
+def within(group: Group, target: Target) -> list[Implemented]:
+    """Kernels for a group whose result goes to places in larger tensors.
+
+    Where a schedule writes it without hooks, kernels that copy it come after.
+    """
+    *before, made = implement(group.apart, target)
+    if made.module.params[-1] in ports(made.module):
+        windows = [Window(each.tensor.type, each.starts) for each in group.insets]
+        module = write_inside(made.module, windows, group.stored)
+        whole = replace(made.group, insets=group.insets, stored=group.stored)
+        return [*before, Implemented(whole, module, made.schedule)]
+    copies = [copying(group.last.outputs[0], each) for each in group.insets]
+    return [*before, made, *(part for each in copies for part in implement(each, target))]
 
 
 def chosen(group: Group, target: Target) -> Candidate:

@@ -33,13 +33,14 @@ class Subject:
 
 
 def subject_of(group: Group, derived: Collection[Tensor] = ()) -> Subject:
-    """A group as it is tuned; `derived` are computed from constants before the first call."""
+    """A group as it is tuned, its result in memory of its own; `derived` are computed from
+    constants before the first call."""
     constants = (
         number
         for number, each in enumerate(group.inputs)
         if each.storage is not None or each in derived
     )
-    return Subject(shape_of(group), tuple(constants))
+    return Subject(shape_of(group.apart), tuple(constants))
 
 
 def facts_of(subject: Subject, target: Target) -> dict[str, Any]:

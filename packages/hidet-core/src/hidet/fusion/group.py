@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.base import Choice
+from hidet.types import Size
+
+
+@dataclass(frozen=True, eq=False)
+class Inset:
+    """A result, or a window of it from `starts` on, as it lies within a larger tensor.
+
+    The layout of `tensor` says where; `whole` is what several groups write, each its part.
+    """
+
+    tensor: Tensor
+    starts: tuple[Size, ...]
+    whole: Tensor | None = None
 
 
 @dataclass(eq=False)
@@ -25,6 +38,12 @@ class Group:
     """Why what reads the results, or makes the operands, is not in the group."""
     also: tuple[Tensor, ...] = ()
     """What leaves the group besides the last operator's results: it has their shape."""
+    insets: tuple[Inset, ...] = ()
+    """Where the last operator's result is written within larger tensors."""
+    stored: bool = True
+    """Whether the last operator's results have memory of their own."""
+    joins: bool = False
+    """Whether it puts together what others have written where its result lies: nothing runs."""
     repeats: int = 1
     """About how often a value may appear in that of the last operator, written out."""
     choice: Choice | None = None
@@ -52,12 +71,23 @@ class Group:
     @property
     def results(self) -> tuple[Tensor, ...]:
         """What the group writes."""
-        return (*self.also, *self.last.outputs)
+        own = self.last.outputs if self.stored else ()
+        return (*self.also, *own, *(each.tensor for each in self.insets))
 
     @property
     def is_shape(self) -> bool:
         """Whether it is a new shape of what lies in memory alone, for which nothing runs."""
         return len(self.nodes) == 1 and is_view(self.results[0])
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no kernel computes it: what it gives lies in memory already."""
+        return self.is_shape or self.joins
+
+    @property
+    def apart(self) -> Group:
+        """The same group with its result in memory of its own alone."""
+        return replace(self, insets=(), stored=True)
 
     def add(self, nodes: Iterable[Node]) -> None:
         """Let operators in; each is there once, and all stay in an order in which they can run."""

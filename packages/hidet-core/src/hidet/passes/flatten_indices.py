@@ -14,6 +14,7 @@ from hidet.ir.node import Node
 from hidet.ir.stmt import Stmt, Store
 from hidet.ir.walk import rebuild, substitute, variables
 from hidet.mapping import TaskMapping
+from hidet.mapping.slot import Slot
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.ownership import local_offset
 from hidet.passes.scopes import Scoped
@@ -56,7 +57,7 @@ def elements(of: TensorType) -> int | Expr:
     if isinstance(of.layout, TaskMapping):
         return of.layout.tasks_per_worker
     if of.layout is not None:
-        return cast(int, of.layout.cosize)
+        return cast("int | Expr", of.layout.cosize)
     total: int | Expr = 1
     for size in of.shape:
         total = size if isinstance(total, int) and total == 1 else total * size
@@ -115,7 +116,7 @@ class Flattening(Scoped):
         if isinstance(total, int):
             return total >= LARGE
         count = wrap(1, i64)
-        for size in of.shape:
+        for size in of.layout.whole if isinstance(of.layout, Slot) else of.shape:
             count = count * convert(wrap(size), i64)
         limit = constant(LARGE, i64)
         return self.bounds.range(count).high is None or (

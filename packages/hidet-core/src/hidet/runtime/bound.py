@@ -82,7 +82,10 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     check_shapes(plan, inputs, shapes)
     steps = [fixed(step, symbols, plan, shapes) for step in plan.steps]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
-    waits = reduced(dependencies(tuple(kept)))
+    wholes = plan.wholes
+    waits = reduced(dependencies(tuple(kept), wholes))
+    if wholes:  # from here on steps write the whole of which they write a part
+        kept = [step.on(lambda number: wholes.get(number, number)) for step in kept]
     users: dict[int, list[int]] = {}
     for number, step in enumerate(kept):
         for buffer in {*step.reads, *step.writes}:

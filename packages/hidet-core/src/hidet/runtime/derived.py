@@ -68,7 +68,7 @@ def derivations(plan: Plan) -> list[Derivation]:
     writers: dict[int, list[Step]] = {}
     for step in plan.steps:
         for each in step.writes:
-            writers.setdefault(each, []).append(step)
+            writers.setdefault(plan.wholes.get(each, each), []).append(step)
     return [Tracer(plan, writers).derivation(number) for number in plan.outputs]
 
 
@@ -89,6 +89,7 @@ class Tracer:
 
     def follow(self, number: int) -> str:
         """A buffer as it is called in the text; what makes it is written down before."""
+        number = self.plan.wholes.get(number, number)
         buffer = self.plan.buffers[number]
         if buffer.role == "weight":
             place = self.weights.setdefault(buffer.name, len(self.weights))

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from hidet.runtime.plan import Step
 
+APART: Mapping[int, int] = MappingProxyType({})
+"""No buffer lies within another one."""
 
-def dependencies(steps: tuple[Step, ...]) -> list[set[int]]:
+
+def dependencies(steps: tuple[Step, ...], wholes: Mapping[int, int] = APART) -> list[set[int]]:
     """For each step the earlier ones it has to wait for: it reads what they write, or writes what
-    they read or write."""
+    they read or write.
+
+    `wholes` are the buffers in which parts lie: who reads such a one reads all of its parts, and
+    those who write these do not wait for each other.
+    """
     found: list[set[int]] = []
+    parts: dict[int, list[int]] = {}
+    for part, whole in wholes.items():
+        parts.setdefault(whole, []).append(part)
     writer: dict[int, int] = {}
     readers: dict[int, set[int]] = {}
     for number, step in enumerate(steps):
-        needs = {writer[each] for each in (*step.reads, *step.writes) if each in writer}
+        inside = [part for each in (*step.reads, *step.writes) for part in parts.get(each, ())]
+        touched = (*step.reads, *step.writes, *inside)
+        needs = {writer[each] for each in touched if each in writer}
         needs |= {reader for each in step.writes for reader in readers.get(each, ())}
         found.append(needs - {number})
         for each in step.writes:

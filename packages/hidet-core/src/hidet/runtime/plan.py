@@ -16,7 +16,7 @@ from hidet.runtime.maps import Map, read_map
 from hidet.runtime.sizes import Size, checked_size
 from hidet.types import dtype
 
-Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace"]
+Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace", "part"]
 Limits: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: it may be any larger one."""
 
@@ -40,7 +40,9 @@ class Buffer:
     """Memory that steps read and write. `derived` buffers are outputs of the prepare plan.
 
     An input's name is what users call it; `input0` and so on where they call it nothing.
-    `pieces` are the weights of which it consists, where steps only move those.
+    `pieces` are the weights of which it consists, where steps only move those. A `part` is what one
+    step writes of the buffer `within`, of which nobody else writes that: an argument that names it
+    is the address of the whole.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Buffer:
     dtype: str
     shape: tuple[Size, ...]
     pieces: tuple[Piece, ...] = ()
+    within: int | None = None
 
     @property
     def item_bytes(self) -> int:
@@ -155,6 +158,11 @@ class Plan:
         """What the inputs are called, in order."""
         return [self.buffers[number].name for number in self.inputs]
 
+    @property
+    def wholes(self) -> dict[int, int]:
+        """For each part the buffer in which it lies."""
+        return {n: b.within for n, b in enumerate(self.buffers) if b.within is not None}
+
     def of_role(self, role: Role) -> list[int]:
         """The numbers of the buffers of a role."""
         return [number for number, buffer in enumerate(self.buffers) if buffer.role == role]
@@ -196,6 +204,7 @@ class Reader:
         given_limits = self.mapping(self.data.get("limits", {}), "limits")
         limits = {name: self.limit(name, each) for name, each in given_limits.items()}
         self.ends(made, outputs, "output")
+        self.check_parts(made, steps)
         target = self.text(self.data.get("target"), "target")
         if target.startswith("cpu") and any(isinstance(arg, Map) for arg in arguments(steps)):
             raise BadArchive(f"a plan for {target} has tensor maps, which only GPUs have")
@@ -217,6 +226,21 @@ class Reader:
         if sorted(numbers) != found:
             raise BadArchive(f"the {role}s {numbers} are not the buffers of that role, {found}")
 
+    def check_parts(self, buffers: tuple[Buffer, ...], steps: tuple[Step, ...]) -> None:
+        """Refuse parts of what no step may write part by part, and steps that read parts."""
+        parts = {number for number, buffer in enumerate(buffers) if buffer.role == "part"}
+        for number in parts:
+            part, within = buffers[number], buffers[number].within
+            whole = None if within is None else buffers[within]
+            if whole is None or whole.role not in ("output", "workspace"):
+                raise BadArchive(f"buffer {number} is a part of no output or workspace")
+            if (part.dtype, len(part.shape)) != (whole.dtype, len(whole.shape)):
+                raise BadArchive(f"buffer {number} is a part of one of another type")
+        if any(buffer.within is not None for buffer in buffers if buffer.role != "part"):
+            raise BadArchive("a buffer with memory of its own lies within another one")
+        if any(parts & set(step.reads) for step in steps):
+            raise BadArchive("a step reads a part of a buffer by itself")
+
     def buffer(self, data: Any, where: str) -> Buffer:
         """One buffer."""
         fields = self.mapping(data, where)
@@ -235,7 +259,10 @@ class Reader:
             raise BadArchive(f"{where} has a negative size")
         given = self.sequence({"pieces": [], **fields}, "pieces", where)
         pieces = tuple(self.piece(each, where) for each in given)
-        return Buffer(self.text(fields.get("name"), where), cast(Role, role), kind, shape, pieces)
+        whole = fields.get("within")
+        within = None if whole is None else self.numbers([whole], where)[0]
+        name = self.text(fields.get("name"), where)
+        return Buffer(name, cast(Role, role), kind, shape, pieces, within)
 
     def piece(self, data: Any, where: str) -> Piece:
         """A weight that lies in a buffer."""
