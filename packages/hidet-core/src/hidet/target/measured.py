@@ -67,6 +67,15 @@ class WgmmaCycles:
     """Cycles that two barriers of a cluster take, with what comes before and after them."""
     handing: float
     """Cycles for each byte of a tile's sums, whenever twice as many blocks share them."""
+    line: float
+    """Cycles that a multiprocessor takes to bring 16 bytes to shared memory through registers,
+    beside finding what is in them."""
+    found: float
+    """The same for each channel that is found by itself."""
+    piece: float
+    """Cycles for 64 rows by 64 columns, multiplied and written, beside that."""
+    again: float
+    """How much longer both take where one waits for the other."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,10 @@ H200 = Measured(
         clustered=1.25,
         meeting=2130,
         handing=1 / 54,
+        line=0.7,
+        found=0.5,
+        piece=350,
+        again=1.25,
     ),
     under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s

@@ -11,6 +11,7 @@ from __future__ import annotations
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 # mypy: disable-error-code="assignment, call-overload, comparison-overlap"
 from dataclasses import dataclass
+from math import prod
 
 from hidet import options
 from hidet.cost import REACHED_RATE, Work
@@ -52,6 +53,7 @@ from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
 from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
+from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import STEP
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
 from hidet.schedules.cuda.wgmma_write import staging_shape, writing
@@ -59,12 +61,12 @@ from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.types import Size, f32, u64
 
-ROWS = 64
-"""Rows that a warpgroup multiplies at once."""
 LINE_BYTES = 16
 APART = 1
 """Lines between those of the weight of one place of the window, so that lines of places side by
 side lie in different banks."""
+AT_ONCE = 2 * PIECE
+"""Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
 TOGETHER = 1
@@ -75,32 +77,20 @@ MOST_RESIDENT = 4
 
 @dataclass(frozen=True)
 class OverlapTile:
-    """A block's tile of places by output channels, how many warpgroups multiply, and how many
-    tiles' lines there is room for."""
+    """A block's tile of places by output channels, and for how many tiles' lines there is room."""
 
     block: tuple[int, int] = choice((256, 64), (128, 64), (256, 128), (128, 128))
-    groups: int = choice(2, 1, 4)
-    stages: int = choice(2, 1, 3)
+    stages: int = choice(2, 1)
+
+    consumers = 2 * WARPGROUP
+    """Threads that multiply and write: four warpgroups would wait for those who gather."""
+    threads = consumers + PRODUCERS
+    """Threads of a block."""
 
     @property
     def columns(self) -> int:
         """Columns of a tile; a warpgroup has all of them."""
         return self.block[1]
-
-    @property
-    def consumers(self) -> int:
-        """Threads that multiply and write."""
-        return self.groups * WARPGROUP
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.consumers + PRODUCERS
-
-    @property
-    def at_once(self) -> int:
-        """Rows that the block multiplies at once."""
-        return self.groups * ROWS
 
     def length(self, p: Overlap) -> int:
         """Lines of a plane that a tile's windows read."""
@@ -129,24 +119,28 @@ class OverlapTile:
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether the point can be built for `op`."""
-        p = overlap_of(op)
-        whole = self.block[0] % self.at_once == 0
-        return whole and self.shared_bytes(p) <= target.max_shared_bytes_per_block
+        return self.shared_bytes(overlap_of(op)) <= target.max_shared_bytes_per_block
+
+    def cycles(self, p: Overlap, target: Target, each: int) -> float:
+        """How long a multiprocessor takes for so many tiles; its blocks are in each other's way."""
+        taken = target.measured.wgmma
+        lines = p.planes * self.length(p) * (taken.line + taken.found * known(p.op.each))
+        pieces = prod(self.block) / PIECE**2 * taken.piece
+        return each * (lines + pieces) * (taken.again if self.stages == 1 and each > 1 else 1)
 
     def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        p, taken = overlap_of(op), target.measured.wgmma
+        """What `op` costs at this point: what the operations count is the time that the model gives
+        to so many of them."""
+        p, rate = overlap_of(op), target.measured.wgmma.rate
         read, written = p.nbytes
         _, down, across = self.tiles(p)
-        tiles, resident = known(down) * known(across), self.resident(p, target)
-        together = max(1, min(resident, -(-tiles // target.cores)))
-        blocks = min(tiles, resident * target.cores)
-        products = 2 * self.block[0] * self.columns * p.k / taken.rate * taken.crowded
-        cycles = 4000 + -(-tiles // (target.cores * together)) * together * products
+        tiles = known(down) * known(across)
+        blocks = min(tiles, target.cores)
+        cycles = self.cycles(p, target, -(-tiles // target.cores))
         return Work(
-            read, written, min(blocks, target.cores) * cycles * taken.rate * REACHED_RATE,
-            p.a.dtype.name, min(blocks, target.cores), self.threads, tensor_core=True,
-            shared_bytes=self.shared_bytes(p), registers=self.registers,
+            read, written, blocks * cycles * rate * REACHED_RATE, p.a.dtype.name, blocks,
+            self.threads, tensor_core=True, shared_bytes=self.shared_bytes(p),
+            registers=self.registers,
         )  # fmt: skip
 
 
@@ -200,9 +194,9 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
                     mbarrier_wait(~bars[FULL, stage], count // stages % 2)
-                    for first in range(0, rows, point.at_once):
+                    for first in range(0, rows, AT_ONCE):
                         multiply(lines, taps, sums, stage, first)
-                        if first + point.at_once == rows and threadIdx.x % WARP == 0:
+                        if first + AT_ONCE == rows and threadIdx.x % WARP == 0:
                             mbarrier_arrive(~bars[EMPTY, stage])
                         top = tile % each * rows + first
                         finish(sums, staged, bias, c, tile // each, top, left)
@@ -248,7 +242,7 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
 
     @script
     def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
-        start = first + threadIdx.x // WARPGROUP * ROWS
+        start = first + threadIdx.x // WARPGROUP * PIECE
         one = wgmma_descriptor(address(lines, stage, 0, start, 0), LINE_BYTES, 8 * LINE_BYTES, 0)
         two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
         for v in static(range(columns // 2)):
