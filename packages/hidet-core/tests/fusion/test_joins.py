@@ -25,7 +25,7 @@ def groups(*outputs):
     anchored = lambda op: isinstance(op, Matmul)
     before = partition(graph, anchored)
     names = [group.name for group in before]
-    after = join(before, graph, anchored, lambda group: set())
+    after = join(before, graph, anchored, lambda group, tensor: None)
     made = set(graph.inputs)
     for group in after:  # in an order in which they can run
         assert group.joins or set(group.inputs) <= made
@@ -127,7 +127,7 @@ def test_a_concatenation_of_one_that_others_read_too():
         [ops.concat([inner, product(V * 2.0)], 1), ops.matmul(inner, u)], [X, V, W, u]
     )
     anchored = lambda op: isinstance(op, Matmul)
-    found = join(partition(graph, anchored), graph, anchored, lambda group: set())
+    found = join(partition(graph, anchored), graph, anchored, lambda group, tensor: None)
     names = [described(each) for each in found]
     assert "matmul_relu (0, 8) in (6, 32) (0, 8) in (6, 40)" in names
     assert names.count("joined") == 2
@@ -150,13 +150,26 @@ def test_a_sum_that_stored_it_reads_it():
     assert after[-2:] == ["joined", "softmax"]
 
 
-def test_what_a_product_reads_from_memory_is_written_there_by_others():
+@pytest.mark.parametrize("gain", [joins.KERNEL, joins.FASTER, None])
+def test_what_a_product_had_better_read_from_memory_is_written_there_by_others(gain):
     u = symbol((32, 4))
     both = ops.concat([product(), product(W)], 1)
     graph = trace_from([ops.matmul(both, u)], [X, V, W, u])
     anchored = lambda op: isinstance(op, Matmul)
-    found = join(partition(graph, anchored), graph, anchored, lambda group: group.anchor.inputs)
-    assert [described(each) for each in found][2:] == ["joined", "matmul"]
+    asked = lambda group, tensor: gain if tensor is both else None
+    found = join(partition(graph, anchored), graph, anchored, asked)
+    names = [described(each) for each in found][2:]
+    assert names == (["joined", "matmul"] if gain else ["concat_matmul"])
+
+
+def test_a_product_reads_two_tensors_but_not_five():
+    target = Target.parse("sm_90a")
+    x, w = symbol((1600, 128), "float16"), symbol((64, 128), "float16")
+    for count, joined in ((2, False), (5, True)):
+        u = symbol((128, 64 * count), "float16")
+        parts = [ops.softmax(ops.linear(x, w * float(n)), 1) for n in range(count)]
+        graph = trace_from(ops.linear(ops.concat(parts, 1), u), [x, w, u])
+        assert any(each.joins for each in grouped(graph, target)) == joined
 
 
 def test_a_kernel_writes_to_few_places():

@@ -6,6 +6,7 @@ from hidet.ir.expr import Address, Builtin, Const, Load, Var, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Declare, ForTasks, If, Store
 from hidet.mapping import Swizzle, SwizzledLayout, column_major, repeat, row_major, spatial
+from hidet.mapping.slot import Slot
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.types import PointerType, Scope, TensorType, f32, i32
@@ -106,3 +107,23 @@ def test_same_meaning_with_symbolic_sizes(kernels, agree):
     body = If(m * n > THREAD, (Store(y, (THREAD % n, THREAD // n), load),))
     kernel = Kernel("k", (x, y), (body,), launch=kernels.grid(threads=32))
     agree(kernel, [(3, 7), (7, 3)], [flatten_indices], m=3, n=7)
+
+
+def part(whole, starts, shape):
+    return Var("y", TensorType(f32, shape, layout=Slot(whole, starts)))
+
+
+def test_a_part_lies_within_the_whole(kernels):
+    y = part((8, 6, 32), (2, 0, 16), (3, 6, 8))
+    found = flat(kernels, Store(y, (wrap(1), wrap(0), THREAD % 8), wrap(0.0)), params=(y,))
+    assert "y[((threadIdx.x % 8) + 592)] = 0.0" in found
+
+
+@pytest.mark.parametrize("whole", [(70000, 70000), (m, 70000)])
+def test_an_offset_in_a_large_whole_has_64_bits(kernels, whole):
+    y = part(whole, (60000, 5), (4, 8))
+    found = flat(kernels, Store(y, (THREAD // 8, THREAD % 8), wrap(0.0)), params=(y,))
+    assert "i64" in found
+    y = part((70, 70000), (60, 5), (4, 8))
+    found = flat(kernels, Store(y, (THREAD // 8, THREAD % 8), wrap(0.0)), params=(y,))
+    assert "i64" not in found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hidet.fusion import insets
@@ -24,7 +24,7 @@ def join(
     groups: Sequence[Group],
     graph: FlowGraph,
     scheduled: Callable[[Op], bool],
-    kept_apart: Callable[[Group], Collection[Tensor]],
+    gain: Callable[[Group, Tensor], Gain | None],
 ) -> list[Group]:
     """The groups of a graph with concatenations taken apart, where that saves more than it costs.
 
@@ -33,10 +33,10 @@ def join(
 
     A slice of what another group makes is written there by that one, beside the whole. An operand
     that is given, or that the concatenation's own kernel computes, gets a kernel that does that.
-    `scheduled` is as in `partition`; `kept_apart` says what a group computes that its schedule
-    reads from memory, so that there will be a kernel more for it.
+    `scheduled` is as in `partition`; `gain` says what it is worth to a group that its anchor finds
+    a tensor in memory which the group would compute; None: nothing.
     """
-    return Joins(groups, graph, Roles(scheduled), kept_apart).run()
+    return Joins(groups, graph, Roles(scheduled), gain).run()
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,9 @@ class Gain:
     ways: int
 
 
-KERNEL, STORED, READ = Gain(1, 1), Gain(0, 0), Gain(0, -1)
-"""Where it is a kernel; where its reader stores it; where its reader reads the operands."""
+KERNEL, STORED, FASTER = Gain(1, 1), Gain(0, 0), Gain(0, 1)
+"""Where it is a kernel; where its reader stores it; where its reader has a much faster schedule
+for what lies in memory."""
 
 
 class Joins:
@@ -60,10 +61,10 @@ class Joins:
         groups: Sequence[Group],
         graph: FlowGraph,
         roles: Roles,
-        kept_apart: Callable[[Group], Collection[Tensor]],
+        gain: Callable[[Group, Tensor], Gain | None],
     ) -> None:
         self.groups, self.roles, self.kept = groups, roles, set(graph.outputs)
-        self.kept_apart = kept_apart
+        self.gain = gain
         self.joined: set[Node] = set()
         self.makers = {group.results[0]: group for group in groups if len(group.results) == 1}
         self.readers: dict[Tensor, list[Group]] = {}
@@ -99,9 +100,9 @@ class Joins:
         """The same for a concatenation that is in the group of who reads it, which stays."""
         nodes, also = group.nodes, group.also
         first = Group(leading_to([tensor], nodes), order=group.order)
-        if first.last in self.joined:
+        gain = STORED if also else self.gain(group, tensor)
+        if gain is None or first.last in self.joined:
             return []
-        gain = STORED if also else KERNEL if tensor in self.kept_apart(group) else READ
         rest = leading_to(group.last.outputs, [each for each in nodes if each is not first.last])
         self.forget(group)
         group.nodes, group.also = rest, ()
