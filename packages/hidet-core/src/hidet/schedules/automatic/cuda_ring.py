@@ -20,7 +20,7 @@ from hidet.types import Scope, TensorType
 
 SMALLEST = 4
 """Bytes of the smallest copy."""
-MOST = 2
+MOST = 3
 """Rows that the ring has room for, at most."""
 
 
@@ -54,8 +54,8 @@ class Ring:
 
     @property
     def worth_it(self) -> bool:
-        """Whether half a row is under way besides the one that is there, by copies wide enough."""
-        return self.narrowest >= SMALLEST and 2 * self.pieces >= 3 * self.turns
+        """Whether it has room for a row, by copies wide enough."""
+        return self.narrowest >= SMALLEST and self.pieces >= self.turns
 
     @property
     def nbytes(self) -> int:
