@@ -38,14 +38,13 @@ def test_clusters_take_turns_and_others_what_is_left(made, norm, of):
     found.check(lowered=True)
 
 
-@norms()
-def test_a_cluster_of_eight(made, norm):
-    found = made(norm, f16[2, 33032], target=FEW)
+def test_a_cluster_of_eight(made):
+    found = made(lambda x: ops.softmax(x, -1), f16[3, 33032], target=FEW)
     assert launched(found) == (True, 8 * 2, 8)
     found.check(lowered=True)
 
 
-@pytest.mark.parametrize("rows", [3, 7])
+@pytest.mark.parametrize("rows", [6, 7])
 def test_numbers_of_rows(made, rows):
     found = made(lambda x: ops.layer_norm(x), f32[rows, 16420], target=FEW)
     assert launched(found)[0]
@@ -53,7 +52,7 @@ def test_numbers_of_rows(made, rows):
 
 
 @norms()
-@pytest.mark.parametrize("of", [f16[2, 33032], f32[5, 16420]], ids=str)
+@pytest.mark.parametrize("of", [f16[3, 33032], f32[5, 16420]], ids=str)
 def test_a_row_needs_one_meeting(made, norm, of):
     (kernel,) = made(norm, of, target=FEW).module.kernels
     rows = str(kernel).split("for again")[1]
@@ -145,11 +144,11 @@ def test_a_mask_comes_with_its_row(made):
 
 
 def test_weights_last_for_all_rows(made):
-    both, row = f16[2, 33032], f16[33032]
-    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), both, row, row, target=FEW)
-    text = str(norm.module.kernels[0])
-    assert "lasting1" in text
-    assert "w[" not in text.split("for again")[1]
+    norm = made(lambda x, w: ops.rms_norm(x, w), f32[5, 16420], f32[16420], target=FEW)
+    before, rows = str(norm.module.kernels[0]).split("for again")
+    assert before.count("lasting0") == 2  # declared and filled
+    assert "lasting0" in rows
+    assert "x1" not in rows
     norm.check(lowered=True)
 
 
@@ -212,7 +211,7 @@ def test_four_blocks_have_a_multiprocessor(made):
 
 
 def test_rows_that_all_fit_are_not_taken_in_turns(made):
-    assert not launched(made(lambda x: ops.softmax(x, -1), f16[60, 65536]))[0]
+    assert not launched(made(lambda x: ops.softmax(x, -1), f16[137, 65536]))[0]
 
 
 def test_devices_without_clusters(made):

@@ -37,6 +37,8 @@ EVERYTHING = 1 << 16
 """Bytes of registers that are more than there are."""
 SURELY = 7, 8
 """The part of all rows that clusters take in turns."""
+FEWEST = 2
+"""Rows of a cluster from which on something is on its way while it works."""
 
 
 def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Rows:
@@ -73,13 +75,19 @@ def streamed(found: Rows, shape: Shape, target: Target) -> Stream | None:
         at_once = target.cores_in_clusters(shape.blocks) * resident // shape.blocks
         unused = target.shared_bytes_per_sm - target.max_shared_bytes_per_block  # by each block
         room = target.shared_bytes_per_sm // resident - unused - RESERVED
-        if not 0 < at_once < rows:
+        if at_once == 0 or turns_of_all(rows, at_once) < FEWEST:
             return None
         stream = Stream(found.stage, shape, found.reduces, room, resident, at_once)
         if stream.worth_it:
             return stream
         shape = replace(shape, width=2 * shape.width)  # fewer elements for a thread
     return None
+
+
+def turns_of_all(rows: int, at_once: int) -> int:
+    """Rows that each of `at_once` clusters surely has time for."""
+    part, whole = SURELY
+    return rows * part // (whole * at_once)
 
 
 class Stream(Rows):
@@ -96,7 +104,7 @@ class Stream(Rows):
     ) -> None:
         super().__init__(stage, shape, reduces, shared_bytes)
         self.resident, self.at_once = resident, at_once
-        self.long = max(1, known_product([self.rows]) * SURELY[0] // (SURELY[1] * at_once))
+        self.long = turns_of_all(known_product([self.rows]), at_once)
         """Rows that each of the first clusters takes, `at_once` in number."""
         self.first, self.again = Var("first", i32), Var("again", i32)
         """A block's first row, and how many it has had before."""
