@@ -66,3 +66,23 @@ def test_operands_of_the_last_walk_are_fetched_ahead_while_registers_last():
     assert found.ahead == [weights]
     assert [len(found.stores(number, SLOT)) for number in range(2)] == [2, 0]
     assert list_of_reads(found.value(1, SLOT)) == [shifts]
+
+
+def test_what_is_still_read_is_held():
+    y = Get(Var("y", f16[64]), (K,))
+    found = kept(WIDE, POWER, POWER / TOTAL * convert(y, f32))
+    assert found.reads() == [y]
+    found.hold(y)
+    assert found.reads() == []
+    assert [len(found.stores(number, SLOT)) for number in range(3)] == [2, 1, 0]
+
+
+def test_registers_that_are_needed_at_once():
+    assert kept(WIDE, POWER, POWER / TOTAL).most_at_once() == 8  # powers take the place of elements
+    assert kept(WIDE, POWER, WIDE * POWER / TOTAL).most_at_once() == 16
+
+
+def test_values_that_are_there_already():
+    found, there = kept(WIDE, WIDE * TOTAL), Var("there", f16)
+    (store,) = found.stores(0, SLOT, {READ: there})
+    assert store.value is there

@@ -8,7 +8,7 @@ import pytest
 from hidet.compute import Input
 from hidet.compute.functions import exp
 from hidet.ir.evaluate import evaluate
-from hidet.ir.expr import Var, constant
+from hidet.ir.expr import Math, Var, constant
 from hidet.schedules.automatic.pivot import Powers, Squares, pivot_of
 from hidet.schedules.automatic.plan import plan, reductions
 from hidet.types import f32
@@ -108,3 +108,22 @@ def test_a_part_of_no_values():
     assert own(pivot, 0.0, 0) == 0
     moved = pivot.moved(constant(0, f32), constant(0, f32), B, constant(0, f32))
     assert evaluate(moved, {B: 3.0}) == 0
+
+
+def test_one_power_moves_to_another_centre():
+    each = found(powers).each(TOTAL, A, B)
+    value = evaluate(each, {TOTAL: math.exp(0.5 - 2.0), A: 2.0, B: 3.0})
+    assert value == pytest.approx(math.exp(0.5 - 3.0), rel=1e-6)
+    nothing = evaluate(each, {TOTAL: 0.0, A: -math.inf, B: 3.0})
+    assert nothing == 0
+
+
+def test_one_square_does_not():
+    assert found(variance).each(TOTAL, A, B) is None
+
+
+def test_a_rough_power():
+    x = Var("x", f32)
+    rough = found(powers).rough(Math("exp", (x,), f32))
+    assert evaluate(rough, {x: -7.25}) == pytest.approx(math.exp(-7.25), rel=2**-16)
+    assert found(variance).rough(x) is x

@@ -7,7 +7,7 @@ computed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hidet.ir.expr import Cast, Div, Expr, Get, Load, Math, Var, constant
 from hidet.ir.stmt import Body, Declare, Store
@@ -57,10 +57,14 @@ class Kept:
         for e in dict.fromkeys(find(last, Get)):
             fits = self.slots * (len(self.arrays) + 1) <= registers and e.dtype.nbytes <= 4
             if self.place & set(variables(e)) and fits and not e.dtype.is_bool:
-                of = TensorType(e.dtype, (self.slots,), self.scope)
-                self.arrays[e] = Var(f"ahead{len(self.arrays)}", of)
-                self.since[e] = 0
+                self.hold(e)
                 self.ahead.append(e)
+
+    def hold(self, e: Expr) -> None:
+        """Keep a value from the first walk on."""
+        of = TensorType(e.dtype, (self.slots,), self.scope)
+        self.arrays[e] = Var(f"held{len(self.arrays)}", of)
+        self.since[e] = 0
 
     def worth_it(self, walk: Expr, later: set[Expr]) -> Iterator[Expr]:
         """The largest parts of `walk` that are needed later: whole if they cost or read much, else
@@ -81,6 +85,26 @@ class Kept:
         """Whether `e` is one of the slow functions, of something that differs along the row."""
         return isinstance(e, Math | Div) and bool(self.place & set(variables(e)))
 
+    def reads(self) -> list[Get]:
+        """What is still read in walks, or to fill what is kept later than from the first one on."""
+        slot, numbers = constant(0, i32), range(len(self.walks))
+        later = [s.value for n in numbers[1:] for s in self.stores(n, slot)]
+        found = [*(self.value(n, slot) for n in numbers), *later]
+        return list(dict.fromkeys(read for e in found for read in find(e, Get)))
+
+    def most_at_once(self) -> int:
+        """Registers for what is needed of all elements between two walks; what is narrow is
+        computed with wide."""
+        slot, numbers = constant(0, i32), range(len(self.walks))
+        each = [[self.value(n, slot), *(s.value for s in self.stores(n, slot))] for n in numbers]
+        used = [{load.tensor for e in walk for load in find(e, Load)} for walk in each]
+        most = 0
+        for number in numbers[1:]:
+            later = set().union(*used[number:])
+            live = [a for e, a in self.arrays.items() if self.since[e] < number and a in later]
+            most = max(most, self.slots * sum(-(-array.dtype.nbytes // 4) for array in live))
+        return most
+
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays."""
@@ -90,10 +114,13 @@ class Kept:
         """The arrays."""
         return tuple(Declare(array) for array in self.arrays.values())
 
-    def stores(self, number: int, slot: Expr) -> Body:
-        """Fill what walk `number` is the first to need."""
-        body: Body = ()
-        before = {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] < number}
+    def stores(
+        self, number: int, slot: Expr, there: Mapping[Expr, Expr] | None = None
+    ) -> tuple[Store, ...]:
+        """Fill what walk `number` is the first to need, of values that are `there` already."""
+        body: tuple[Store, ...] = ()
+        before = dict(there or {})
+        before |= {e: Load(a, (slot,)) for e, a in self.arrays.items() if self.since[e] < number}
         for e, array in self.arrays.items():
             if self.since[e] == number:
                 body += (Store(array, (slot,), replaced(e, before)),)

@@ -1,10 +1,9 @@
 """Rows on their way into shared memory while those before them are worked on.
 
-A row too long for the registers of a block lies in shared memory, where all walks read it. While
-threads wait for each other's sums nothing else would be read; so what comes next is under way in
-the rest of that memory, which is a ring of pieces: a row has `turns` of them, and as soon as the
-last walk is done with a piece the one that is next in turn takes its place. Every thread copies
-what it reads itself and waits for no other. PTX ISA: cp.async.
+Of rows too long for the registers of one block, a piece at a time is under way in a ring in shared
+memory. A row has `turns` pieces; as soon as threads have taken one into registers, the one that is
+next in turn takes its place, so that the whole ring is what comes next. Every thread copies what
+it reads itself and waits for no other. PTX ISA: cp.async.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from hidet.types import Scope, TensorType
 
 SMALLEST = 4
 """Bytes of the smallest copy."""
-MOST = 2
+MOST = 3
 """Rows that the ring has room for, at most."""
 
 
@@ -54,8 +53,8 @@ class Ring:
 
     @property
     def worth_it(self) -> bool:
-        """Whether half a row is under way besides the one that is there, by copies wide enough."""
-        return self.narrowest >= SMALLEST and 2 * self.pieces >= 3 * self.turns
+        """Whether it has room for a row, by copies wide enough."""
+        return self.narrowest >= SMALLEST and self.pieces >= self.turns
 
     @property
     def nbytes(self) -> int:

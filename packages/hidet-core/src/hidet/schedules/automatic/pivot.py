@@ -15,12 +15,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import e, log2
 
 from hidet.compute import Reduce
 from hidet.compute.sizes import product
 from hidet.ir.expr import Const, Div, Expr, Math, Maximum, Mul, Select, Sub, constant
+from hidet.ir.functions import call
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
+from hidet.types import f32
+
+LOG2_E = log2(e)
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,15 @@ class Pivot(ABC):
     def moved(self, total: Expr, a: Expr, b: Expr, count: Expr) -> Expr:
         """The sum about `b` of `count` values whose sum about their own centre `a` is `total`."""
 
+    def each(self, value: Expr, a: Expr, b: Expr) -> Expr | None:
+        """What is summed of one value, seen from `b`, of the same seen from `a`; None if that is
+        worth nothing."""
+        return None
+
+    def rough(self, value: Expr) -> Expr:
+        """What is summed of one value to 16 bits, if that is less work."""
+        return value
+
 
 class Powers(Pivot):
     """The sum of exp(x - the greatest x)."""
@@ -62,6 +76,16 @@ class Powers(Pivot):
 
     def moved(self, total: Expr, a: Expr, b: Expr, count: Expr) -> Expr:
         return total * Math("exp", (a - b,), total.dtype)
+
+    def each(self, value: Expr, a: Expr, b: Expr) -> Expr | None:
+        return self.moved(value, a, b, constant(1, value.dtype))
+
+    def rough(self, value: Expr) -> Expr:
+        """What is less than the least normal number, where the greatest is 1, becomes zero."""
+        match value:
+            case Math("exp", (x,)) if x.dtype is f32:
+                return call("exp2_approx", x * LOG2_E)
+        return value
 
 
 class Squares(Pivot):
