@@ -146,7 +146,8 @@ fp16_reduction = Option(
 tf32 = Option(
     "tf32",
     False,
-    "Allow float32 products on tensor cores, operands rounded to tf32 (ten bits of fraction).",
+    "Let one product of tf32, operands rounded to ten bits of fraction, stand for one of float32 "
+    "on tensor cores; off: three, of operands in two parts, as precise as on ordinary units.",
     _switch,
     affects_code=True,
 )

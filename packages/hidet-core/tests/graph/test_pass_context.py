@@ -70,7 +70,7 @@ def test_units_and_shares_of_products():
     )
     with PassContext() as context:
         assert schedules(half) == {"matmul_mma", "matmul_stages", "matmul_wgmma"}
-        assert schedules(single) == {"matmul_simt"}
+        assert schedules(single) == {"matmul_simt", "matmul_single", "matmul_wgmma_single"}
         context.allow_tf32()
         assert schedules(single) == {"matmul_simt", "matmul_tf32"}
         context.set_mma("simt")

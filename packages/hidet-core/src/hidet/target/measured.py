@@ -79,6 +79,20 @@ class WgmmaCycles:
 
 
 @dataclass(frozen=True)
+class PartTimes:
+    """Tiles of float32 in two parts by warpgroups, in seconds."""
+
+    shared: float
+    """Bytes that a multiprocessor moves through its shared memory and first cache in a second."""
+    latency: float
+    """The least time of a turn: tiles come from memory meanwhile."""
+    turn: float
+    """A turn, beside what it moves."""
+    found: float
+    """An element that is found one by one."""
+
+
+@dataclass(frozen=True)
 class Measured:
     """One device."""
 
@@ -93,6 +107,7 @@ class Measured:
     under_way: int
     """Bytes of rows that a multiprocessor has under way where it reads and writes them: with fewer
     memory waits, with more reads and writes are in each other's way."""
+    parts: PartTimes
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
@@ -133,6 +148,12 @@ H200 = Measured(
         found=0.5,
         piece=350,
         again=1.25,
+    ),
+    parts=PartTimes(  # fitted to 119 points of 11 products and 6 convolutions
+        shared=220e9,
+        latency=0.72e-6,
+        turn=0.3e-6,
+        found=1.2e-10,
     ),
     under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s

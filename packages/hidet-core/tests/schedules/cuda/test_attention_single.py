@@ -10,8 +10,8 @@ from hidet.lang.cuda import threadIdx
 from hidet.ops.attention import Attention
 from hidet.options import options
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
-from hidet.schedules.cuda.attention_single import large_of, small_of
 from hidet.schedules.cuda.attention_space import Blocks
+from hidet.schedules.cuda.two_parts import large_of, small_of
 from hidet.target import Target
 
 TARGET = Target.parse("sm_90a")

@@ -103,7 +103,7 @@ def test_sizes_known_at_run_time(schedule, op, point, m, check):
 
 def test_full_precision_is_kept(check):
     op = Matmul(f32[33, 200], f32[200, 17])
-    assert {c.schedule.name for c in candidates(op, TARGET)} == {"matmul_simt"}
+    assert "matmul_tf32" not in {c.schedule.name for c in candidates(op, TARGET)}
     op = Matmul(f64[33, 20], f64[20, 17])
     assert {c.schedule.name for c in candidates(op, TARGET)} == {"matmul_simt"}
 

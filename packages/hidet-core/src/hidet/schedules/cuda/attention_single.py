@@ -1,10 +1,7 @@
-"""The two products of attention in float32, by `mma.sync` m16n8k8 on operands in two parts.
+"""The two products of attention in float32, by three products of tf32 each: see `two_parts`.
 
-What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
-are as exact as float32, where one alone, which the option `tf32` allows, has ten bits of fraction.
-The units cut sums off where ordinary additions round, which adds up: no sum of theirs goes beyond a
-tile, and large and small products have sums of their own. An infinity has no small part: it gives
-NaN.
+The option `tf32` allows one alone. No sum of tensor cores goes beyond a tile, and large and small
+products have sums of their own.
 """
 
 from __future__ import annotations
@@ -14,25 +11,11 @@ from __future__ import annotations
 from math import gcd
 
 from hidet import options
-from hidet.ir.expr import Value
-from hidet.lang import (
-    ScriptFunction,
-    address,
-    cast,
-    f32,
-    grid,
-    register_tensor,
-    reinterpret,
-    script,
-    tf32,
-    u32,
-    unroll,
-)
-from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
+from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
+from hidet.lang.cuda import ldmatrix, threadIdx
+from hidet.schedules.cuda.two_parts import adding, dividing
 from hidet.target import WARP
 
-HALF, KEPT = 0x1000, 0xFFFFE000
-"""Half of the last bit that tf32 keeps, and all the bits that it keeps."""
 TOGETHER = 4
 """Fragments of v that are multiplied in turns."""
 
@@ -42,60 +25,13 @@ def products() -> int:
     return 1 if options.tf32.get() else 3
 
 
-def large_of(value: Value) -> Value:
-    """The tf32 next to a float32: two instructions, where a conversion takes four."""
-    return reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
-
-
-def small_of(value: Value, large: Value) -> Value:
-    """What is left of a float32. The units drop what is beyond tf32."""
-    return reinterpret(value - cast(large, f32), tf32)
-
-
-def dividing(count: int, values: int) -> ScriptFunction:
-    """A part of a kernel: (part, large, small). Fragments of float32 to both parts."""
-
-    @script
-    def divide(part, large, small):  # type: ignore[no-untyped-def]
-        for i, e in unroll(grid(count, values)):
-            large[i, e] = large_of(part[i, e])
-            small[i, e] = small_of(part[i, e], large[i, e])
-
-    return divide
-
-
-def adding(rows: int, columns: int) -> ScriptFunction:
-    """A part of a kernel: (large_a, small_a, first, large_b, small_b, high, low, at).
-
-    Adds the products of fragments of a, from the `first` on, and those of b: the large ones to some
-    sums, those that matter beside them to others. What follows a product is of another sum and need
-    not wait for it.
-    """
-    exact = products() == 3
-
-    @script
-    def add(large_a, small_a, first, large_b, small_b, high, low, at):  # type: ignore[no-untyped-def]
-        if exact:
-            for i, j in unroll(grid(rows, columns)):
-                left, right = address(small_a, first + i, 0), address(large_b, j, 0)
-                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
-            for i, j in unroll(grid(rows, columns)):
-                left, right = address(large_a, first + i, 0), address(small_b, j, 0)
-                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
-        for i, j in unroll(grid(rows, columns)):
-            left, right = address(large_a, first + i, 0), address(large_b, j, 0)
-            mma_sync(left, right, address(high, i, at + j, 0), "m16n8k8")
-
-    return add
-
-
 def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
     """A part of a kernel: (tile_q, kept, tiles_k, number, scores, row, key).
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
     rows = height // 16
-    divide_q, divide_k, add = dividing(rows, 4), dividing(2, 2), adding(rows, 2)
+    divide_q, divide_k, add = dividing(rows, 4), dividing(2, 2), adding(rows, 2, products() == 3)
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
@@ -131,7 +67,7 @@ def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
     """
     rows, columns = height // 16, gcd(width // 8, TOGETHER)
     divide_w, divide_v = dividing(keys // 8 * rows, 4), dividing(columns, 2)
-    add = adding(rows, columns)
+    add = adding(rows, columns, products() == 3)
 
     @script
     def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]

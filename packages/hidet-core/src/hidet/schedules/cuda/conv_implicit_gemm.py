@@ -6,10 +6,12 @@ from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import ForConvolutions, convolution_of, has_channels
 from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
+from hidet.schedules.cuda.mma_single import PartWarps, in_parts
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, in_tf32
 from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.cuda.simt import Threads
 from hidet.schedules.cuda.tile import tiled
+from hidet.schedules.cuda.wgmma_single import PartWarpgroups, by_warpgroups_in_parts
 from hidet.target import Target
 
 
@@ -25,6 +27,14 @@ class ConvSingleWarps(SingleWarps, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
 
+class ConvPartWarps(PartWarps, ForConvolutions):
+    """Tiles of a convolution: output channels by places."""
+
+
+class ConvPartWarpgroups(PartWarpgroups, ForConvolutions):
+    """Tiles of a convolution: output channels by places."""
+
+
 class ConvThreads(Threads, ForConvolutions):
     """Tiles of a convolution: output channels by places."""
 
@@ -33,7 +43,8 @@ def prefers_channels_last(op: Conv, target: Target) -> bool:
     """Whether copies of neighbours along the sum are to feed tensor cores. Those that keep channels
     apart only follow others there: turning what they read is all that they would gain. Ordinary
     units find neighbouring places as easily."""
-    return has_channels(op) and by_tensor_cores(convolution_of(op), target)
+    p = convolution_of(op)
+    return has_channels(op) and (by_tensor_cores(p, target) or in_parts(p, target))
 
 
 @schedule_for(
@@ -61,6 +72,25 @@ def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:
 )  # fmt: skip
 def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
     """Tiles of channels by places on tensor cores, float32 rounded to tf32."""
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
+
+
+@schedule_for(
+    Conv, target="cuda", space=ConvPartWarps, channels_last=prefers_channels_last,
+    when=lambda op, target: has_channels(op) and in_parts(convolution_of(op), target),
+)  # fmt: skip
+def conv_single(op: Conv, target: Target, point: ConvPartWarps) -> Scheduled:
+    """Tiles of channels by places on tensor cores, float32 in two parts."""
+    return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
+
+
+@schedule_for(
+    Conv, target="cuda", space=ConvPartWarpgroups,
+    when=lambda op, target: has_channels(op)
+    and by_warpgroups_in_parts(convolution_of(op), target),
+)  # fmt: skip
+def conv_wgmma_single(op: Conv, target: Target, point: ConvPartWarpgroups) -> Scheduled:
+    """Tiles of channels by places by warpgroups, float32 in two parts."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 

@@ -69,8 +69,8 @@ class Threads(Tile):
         return (prod(self.each) + sum(self.each) + flight) * words + 32
 
     def busy(self) -> float:
-        """A multiply-add should come with less than half a word from shared memory."""
-        return min(1.0, prod(self.each) / sum(self.each) / 2)
+        """A multiply-add should come with less than a third of a word from shared memory."""
+        return min(1.0, prod(self.each) / sum(self.each) / 3)
 
     def multiplication(self, p: Contraction) -> ScriptFunction:
         """Each thread adds the product of its parts of two tiles to its sums."""

@@ -54,7 +54,7 @@ class Side:
         return (self.extent, self.depth) if self.along_k else (self.depth, self.extent)
 
     @property
-    def padded(self) -> tuple[int, int]:
+    def padded(self) -> tuple[int, ...]:
         """The shape of the tile in shared memory."""
         rows, columns = (self.depth, self.extent) if self.turned else self.shape
         return rows, columns + self.padding

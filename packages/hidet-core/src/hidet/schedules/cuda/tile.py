@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import prod
 
-from hidet.cost import CACHE_GAIN, Work
+from hidet.cost import CACHE_GAIN, ROUND_SECONDS, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
     ScriptFunction,
@@ -37,6 +37,12 @@ SCATTERED = 16
 """Elements that a thread finds one by one in the time of one wait for memory; an estimate."""
 MEETING = 1
 """Waits for memory that two barriers of a cluster and the reads between them take; an estimate."""
+MULTIPLYING = 0.8
+"""The part of the published rate at which blocks multiply between their waits."""
+BEGINNING = 2
+"""Waits for memory that a block takes before its main loop; an estimate."""
+WRITING, HANDING = 1.2e-10, 1.2e-10
+"""Seconds for an element of a block's tile: to write it, and to hand it over to other blocks."""
 IN_FLIGHT = 4
 """Slices that a thread of a second kernel reads in one wait for memory; what NVRTC unrolls."""
 
@@ -131,6 +137,16 @@ class Tile(ABC):
             and (self.slices == 1 or (isinstance(p.k, int) and turns >= 2 * self.slices))
         )
 
+    def turn_seconds(self, p: Contraction, target: Target, together: int) -> float:
+        """What a turn of the main loop takes where so many blocks are on a multiprocessor: it waits
+        for memory, and multiplies."""
+        rate = target.peak_flops(self.unit(p), self.tensor_core) / target.cores
+        products = 2.0 * self.block[0] * self.block[1] * self.depth / self.busy()
+        wait = ROUND_SECONDS
+        if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
+            wait *= 1 + self.block[1] * self.depth / self.threads / SCATTERED
+        return wait + together * products / (rate * MULTIPLYING)
+
     def work_on(self, p: Contraction, target: Target) -> Work:
         """Whole tiles; each turn of the main loop waits for memory; slices are added up."""
         rows, columns = self.block
@@ -140,13 +156,8 @@ class Tile(ABC):
         once, written = p.nbytes
         elements = blocks * turns * self.depth
         read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
-        rounds = float(turns)
-        if p.scattered:  # a thread that finds many elements one by one keeps the others waiting
-            rounds *= 1 + columns * self.depth / self.threads / SCATTERED
         apart = self.slices > 1 and not self.together(target)
         partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
-        if self.slices > 1:  # a second kernel has to begin, too, beside what its launch takes
-            rounds += 1 + -(-self.slices // IN_FLIGHT) if apart else MEETING
         return Work(
             once + read + partial,
             written + partial,
@@ -158,8 +169,30 @@ class Tile(ABC):
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
-            rounds=rounds,
+            rounds=self.rounds(p, target, blocks, turns),
         )
+
+    def rounds(self, p: Contraction, target: Target, blocks: int, turns: int) -> float:
+        """The time of a block, as waits for memory; more where clusters leave multiprocessors
+        idle."""
+        usable = target.cores_in_clusters(self.slices if self.together(target) else 1)
+        resident = max(1, self.resident(p, target))
+        together = min(resident, -(-blocks // usable))
+        element = WRITING + (HANDING if self.slices > 1 else 0.0)
+        seconds = turns * self.turn_seconds(p, target, together)
+        seconds += prod(self.block) * together * element
+        rounds = BEGINNING + seconds / ROUND_SECONDS
+        if self.together(target):
+            rounds += MEETING
+        elif self.slices > 1:  # a second kernel has to begin, too, beside what its launch takes
+            rounds += 1 + -(-self.slices // IN_FLIGHT)
+        waves = -(-blocks // (resident * usable)) / -(-blocks // (resident * target.cores))
+        return waves * rounds
+
+    def resident(self, p: Contraction, target: Target) -> int:
+        """Blocks that one multiprocessor holds."""
+        shared = self.shared_bytes(p, target)
+        return target.resident_blocks(self.threads, shared, self.registers(p))
 
 
 def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
@@ -203,14 +236,25 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
 def through_registers(p: Contraction, tile: Tile) -> ScriptFunction:
     """The main loop where threads hold the next pair of tiles in registers while they multiply."""
     side_a, side_b = tile.sides(p)
-    fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
-    place_a, place_b = side_a.place(), side_b.place()
-    multiply, depth = tile.multiplication(p), tile.depth
+    turn_by_turn = in_registers(side_a, side_b, tile.multiplication(p))
 
     @script
     def gather(a, b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
         tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
         tiles_b = shared_tensor(side_b.dtype, (2, *side_b.padded))
+        turn_by_turn(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)
+
+    return gather
+
+
+def in_registers(side_a: Side, side_b: Side, multiply: ScriptFunction) -> ScriptFunction:
+    """A part of a kernel: (a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)."""
+    fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
+    place_a, place_b = side_a.place(), side_b.place()
+    depth = side_a.depth
+
+    @script
+    def turn_by_turn(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
         flight_a = register_tensor(side_a.dtype, (side_a.steps, side_a.vector))
         flight_b = register_tensor(side_b.dtype, (side_b.steps, side_b.vector))
         fetch_a(a, flight_a, z, top, first)
@@ -228,4 +272,4 @@ def through_registers(p: Contraction, tile: Tile) -> ScriptFunction:
                 place_b(flight_b, tiles_b, (turn + 1) % 2)
             syncthreads()
 
-    return gather
+    return turn_by_turn

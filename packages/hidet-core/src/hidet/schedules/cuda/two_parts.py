@@ -1,0 +1,78 @@
+"""Products of float32 on tensor cores: each operand in two parts, by `mma.sync` m16n8k8.
+
+What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
+are as exact as float32, where one alone has ten bits of fraction. The units cut sums off where
+ordinary additions round, which adds up: sums of theirs should be short. Parts of less than 1e-38
+lose bits: a number keeps an absolute 1e-41 where that is more than its share.
+
+An infinity has no small part, and numbers next to the largest have a large part that is infinite:
+both give NaN, as NaN does.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet.ir.expr import Value
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    cast,
+    f32,
+    grid,
+    reinterpret,
+    script,
+    tf32,
+    u32,
+    unroll,
+)
+from hidet.lang.cuda import mma_sync
+
+HALF, KEPT = 0x1000, 0xFFFFE000
+"""Half of the last bit that tf32 keeps, and all the bits that it keeps."""
+
+
+def large_of(value: Value) -> Value:
+    """The tf32 next to a float32: two instructions, where a conversion takes four."""
+    return reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
+
+
+def small_of(value: Value, large: Value) -> Value:
+    """What is left of a float32. The units drop what is beyond tf32."""
+    return reinterpret(value - cast(large, f32), tf32)
+
+
+def dividing(count: int, values: int) -> ScriptFunction:
+    """A part of a kernel: (part, large, small). Fragments of float32 to both parts."""
+
+    @script
+    def divide(part, large, small):  # type: ignore[no-untyped-def]
+        for i, e in unroll(grid(count, values)):
+            large[i, e] = large_of(part[i, e])
+            small[i, e] = small_of(part[i, e], large[i, e])
+
+    return divide
+
+
+def adding(rows: int, columns: int, exact: bool = True) -> ScriptFunction:
+    """A part of a kernel: (large_a, small_a, first, large_b, small_b, high, low, at).
+
+    Adds the products of fragments of a, from the `first` on, and those of b: the large ones to some
+    sums, those that matter beside them to others. What follows a product is of another sum and need
+    not wait for it. Unless that is to be `exact`, there are large products alone.
+    """
+
+    @script
+    def add(large_a, small_a, first, large_b, small_b, high, low, at):  # type: ignore[no-untyped-def]
+        if exact:
+            for i, j in unroll(grid(rows, columns)):
+                left, right = address(small_a, first + i, 0), address(large_b, j, 0)
+                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+            for i, j in unroll(grid(rows, columns)):
+                left, right = address(large_a, first + i, 0), address(small_b, j, 0)
+                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+        for i, j in unroll(grid(rows, columns)):
+            left, right = address(large_a, first + i, 0), address(large_b, j, 0)
+            mma_sync(left, right, address(high, i, at + j, 0), "m16n8k8")
+
+    return add
