@@ -169,7 +169,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        begin, multiply, finish = beginning(point), multiplying(p, point), writing(p, point)
+        begin, multiply, finish = beginning(point), multiplying(p, point), writing(p, columns)
         weigh = weighing(p, columns, point.consumers)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 

@@ -66,8 +66,8 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
 
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, finish = consuming(point, a_side, b_side), writing(p, point, early)
-        position, bring = order(p, point), biasing(p, point)
+        consume, finish = consuming(point, a_side, b_side), writing(p, point.columns, early)
+        position, bring = order(p, point), biasing(p, point.columns)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:

@@ -37,14 +37,14 @@ def staging_shape(warps: int) -> tuple[int, int, int]:
     return warps, ROWS, COLUMNS + LANES
 
 
-def biasing(p: Contraction, point: Warpgroups) -> ScriptFunction:
+def biasing(p: Contraction, columns: int) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (bias, registers, z, top, left). What will be added to a
     thread's columns is under way."""
 
     @script
     def bring(bias, ahead, z, top, left):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
-        for block in static(range(point.columns // 8)):
+        for block in static(range(columns // 8)):
             for pair in vectorize(2):
                 at = (z, top, left + block * 8 + lane % 4 * 2 + pair)
                 ahead[block, pair] = get(bias, *p.bias_at(*at))
@@ -52,7 +52,7 @@ def biasing(p: Contraction, point: Warpgroups) -> ScriptFunction:
     return bring
 
 
-def writing(p: Contraction, point: Warpgroups, early: bool = False) -> ScriptFunction:
+def writing(p: Contraction, columns: int, early: bool = False) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `early`: the bias
     is in registers, as `biasing` brings it."""
     across = COLUMNS // LANES
@@ -61,7 +61,7 @@ def writing(p: Contraction, point: Warpgroups, early: bool = False) -> ScriptFun
     def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp * ROWS
-        for part in static(range(point.columns // COLUMNS)):
+        for part in static(range(columns // COLUMNS)):
             for number in static(range(COLUMNS // 16)):
                 held = register_tensor(p.c.dtype, (2, 2, 2))
                 for beside in static(range(2)):
