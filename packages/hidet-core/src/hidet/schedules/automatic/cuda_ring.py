@@ -1,9 +1,11 @@
 """Rows on their way into shared memory while those before them are worked on.
 
-Of rows too long for the registers of one block, a piece at a time is under way in a ring in shared
-memory. A row has `turns` pieces; as soon as threads have taken one into registers, the one that is
-next in turn takes its place, so that the whole ring is what comes next. Every thread copies what
-it reads itself and waits for no other. PTX ISA: cp.async.
+A row too long for the registers of a block lies in shared memory, where all walks read it. While
+threads wait for each other's sums nothing else would be read; so what comes next is under way in
+the rest of that memory, which is a ring of pieces: a row has `turns` of them, and as soon as the
+last walk is done with a piece, or threads have it in registers (`cuda_turns.py`), the one that is
+next in turn takes its place. Every thread copies what it reads itself and waits for no other. PTX
+ISA: cp.async.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from hidet.types import Scope, TensorType
 
 SMALLEST = 4
 """Bytes of the smallest copy."""
-MOST = 3
+MOST = 2
 """Rows that the ring has room for, at most."""
 
 
@@ -37,6 +39,7 @@ class Ring:
         lanes: int,
         threads: int,
         shared_bytes: int,
+        most: int = MOST,
     ) -> None:
         row, place = along
         found = dict.fromkeys(read for walk in walks for read in reads(walk))
@@ -44,7 +47,7 @@ class Ring:
         self.turns, self.lanes, self.threads = turns, lanes, threads
         self.narrowest = min((read.dtype.nbytes for read in moving), default=0) * lanes
         self.piece = threads * lanes * sum(read.dtype.nbytes for read in moving)
-        self.pieces = min(MOST * turns, shared_bytes // max(1, self.piece))
+        self.pieces = min(most * turns, shared_bytes // max(1, self.piece))
         size = self.pieces * threads * lanes
         self.arrays = {
             read: Var(f"ahead{n}", TensorType(read.dtype, (size,), Scope.SHARED))
@@ -53,8 +56,8 @@ class Ring:
 
     @property
     def worth_it(self) -> bool:
-        """Whether it has room for a row, by copies wide enough."""
-        return self.narrowest >= SMALLEST and self.pieces >= self.turns
+        """Whether half a row is under way besides the one that is there, by copies wide enough."""
+        return self.narrowest >= SMALLEST and 2 * self.pieces >= 3 * self.turns
 
     @property
     def nbytes(self) -> int:

@@ -26,6 +26,8 @@ class Shape:
     width: int
     rows: int
     blocks: int = 1
+    at_once: int = 0
+    """Rows that are worked on at once, by blocks that then take others; 0: all."""
 
     @property
     def threads(self) -> int:

@@ -62,6 +62,11 @@ class Rows:
         elif shape.rows > 1:
             self.row = BLOCK * shape.rows + THREAD // shape.width
             self.lane = THREAD % shape.width
+        self.first = self.row
+        self.again = Var("again", i32)
+        """How many rows a block has had before."""
+        if shape.at_once:
+            self.row = self.first + self.again * shape.at_once
         self.rows = product([self.sizes[var] for var in shape.row_vars])
         self.index = self.at_row(self.row)
         self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
@@ -178,7 +183,7 @@ class Rows:
         """The whole kernel."""
         kept = [each for kept in (self.kept, self.left) if kept for each in kept.declared()]
         body = guarded(self.row, self.rows, self.shape.rows, (*kept, *self.whole_row()))
-        groups = ceil_div(self.rows, self.shape.rows)
+        groups = self.shape.at_once or ceil_div(self.rows, self.shape.rows)
         made = kernel(name, params, body, groups * self.shape.blocks, self.shape.threads)
         cluster = (self.shape.blocks, 1, 1)
         few = self.resident

@@ -1,0 +1,240 @@
+"""Long rows that clusters take in turns, through a ring into registers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hidet import ops, sim
+from hidet.passes.pipeline import lower
+from hidet.schedules.automatic import cuda_turns
+from hidet.target import Target
+from hidet.types import boolean, f16, f32
+
+HOPPER = Target.parse("sm_90a")
+KIB = 1024
+FEW = replace(HOPPER, cores=3, shared_bytes_per_sm=181 * KIB, max_shared_bytes_per_block=180 * KIB)
+"""So few multiprocessors that blocks have to take turns."""
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Rows of any length and alignment: short ones take less time here."""
+    monkeypatch.setattr(cuda_turns, "BLOCKS", 1)
+    monkeypatch.setattr(cuda_turns, "ENOUGH", 1)
+    monkeypatch.setattr(cuda_turns, "WIDE", 4)
+
+
+def launched(made):
+    """Whether rows come through a ring, and the shape of the launch."""
+    (kernel,) = made.module.kernels
+    launch = kernel.launch
+    return (
+        "lasting" in str(kernel) or "first" in str(kernel),
+        int(launch.grid[0].value),
+        launch.cluster[0],
+    )
+
+
+def norms():
+    """Functions with two, two, and one reduction of a row."""
+    return pytest.mark.parametrize(
+        "norm", [lambda x: ops.softmax(x, -1), ops.layer_norm, ops.rms_norm], ids=["s", "l", "r"]
+    )
+
+
+@norms()
+@pytest.mark.parametrize("of", [f32[5, 16417], f32[5, 16420], f16[5, 16418]], ids=str)
+def test_clusters_take_turns_and_others_what_is_left(made, norm, of, short):
+    found = made(norm, of, target=FEW)
+    assert launched(found) == (True, 4 * (2 + 1), 4)  # two take two rows each
+    found.check(lowered=True)
+
+
+def test_a_cluster_of_eight(made, short):
+    found = made(lambda x: ops.softmax(x, -1), f16[3, 33032], target=FEW)
+    assert launched(found) == (True, 8 * 2, 8)
+    found.check(lowered=True)
+
+
+@pytest.mark.parametrize("rows", [6, 7])
+def test_numbers_of_rows(made, rows, short):
+    found = made(lambda x: ops.layer_norm(x), f32[rows, 16420], target=FEW)
+    assert launched(found)[0]
+    found.check(lowered=True)
+
+
+@norms()
+@pytest.mark.parametrize("of", [f16[5, 16418], f32[5, 16420]], ids=str)
+def test_a_row_needs_one_meeting(made, norm, of, short):
+    (kernel,) = made(norm, of, target=FEW).module.kernels
+    rows = str(kernel).split("for again")[1]
+    assert rows.count("mbarrier_wait") == 1
+    assert "cluster" not in rows
+
+
+def result(found, x):
+    """What a function of one tensor comes to in the simulator."""
+    (kernel,) = found.module.kernels
+    out = np.full(x.shape, 77, x.dtype)
+    sim.launch(replace(found.module, kernels=(lower(kernel),)), x, out)
+    return out
+
+
+ROWS, LENGTH = 6, 16417
+"""An odd number of elements, so that threads have different numbers of them."""
+
+
+def test_softmax_of_rows_that_are_special(made, short):
+    softmax = made(lambda x: ops.softmax(x, -1), f32[ROWS, LENGTH], target=FEW)
+    assert launched(softmax)[0]
+    x = np.random.default_rng(0).normal(size=(ROWS, LENGTH)).astype(np.float32)
+    x[0], x[0, 5000] = -np.inf, 3.0
+    x[1] = -np.inf
+    x[2, 77] = np.nan
+    x[3] = 7.5
+    x[4] *= 5e37
+    x[4, 40] = 3e38
+    x[5, 9] = np.inf
+    y = result(softmax, x)
+    assert y[0, 5000] == 1
+    assert y[0].sum() == 1
+    assert np.isnan(y[1:3]).all()
+    np.testing.assert_allclose(y[3], 1 / LENGTH, rtol=1e-6)
+    assert y[4, 40] == 1
+    assert y[4].sum() == 1
+    assert np.isnan(y[5]).all()
+
+
+def test_norms_of_rows_that_are_special(made, short):
+    norm = made(lambda x: ops.layer_norm(x), f32[ROWS, LENGTH], target=FEW)
+    assert launched(norm)[0]
+    x = np.random.default_rng(0).normal(size=(ROWS, LENGTH)).astype(np.float32)
+    x[0] = 0
+    x[1] = 1.0
+    x[2, 77] = np.nan
+    x[3] += 1e4  # what is common to all values is no part of the variance
+    x[4, 9] = np.inf
+    y = result(norm, x)
+    assert (y[:2] == 0).all()
+    assert np.isnan(y[2]).all()
+    assert np.isnan(y[4]).all()
+    wide = x[3].astype(np.float64)
+    np.testing.assert_allclose(y[3], (wide - wide.mean()) / wide.std(), atol=2e-3)
+
+
+def test_turns_without_elements_to_write(made, short):
+    variance = made(lambda x: ops.var(x, 1), f32[5, 16420], target=FEW)
+    assert launched(variance)[0]
+    variance.check(lowered=True)
+
+
+def test_all_that_the_row_has_is_fetched(made, short):
+    both, row = f32[5, 16420], f32[16420]
+    norm = made(lambda x, y, w: ops.rms_norm(x + y, w), both, both, row, target=FEW)
+    text = str(norm.module.kernels[0])
+    assert "ahead1" in text
+    assert "ahead2" not in text  # the weights are the same for all rows
+    norm.check(lowered=True)
+
+
+def test_what_is_needed_last_leaves_the_ring_with_the_rest(made, short):
+    both = f32[5, 16420]
+    found = made(lambda x, y: ops.softmax(x, -1) * y, both, both, target=FEW)
+    (kernel,) = found.module.kernels
+    row = str(kernel).split("for again")[1]
+    assert "ahead1" in row
+    assert kernel.launch.block[0].value == 512  # half as many elements for each thread
+    assert row.rindex("ahead") < row.index("shfl_xor")
+    found.check(lowered=True)
+
+
+def test_a_mask_comes_with_its_row(made, short):
+    both = f32[5, 16420], boolean[5, 16420]
+    found = made(lambda x, m: ops.softmax(ops.where(m, x, -9.0), -1), *both, target=FEW)
+    assert "ahead1" in str(found.module.kernels[0])
+    found.check(lowered=True)
+
+
+def test_weights_last_for_all_rows(made, short):
+    norm = made(lambda x, w: ops.rms_norm(x, w), f32[5, 16420], f32[16420], target=FEW)
+    before, rows = str(norm.module.kernels[0]).split("for again")
+    assert before.count("lasting0") == 2  # declared and filled
+    assert "lasting0" in rows
+    assert "x1" not in rows
+    norm.check(lowered=True)
+
+
+def test_weights_without_room_are_read_for_each_row(made):
+    of = f32[1024, 65536]
+    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, f32[65536], f32[65536])
+    assert launched(norm)[0]
+    assert "lasting" not in str(norm.module.kernels[0])
+
+
+def test_weights_of_a_run_of_channels_are_not_fetched(made, short):
+    norm = made(lambda x, w: ops.group_norm(x, 2, w), f32[3, 8, 65, 64], f32[8], target=FEW)
+    text = str(norm.module.kernels[0])
+    assert "ahead0" in text
+    assert "ahead1" not in text
+    assert "lasting" not in text
+    norm.check(lowered=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "of", "power"),
+    [
+        (ops.softmax, f16, "exp2_approx"),
+        (ops.softmax, f32, "exp"),
+        (ops.log_softmax, f16, "exp"),  # the logarithm of a sum near one shows what it loses
+    ],
+)
+def test_a_power_is_computed_once_and_to_few_bits_if_rounded(made, function, of, power):
+    found = made(lambda x: function(x, -1), of[1024, 65536])
+    (text, _) = found.build()
+    rows = text.split("for (int again")[1]
+    each = {"exp2_approx": "exp2_or_0(", "exp": "expf("}
+    elements = 32
+    others = rows.count("expf(") - (elements if power == "exp" else 0)
+    assert rows.count(each[power]) >= elements
+    assert rows.count("exp2_or_0(") == (elements if power == "exp2_approx" else 0)
+    assert others <= 16
+
+
+@pytest.mark.parametrize(("of", "pieces"), [(f16[1024, 65536], 5), (f32[1024, 65536], 13)], ids=str)
+def test_rows_come_by_copies_of_16_bytes(made, of, pieces):
+    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, of.dtype[65536], of.dtype[65536])
+    assert launched(norm)[0]
+    text, usage = norm.build()
+    (used,) = usage.values()
+    turns = 65536 // (8 * 256) // (16 // of.dtype.nbytes)
+    weights = 2 * turns if of.dtype is f16 else 0
+    assert text.count("cp.async.cg.shared.global") == pieces + turns + weights
+    assert "cp.async.ca" not in text
+    assert text.count(f"cp.async.wait_group {pieces - turns}") == 1
+    assert used.registers == 64
+    assert used.spill_bytes <= 16
+
+
+def test_four_blocks_have_a_multiprocessor(made):
+    (kernel,) = made(lambda x: ops.softmax(x, -1), f16[1024, 65536]).module.kernels
+    assert kernel.launch.min_blocks == 4
+    blocks = HOPPER.resident_blocks(256, lower(kernel).launch.shared_bytes, 64)
+    assert blocks == 4
+
+
+def test_rows_that_all_fit_are_not_taken_in_turns(made):
+    assert not launched(made(lambda x: ops.softmax(x, -1), f16[137, 65536]))[0]
+
+
+def test_devices_without_clusters(made):
+    norm = made(lambda x: ops.layer_norm(x), f16[1024, 65536], target=Target.parse("sm_80"))
+    assert not launched(norm)[0]
+
+
+@pytest.mark.parametrize("of", [f32[2048, 32768], f16[2048, 40960], f32[1024, 60001]], ids=str)
+def test_rows_that_gain_nothing(made, of):
+    """Few elements for each thread, or copies of four bytes."""
+    norm = made(lambda x: ops.layer_norm(x), of)
+    assert launched(norm)[0] is False
+    assert "ahead0" in str(norm.module.kernels[0])
