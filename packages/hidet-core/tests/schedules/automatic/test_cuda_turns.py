@@ -30,7 +30,7 @@ def launched(made):
     (kernel,) = made.module.kernels
     launch = kernel.launch
     return (
-        "lasting" in str(kernel) or "first" in str(kernel),
+        "common" in str(kernel) or "first" in str(kernel),
         int(launch.grid[0].value),
         launch.cluster[0],
     )
@@ -159,8 +159,8 @@ def test_a_mask_comes_with_its_row(made, short):
 def test_weights_last_for_all_rows(made, short):
     norm = made(lambda x, w: ops.rms_norm(x, w), f32[5, 16420], f32[16420], target=FEW)
     before, rows = str(norm.module.kernels[0]).split("for again")
-    assert before.count("lasting0") == 2  # declared and filled
-    assert "lasting0" in rows
+    assert before.count("common0") == 2  # declared and filled
+    assert "common0" in rows
     assert "x1" not in rows
     norm.check(lowered=True)
 
@@ -169,7 +169,7 @@ def test_weights_without_room_are_read_for_each_row(made):
     of = f32[1024, 65536]
     norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, f32[65536], f32[65536])
     assert launched(norm)[0]
-    assert "lasting" not in str(norm.module.kernels[0])
+    assert "common" not in str(norm.module.kernels[0])
 
 
 def test_weights_of_a_run_of_channels_are_not_fetched(made, short):
@@ -177,7 +177,7 @@ def test_weights_of_a_run_of_channels_are_not_fetched(made, short):
     text = str(norm.module.kernels[0])
     assert "ahead0" in text
     assert "ahead1" not in text
-    assert "lasting" not in text
+    assert "common" not in text
     norm.check(lowered=True)
 
 

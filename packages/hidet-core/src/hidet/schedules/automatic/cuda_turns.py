@@ -19,8 +19,8 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Body, Declare, For, If
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product
+from hidet.schedules.automatic.cuda_common import Common
 from hidet.schedules.automatic.cuda_kept import Kept
-from hidet.schedules.automatic.cuda_lasting import Lasting
 from hidet.schedules.automatic.cuda_meeting import Part
 from hidet.schedules.automatic.cuda_ring import Ring, piece_done
 from hidet.schedules.automatic.cuda_row_shape import MOST_THREADS, Shape
@@ -105,11 +105,11 @@ class Turns(Rows):
         self.lanes = [lanes] * len(self.walks)
         self.meetings = self.merged()
         values, along = self.values(), (shape.row_vars, self.place)
-        self.lasting = Lasting(values, along, turns * lanes, lanes, shape.threads)
-        room = shared_bytes - self.lasting.nbytes
+        self.common = Common(values, along, turns * lanes, lanes, shape.threads)
+        room = shared_bytes - self.common.nbytes
         self.ring = Ring(values, along, turns, lanes, shape.threads, room, ROWS)
         if self.ring.pieces < turns:
-            self.lasting.arrays.clear()
+            self.common.arrays.clear()
             self.ring = Ring(values, along, turns, lanes, shape.threads, shared_bytes, ROWS)
         self.held = Kept(values, self.place, turns * lanes, EVERYTHING)
         """The elements of a row in registers, and what is made of them."""
@@ -173,7 +173,7 @@ class Turns(Rows):
         rest = number + (self.long - 1) * self.at_once
         first = Declare(self.beginning, Select(long, number, rest))
         mine = Select(long, constant(self.long, i32), constant(1, i32))
-        declared = (*ring.declared(), *self.lasting.declared(), *self.held.declared())
+        declared = (*ring.declared(), *self.common.declared(), *self.held.declared())
         start = [s for piece in range(ring.pieces) for s in self.begin(constant(0, i32), piece)]
         row = (*self.take(), *self.found(here), *self.elements())
         rows = For(here, mine, (If(self.row < self.rows, row),))
@@ -184,9 +184,9 @@ class Turns(Rows):
 
         def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
             here = dict(zip(self.place, place, strict=True))
-            return tuple(substitute(each, here) for each in self.lasting.begin(slot))
+            return tuple(substitute(each, here) for each in self.common.begin(slot))
 
-        return self.spread(0, 0, self.ring.turns).body(element) if self.lasting.arrays else ()
+        return self.spread(0, 0, self.ring.turns).body(element) if self.common.arrays else ()
 
     def begin(self, again: Expr, piece: int) -> Body:
         """Begin to copy the piece that comes so many after the first one of a block's row."""
@@ -228,7 +228,7 @@ class Turns(Rows):
     ) -> tuple[Body, Expr]:
         """The value of an element of a walk, of what is in registers."""
         here = self.index | dict(zip(self.place, place, strict=True))
-        there = self.lasting.loads(slot)
+        there = self.common.loads(slot)
         steps = self.held.stores(number, slot, there) if number else ()
         value = replaced(self.held.value(number, slot), there)
         return tuple(substitute(each, here) for each in steps), substitute(value, here)

@@ -16,7 +16,7 @@ from hidet.schedules.automatic.grid import THREAD
 from hidet.types import Scope, TensorType
 
 
-class Lasting:
+class Common:
     """What `walks` read along a row's `place`, whichever row it is: `slots` elements of each of
     `threads`, `lanes` neighbours at once."""
 
@@ -36,7 +36,7 @@ class Lasting:
         ]
         same = [read for read in along_it if read.dtype.nbytes * lanes >= SMALLEST]
         self.arrays = {
-            read: Var(f"lasting{n}", TensorType(read.dtype, (slots * threads,), Scope.SHARED))
+            read: Var(f"common{n}", TensorType(read.dtype, (slots * threads,), Scope.SHARED))
             for n, read in enumerate(same)
         }
         self.nbytes = slots * threads * sum(read.dtype.nbytes for read in same)
