@@ -103,12 +103,13 @@ def test_variables_of_one_name_are_told_apart():
 
 def test_kernels_and_modules():
     few = Launch(min_blocks=2, max_blocks=3, shared_bytes=4, cluster=(2, 1, 1))
-    kernel = Kernel("k", (t,), (), launch=few, once=(t,), early=(t,))
+    kernel = Kernel("k", (t,), (), launch=few, once=(t,), lasting=(t,), early=(t,))
     assert str(kernel) == (
         "cuda kernel k(t: f32[8, 4]):\n"
         "  # grid (1, 1, 1), block (1, 1, 1), cluster (2, 1, 1), shared 4 bytes, "
         "at least 2 blocks, at most 3 blocks\n"
         "  # t loaded once\n"
+        "  # t loaded lasting\n"
         "  # t loaded early\n"
         "  pass"
     )

@@ -100,10 +100,12 @@ class Surgery:
         touched = {*variables(body), *(each.tensor for each in maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
-        once, early = (
-            tuple(v for v in some if v in params) for some in (kernel.once, kernel.early)
+        once, lasting, early = (
+            tuple(v for v in some if v in params)
+            for some in (kernel.once, kernel.lasting, kernel.early)
         )
-        return replace(kernel, params=params, body=body, maps=maps, once=once, early=early)
+        made = replace(kernel, once=once, lasting=lasting, early=early)
+        return replace(made, params=params, body=body, maps=maps)
 
     def repeated(self) -> dict[Var, Var]:
         """One tensor that is read through two operands is one parameter."""

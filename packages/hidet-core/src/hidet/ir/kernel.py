@@ -76,6 +76,8 @@ class Kernel(Node):
     """Where each parameter is written."""
     once: tuple[Var, ...] = ()
     """Parameters of which each element is loaded once: no cache near a multiprocessor keeps it."""
+    lasting: tuple[Var, ...] = ()
+    """Parameters that the L2 cache gives up last: results leave it for memory before them."""
     early: tuple[Var, ...] = ()
     """Parameters whose loads stay ahead of the barriers that they are written ahead of."""
 

@@ -213,11 +213,8 @@ class Printer:
         head = f"{kernel.kind} kernel {kernel.name}({self.parameters(kernel.params)}):"
         launch = [] if kernel.kind == "cpu" else [f"  # {self.launch(kernel.launch)}"]
         maps = [f"  {self.map(each)}" for each in kernel.maps]
-        loads = [
-            f"  # {self.exprs(some)} loaded {how}"
-            for some, how in ((kernel.once, "once"), (kernel.early, "early"))
-            if some
-        ]
+        hints = (kernel.once, "once"), (kernel.lasting, "lasting"), (kernel.early, "early")
+        loads = [f"  # {self.exprs(some)} loaded {how}" for some, how in hints if some]
         return "\n".join([head, *launch, *loads, *maps, *self.body(kernel.body, "")])
 
     def map(self, map: TensorMap) -> str:

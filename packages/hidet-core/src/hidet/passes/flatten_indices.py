@@ -38,8 +38,11 @@ def flatten_indices(kernel: Kernel) -> Kernel:
     body = with_renamed(flattened, renamed)
     params = tuple(renamed.get(p, p) for p in kernel.params)
     maps = tuple(substitute(each, renamed) for each in kernel.maps)
-    once, early = (tuple(renamed.get(p, p) for p in some) for some in (kernel.once, kernel.early))
-    return replace(body, params=params, maps=maps, once=once, early=early)
+    once, lasting, early = (
+        tuple(renamed.get(p, p) for p in some)
+        for some in (kernel.once, kernel.lasting, kernel.early)
+    )
+    return replace(body, params=params, maps=maps, once=once, lasting=lasting, early=early)
 
 
 def flat(var: Var) -> Var:

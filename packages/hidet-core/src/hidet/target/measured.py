@@ -101,7 +101,9 @@ class Measured:
     """Multiprocessors of the one that was measured."""
     clusters: dict[int, int]
     """Clusters of so many blocks that it holds at once, one block on each multiprocessor: those of
-    a cluster are of one group of multiprocessors, which need not be a multiple."""
+    a cluster are of one group of multiprocessors, which need not be a multiple. Devices of a name
+    differ in which multiprocessors are off: the fewest that were seen, since one cluster that does
+    not fit costs a round, and one more that would have fit only its share."""
     mma: MmaTimes
     wgmma: WgmmaCycles
     under_way: int
@@ -118,7 +120,7 @@ class Measured:
 H200 = Measured(
     name="H200",
     cores=132,
-    clusters={2: 66, 3: 42, 4: 32, 6: 16, 8: 15},  # of groups of 16 or 18 multiprocessors
+    clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
     mma=MmaTimes(  # fitted to 860 points of 18 products and convolutions
         feed=46e9,
         shared_feed=131e9,

@@ -234,6 +234,15 @@ def test_whole_accesses_of_what_is_loaded_once(compile_cuda):
     compile_cuda(text)
 
 
+def test_whole_accesses_of_what_lasts(compile_cuda):
+    x, y = Var("x", ~f32), Var("y", ~f32)
+    v = Var("v", VectorType(f32, 4))
+    body = (Declare(v, Load(x, (THREAD * 4,), 4)), Store(y, (THREAD * 4,), v))
+    kernel = Kernel("k", (x, y), body, launch=launch(32), lasting=(x,))
+    assert emit([kernel]).count("load_lasting<float, 4>(&x[") == 1
+    compile_cuda(emit([kernel]))
+
+
 def test_of_what_is_loaded_early_nothing_is_promised():
     x, y = Var("x", ~f32), Var("y", ~f32)
     body = (Store(y, (THREAD,), Load(x, (THREAD,))),)

@@ -90,6 +90,19 @@ def test_blocks_of_a_cluster_share_long_columns(made, of, blocks):
     assert kernel.launch.cluster == (blocks, 1, 1)
 
 
+def test_blocks_tell_their_parts_and_wait_for_no_others(made):
+    text, usage = made(lambda x: ops.sum(x, (0,)), f16[4096, 4096]).build()
+    assert text.count("barrier.cluster.arrive") == text.count("barrier.cluster.wait") == 1
+    assert text.count("st.async") == 1
+    assert [each.spill_bytes for each in usage.values()] == [0]
+
+
+def test_clusters_tell_parts_of_eight_bytes(made):
+    largest = made(lambda x: ops.max(x, (0,)), f64[1025, 544])
+    assert largest.module.kernels[0].launch.cluster == (8, 1, 1)
+    largest.check(-100, 100)
+
+
 def test_very_long_columns_are_summed_in_two_kernels(made):
     first, second = made(lambda x: ops.sum(x, (0,)), f32[16384, 4096]).module.kernels
     assert first.launch.cluster == second.launch.cluster == (1, 1, 1)

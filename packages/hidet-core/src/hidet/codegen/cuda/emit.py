@@ -12,7 +12,7 @@ from hidet.codegen.cuda.expressions import CudaExpressions
 from hidet.codegen.cuda.prelude import PARTS, prelude
 from hidet.codegen.cuda.statements import CudaStatements
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Const, Var
+from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.functions import FUNCTIONS
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 
@@ -32,7 +32,9 @@ def function(
 ) -> str:
     """One kernel; adds the prelude's names it relies on to `used`."""
     names = Names((*RESERVED, *(k.name for k in kernels)))
-    expressions = CudaExpressions(names, signs, kernel.once)
+    loads: dict[Expr, str] = dict.fromkeys(kernel.once, "load_once")
+    loads |= dict.fromkeys(kernel.lasting, "load_lasting")
+    expressions = CudaExpressions(names, signs, loads)
     params = ", ".join(
         filter(None, (parameters(kernel, expressions, overwritten), *maps(kernel, expressions)))
     )

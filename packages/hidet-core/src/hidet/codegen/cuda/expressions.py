@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
@@ -17,7 +17,7 @@ from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum, Var
+from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
 from hidet.ir.walk import contains
 from hidet.target import ACCESS_BYTES
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
@@ -29,12 +29,12 @@ LINEAR = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
 class CudaExpressions(ExpressionWriter):
     """CUDA has half-precision arithmetic, but no vectors to compute with.
 
-    No multiprocessor's cache keeps what is loaded of `once`.
+    `loads`: by which function of the prelude whole accesses load of some tensors.
     """
 
-    def __init__(self, names: Names, signs: Signs, once: Collection[Var] = ()) -> None:
+    def __init__(self, names: Names, signs: Signs, loads: Mapping[Expr, str] | None = None) -> None:
         super().__init__(names, signs)
-        self.once = once
+        self.loads = loads or {}
 
     def number(self, value: float, of: DType) -> Text:
         self.type(of)
@@ -99,7 +99,7 @@ class CudaExpressions(ExpressionWriter):
 
     def wide_load(self, e: Load) -> Text:
         whole = e.lanes * e.dtype.nbytes == ACCESS_BYTES
-        load = "load_once" if whole and e.tensor in self.once else "load"
+        load = self.loads.get(e.tensor, "load") if whole else "load"
         self.used.add(load)
         place = self.spell(Address(e.tensor, e.index))
         return f"{load}<{self.type(e.dtype)}, {e.lanes}>({place})", PRIMARY

@@ -117,6 +117,20 @@ template <class T, int N> INLINE Vec<T, N> load_once(const T *from) {
 }""",
         ("Vec",),
     ),
+    "load_lasting": Part(
+        """\
+template <class T, int N> INLINE Vec<T, N> load_lasting(const T *from) {
+  Vec<T, N> value;
+  uint4 word;
+  unsigned long long policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+      : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w) : "l"(from), "l"(policy));
+  memcpy(&value, &word, sizeof(word));
+  return value;
+}""",
+        ("Vec",),
+    ),
     # What is zero or loaded stays in words until then: else each half of one is chosen by itself.
     "load_or_zero": Part(
         """\

@@ -8,6 +8,7 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.schedules.automatic.cuda_columns import choose_columns, columns_kernel
 from hidet.schedules.automatic.cuda_elementwise import elementwise_kernel
+from hidet.schedules.automatic.cuda_lasting import lasting
 from hidet.schedules.automatic.cuda_stream import choose_rows
 from hidet.schedules.automatic.cuda_transpose import choose_tile, transpose_kernel
 from hidet.schedules.automatic.cuda_windows import choose_windows, windows_kernel
@@ -27,22 +28,27 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
     if isinstance(stage, MapStage):
         also = tuple((out, by_reciprocals(value)) for out, value in stage.also)
         stage = replace(stage, value=by_reciprocals(stage.value), also=also)
-        reduces = row_level(stage)
-        tile = None if reduces else choose_tile(stage)
-        if tile is not None:
-            return transpose_kernel(stage, name, params, tile)
-        if not reduces:
-            return elementwise_kernel(stage, name, params, target)
-        columns = choose_columns(stage, reduces, target)
-        if columns is not None:
-            return columns_kernel(stage, name, params, columns, reduces)
-        windows = choose_windows(stage, reduces, target)
-        if windows is not None:
-            return windows_kernel(stage, name, params, windows)
-        stage = by_runs(stage)
-        reduces = row_level(stage)
-        return choose_rows(stage, reduces, target).kernel(name, params)
+        made = map_kernel(stage, name, params, target)
+        return replace(made, lasting=lasting(stage, target))
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))
     return kernel(name, params, body, ceil_div(count, THREADS), THREADS)
+
+
+def map_kernel(stage: MapStage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
+    """That of one where each element is computed by itself."""
+    reduces = row_level(stage)
+    tile = None if reduces else choose_tile(stage)
+    if tile is not None:
+        return transpose_kernel(stage, name, params, tile)
+    if not reduces:
+        return elementwise_kernel(stage, name, params, target)
+    columns = choose_columns(stage, reduces, target)
+    if columns is not None:
+        return columns_kernel(stage, name, params, columns, reduces)
+    windows = choose_windows(stage, reduces, target)
+    if windows is not None:
+        return windows_kernel(stage, name, params, windows)
+    stage = by_runs(stage)
+    return choose_rows(stage, row_level(stage), target).kernel(name, params)

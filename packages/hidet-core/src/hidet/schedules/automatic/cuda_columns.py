@@ -1,8 +1,10 @@
 """Reductions along an axis that is not the innermost one, on CUDA.
 
 Neighbouring threads take neighbouring columns, 16 bytes of them each; `deep` threads share a column
-and meet in shared memory, in a fixed order. Where that makes too few blocks, those of a cluster
-share columns too. Every reduction is computed once; then the elements of the columns are written.
+and meet in their warps, then in shared memory, in a fixed order. Where that makes too few blocks,
+those of a cluster share columns too: what they tell arrives at mbarriers, since the barrier of a
+cluster would wait for every thread of theirs. Every reduction is computed once; then the elements
+of the columns are written.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from dataclasses import dataclass, replace
 from hidet.compute import Reduce
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Address, Expr, Load, Var, constant, convert, wrap
+from hidet.ir.expr import Address, Expr, Load, Var, constant, wrap
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Assign, Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
+from hidet.ir.stmt import Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import (
     known_product,
@@ -24,20 +26,20 @@ from hidet.schedules.automatic.access import (
     reads,
     whole_lanes,
 )
-from hidet.schedules.automatic.cuda_merge import cluster_meets
+from hidet.schedules.automatic.cuda_column_parts import in_warp, store, tell_blocks, total_of
+from hidet.schedules.automatic.cuda_meeting import spoken
 from hidet.schedules.automatic.emit import (
     AnyReduce,
     ceil_div,
     free,
     joined,
     put,
-    unrolled,
     with_serial_reductions,
 )
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
-from hidet.schedules.automatic.plan import MapStage, shape_of
-from hidet.target import ACCESS_BYTES, Target
-from hidet.types import PointerType, Scope, Size, TensorType, i32, u32
+from hidet.schedules.automatic.plan import MapStage
+from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.types import Scope, Size, TensorType, i32, u64
 
 THREADS = 256
 ACROSS = 16
@@ -139,17 +141,18 @@ def columns_kernel(
     stage: MapStage, name: str, params: tuple[Var, ...], shape: Columns, reduces: list[AnyReduce]
 ) -> Kernel:
     """Blocks that each compute the reductions of some columns, then write their elements."""
-    return Writer(stage, shape).kernel(name, params, reduces)
+    return Writer(stage, shape, len(reduces)).kernel(name, params, reduces)
 
 
 class Writer:
     """One kernel in the making."""
 
-    def __init__(self, stage: MapStage, shape: Columns) -> None:
+    def __init__(self, stage: MapStage, shape: Columns, count: int) -> None:
         self.stage, self.shape = stage, shape
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
         self.across = THREAD % shape.across if shape.deep > 1 else THREAD
         self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
+        self.bars = Var("bars", TensorType(u64, (count,), Scope.SHARED))
         self.known: dict[Expr, Var] = {}
         """Of each reduction so far, where its results are: by lane, or by column of the block."""
         columns = [self.sizes[var] for var in shape.column_vars]
@@ -171,7 +174,7 @@ class Writer:
         """The whole kernel."""
         body: list[Stmt] = []
         if self.shape.blocks > 1:
-            body.append(Invoke("cluster_arrive", options=("relaxed",)))
+            body += self.prepared(reduces)
         for position, reduce in enumerate(reduces):
             assert isinstance(reduce, Reduce)
             body += self.reduction(reduce, position)
@@ -180,6 +183,18 @@ class Writer:
         cluster = (self.shape.blocks, 1, 1)
         launch = replace(made.launch, cluster=cluster)
         return replace(made, launch=launch, once=self.once(reduces))
+
+    def prepared(self, reduces: Sequence[AnyReduce]) -> Body:
+        """Where a block is told of columns, by all blocks of its cluster, for each reduction."""
+        begin: list[Stmt] = []
+        for position, reduce in enumerate(reduces):
+            nbytes = self.shape.blocks * self.shape.width * spoken(reduce.value.dtype).nbytes
+            bar = Address(self.bars, (constant(position, i32),))
+            begin.append(Invoke("mbarrier_init", (bar, constant(1, i32))))
+            begin.append(Invoke("mbarrier_arrive_expect_tx", (bar, constant(nbytes, i32))))
+        begin.append(Invoke("fence_mbarrier_init"))
+        here = Invoke("cluster_arrive", options=("relaxed",))
+        return Declare(self.bars), If(THREAD.eq(0), tuple(begin)), here
 
     def once(self, reduces: Sequence[AnyReduce]) -> tuple[Var, ...]:
         """The tensors of which nothing is needed again, in a kernel that writes little."""
@@ -243,20 +258,23 @@ class Writer:
         return body if few is not None else (For(outer, wrap(ceil_div(turns, together)), body),)
 
     def meet(self, reduce: Reduce, partial: Var, position: int) -> Body:
-        """Combine what the threads of each column have, in the order of the threads."""
+        """Combine what the threads of each column have: in a warp, then in the order of warps."""
         shape, dtype = self.shape, reduce.value.dtype
-        met = Var(f"met{position}", TensorType(dtype, (shape.deep, shape.width), Scope.SHARED))
+        warps = shape.threads // WARP
+        met = Var(f"met{position}", TensorType(dtype, (warps, shape.width), Scope.SHARED))
         done = Var(f"done{position}", TensorType(dtype, (shape.width,), Scope.SHARED))
         self.known[reduce] = done
         lane = Var("v", i32)
-        mine = (THREAD // shape.across, self.across * shape.lanes + lane)
+        mine = (THREAD // WARP, self.across * shape.lanes + lane)
+        write = self.vector(lane, (Store(met, mine, Load(partial, (lane,))),))
         combine = self.one_each(total_of(reduce, met, lambda total: store(done, total)))
         if shape.blocks > 1:
             combine = self.among_blocks(reduce, met, done, position)
         return (
             Declare(met),
             Declare(done),
-            *self.vector(lane, (Store(met, mine, Load(partial, (lane,))),)),
+            *in_warp(reduce, partial, shape.across),
+            *guarded(THREAD % WARP, shape.across, WARP, write),
             Invoke("syncthreads"),
             *combine,
             Invoke("syncthreads"),
@@ -266,17 +284,18 @@ class Writer:
         """The same for columns that the blocks of a cluster share: each tells its part to those
         who write elements, into whose shared memory it writes."""
         shape = self.shape
-        told_type = TensorType(done.dtype, (shape.blocks, shape.width), Scope.SHARED)
+        told_type = TensorType(spoken(done.dtype), (shape.blocks, shape.width), Scope.SHARED)
         told, rank = Var(f"told{position}", told_type), BLOCK % shape.blocks
         listeners = shape.blocks if shape.inner_vars else 1
-        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, listeners))
-        finish = total_of(reduce, told, lambda total: store(done, total))
+        bar = Address(self.bars, (constant(position, i32),))
+        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, bar, listeners))
+        wait = Invoke("mbarrier_wait", (bar, constant(0, i32)), options=("parity",))
+        finish = (wait, *total_of(reduce, told, lambda total: store(done, total)))
         begun = () if position else (Invoke("cluster_wait"),)  # all blocks are there to be told
         return (
             Declare(told),
             *begun,
             *self.one_each(tell),
-            *cluster_meets(),
             *self.one_each(finish if shape.inner_vars else (If(rank.eq(0), finish),)),
         )
 
@@ -298,29 +317,3 @@ class Writer:
             return self.inside(self.each(product(inner), element))
         body = element(constant(0, i32))
         return self.inside(body if self.shape.deep == 1 else (If(self.down.eq(0), body),))
-
-
-def total_of(reduce: Reduce, parts: Var, use: Callable[[Var], Body]) -> Body:
-    """`use` of what the parts of this thread's column come to, in their order."""
-    turn, total = Var("w", i32), Var(f"total_{parts.name}", reduce.value.dtype)
-    count = shape_of(parts)[0]
-    assert isinstance(count, int)
-    add = Assign(total, joined(reduce.how, total, Load(parts, (turn, THREAD))))
-    return (Declare(total, reduce.identity), *unrolled(turn, count, (add,)), *use(total))
-
-
-def store(done: Var, total: Var) -> Body:
-    """Keep the result of this thread's column."""
-    return (Store(done, (THREAD,), total),)
-
-
-def tell_blocks(told: Var, rank: Expr, part: Var, listeners: int) -> Body:
-    """Write this block's part of a column into the shared memory of the cluster's first blocks."""
-    there, other = Var(f"there_{told.name}", PointerType(told.dtype)), Var("other", i32)
-    here = Address(told, (rank, THREAD))
-    each: Body = (
-        Declare(there, here),
-        Invoke("mapa", (here, convert(other, u32)), (there,)),
-        Store(there, (constant(0, i32),), part),
-    )
-    return unrolled(other, listeners, each)

@@ -21,7 +21,7 @@ ELEMENTS = 8
 """Elements that one thread writes at least where there are many and each takes time."""
 FULL = 16
 """Blocks for each multiprocessor from which on there are more than enough."""
-SLOW = 2
+SLOW = 1
 """Functions from which on an element takes time."""
 THREADS = 256
 
