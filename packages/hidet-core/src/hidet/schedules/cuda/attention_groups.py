@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from hidet.cost import REACHED_RATE, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
+from hidet.schedules.cuda.wgmma_write import staging_shape
 from hidet.schedules.space import choice
-from hidet.target import WARPGROUP, Target
+from hidet.target import WARP, WARPGROUP, Target
 
 HEIGHT = 64
 """Rows of a warpgroup."""
 PANEL = 64
 """Elements of a row that lie together in shared memory: 128 bytes, the widest swizzle."""
+WIDEST = 256
+"""Columns of a product by `wgmma`, at most."""
 FEWEST, STEP = 24, 8
 """Registers of a thread that lends all it can, and what counts are multiples of. PTX: setmaxnreg"""
 EXPONENTIALS = 16
@@ -29,10 +33,10 @@ OTHERS = 30
 class Groups:
     """Warpgroups of a block, the keys of a tile, tiles in memory, blocks of a multiprocessor."""
 
-    groups: int = choice(2, 1, 3)
-    keys: int = choice(128, 64, 96, 80, 112, 160, 144)
+    groups: int = choice(1, 2, 3)
+    keys: int = choice(128, 64, 96, 80)
     stages: int = choice(2, 3)
-    resident: int = choice(1, 2, 3)
+    resident: int = choice(2, 1, 3)
 
     @property
     def rows(self) -> int:
@@ -67,10 +71,11 @@ class Groups:
         return (self.padded(rows)[1] + self.keys * 3 // 2) // 2 + OTHERS
 
     def shared_bytes(self, rows: Rows) -> int:
-        """Tiles of q, k and v, and barriers."""
+        """Tiles of q, k and v, what is about to be written, and barriers."""
         size, width = self.padded(rows)
         tiles = self.rows * size + self.stages * self.keys * (size + width)
-        return tiles * rows.op.q.dtype.nbytes + 2 * 2 * 8 * self.stages
+        staged = prod(staging_shape(self.consumers // WARP))
+        return (tiles + staged) * rows.op.q.dtype.nbytes + 2 * 2 * 8 * self.stages
 
     def turns(self, rows: Rows) -> int:
         """How many tiles of keys a block meets, if it meets all."""
@@ -83,39 +88,44 @@ class Groups:
             self.threads, self.shared_bytes(rows), self.registers(target)
         )
         enough = self.registers(target) < self.borrowed(target) >= self.held(rows)
-        return there >= self.resident and enough
+        return there >= self.resident and enough and self.padded(rows)[1] <= WIDEST
 
-    def cycles(self, rows: Rows, target: Target, together: int) -> float:
+    def cycles(self, rows: Rows, target: Target, together: float) -> float:
         """How long blocks take for a tile of keys each, `together` of them on a multiprocessor."""
         taken, warpgroups = target.measured.attention_groups, self.groups * together
         products = 2 * HEIGHT * self.keys * sum(self.padded(rows)) / target.measured.wgmma.rate
         exponentials = HEIGHT * self.keys / EXPONENTIALS
         each = products + taken.softmax * exponentials + taken.turn
-        crowded = warpgroups * each * taken.crowd ** max(0, warpgroups - 2)
+        crowded: float = warpgroups * each * taken.crowd ** max(0, warpgroups - 2)
         alone = products + taken.alone * exponentials + taken.latency
         return max(crowded, alone) * (taken.causal if rows.op.causal else 1)
+
+    def busy(self, rows: Rows, target: Target, blocks: int) -> float:
+        """How many cycles the multiprocessors are busy with so many blocks."""
+        places, turns = target.cores * self.resident, self.turns(rows)
+        there = min(self.resident, -(-blocks // target.cores))
+        anew = target.measured.attention_groups.anew
+        tile = self.cycles(rows, target, there)
+        if not rows.op.causal or rows.together:
+            return -(-blocks // places) * (turns * tile + anew) - anew
+        # Short blocks fill the gaps that long ones leave; next to the longest there are others.
+        seen = 0.5 + 0.5 * min(1.0, self.rows / known(rows.keys))
+        longest = turns * self.cycles(rows, target, 1 + (there - 1) * seen)
+        return max(longest, blocks / places * (turns * seen * tile + anew) - anew)
 
     def work(self, op: Attention, target: Target) -> Work:
         """What the operations count is the time that the model gives to so many of them."""
         rows = rows_of(op)
         blocks = -(-known(rows.count) // self.rows) * known(rows.stacks)
-        places = target.cores * self.resident
-        tile = self.cycles(rows, target, min(self.resident, -(-blocks // target.cores)))
-        turns, anew = self.turns(rows), target.measured.attention_groups.anew
-        if op.causal and not rows.together:
-            # Short blocks fill the gaps that long ones leave, but the longest is the least.
-            seen = turns * (0.5 + 0.5 * min(1, self.rows / known(rows.keys)))
-            taken = max(turns * tile, blocks / places * (seen * tile + anew) - anew)
-        else:
-            taken = -(-blocks // places) * (turns * tile + anew) - anew
-        busy = min(blocks, target.cores)
+        cores = min(blocks, target.cores)
+        rate = target.measured.wgmma.rate * REACHED_RATE
         read, written = rows.nbytes
         return Work(
             read,
             written,
-            busy * taken * target.measured.wgmma.rate * REACHED_RATE,
+            cores * self.busy(rows, target, blocks) * rate,
             op.q.dtype.name,
-            busy,
+            cores,
             self.threads,
             tensor_core=True,
             shared_bytes=self.shared_bytes(rows),

@@ -34,10 +34,11 @@ from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention_groups import FEWEST, Groups
-from hidet.schedules.cuda.attention_parts import writing
 from hidet.schedules.cuda.attention_softmax import LOW, totalling
 from hidet.schedules.cuda.attention_wgmma_ring import beginning, boxes_of, mappable, producing
 from hidet.schedules.cuda.attention_wgmma_walk import filling, walking
+from hidet.schedules.cuda.attention_wgmma_write import writing
+from hidet.schedules.cuda.wgmma_write import staging_shape
 from hidet.target import WARP, Target
 from hidet.types import bf16, f16, u64
 
@@ -69,7 +70,7 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
     with script_module():
         place, begin = placing(rows, point, target), beginning(point)
         produce, fill, walk = producing(rows, point), filling(rows, point), walking(rows, point)
-        add_totals, write = totalling(STEP), writing(rows, STEP, width)
+        add_totals, write = totalling(STEP), writing(rows, point)
 
         @script
         def attend(q: op.q, k: op.k, v: op.v, mask: mask_type(op), y: op.infer()) -> None:
@@ -82,6 +83,7 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
             at_k, at_v = (wgmma_layout(dtype, stages, keys, each) for each in (size, width))
             tiles_k = shared_tensor(dtype, (stages, keys, size), at_k)
             tiles_v = shared_tensor(dtype, (stages, keys, width), at_v)
+            staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, 2, stages))
             begin(bars, *maps)
             z, top, turns = place(blocks)
@@ -93,7 +95,7 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
                 fill(q, tile_q, z, top)
                 walk(tile_q, tiles_k, tiles_v, bars, mask, z, top, turns, tops, totals, sums)
                 add_totals(totals)
-                write(sums, totals, y, z, top + threadIdx.x // WARP * STEP)
+                write(sums, totals, staged, y, z, top)
             else:
                 setmaxnreg_dec(FEWEST)
                 if threadIdx.x == point.consumers:
@@ -115,7 +117,8 @@ def placing(rows: Rows, point: Groups, target: Target) -> ScriptFunction:
     def place(blocks):  # type: ignore[no-untyped-def]
         z, number = blockIdx.x // blocks, blockIdx.x % blocks
         if causal:
-            section = cdiv(room, blocks)
+            sections = cdiv(rows.stacks, cdiv(room, blocks))
+            section = cdiv(rows.stacks, sections)
             first = blockIdx.x // (section * blocks) * section
             together = minimum(section, rows.stacks - first)
             within = blockIdx.x - first * blocks

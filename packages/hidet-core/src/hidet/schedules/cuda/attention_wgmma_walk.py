@@ -50,7 +50,10 @@ ROWS_THERE, OWN_TURN = 1, 4
 
 
 def filling(rows: Rows, point: Groups) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (q, tile_q, z, top). Each brings its own rows."""
+    """A part of a kernel, for warpgroups: (q, tile_q, z, top). Each brings its own rows.
+
+    They are brought by threads: q may be computed where it is read.
+    """
     vector = ACCESS_BYTES // rows.op.q.dtype.nbytes
     across = point.padded(rows)[0] // vector
 
