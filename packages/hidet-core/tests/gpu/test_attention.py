@@ -32,11 +32,35 @@ OPS = [
 ]
 
 
+LONG = [
+    Attention(f16[2, 8, 1024, 64], f16[2, 8, 1024, 64], f16[2, 8, 1024, 64], None, False, 0.125),
+    Attention(bf16[1, 8, 777, 128], bf16[1, 2, 777, 128], bf16[1, 2, 777, 128], None, True, 0.1),
+    Attention(f16[3, 300, 40], f16[3, 1001, 40], f16[3, 1001, 24], boolean[300, 1001], False, 0.2),
+    Attention(f16[8, 200, 256], f16[8, 203, 256], f16[8, 203, 256], f16[8, 1, 203], False, 0.1),
+]
+
+
 @pytest.mark.parametrize("number", range(4))
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_any_point(op, number, monkeypatch):
+    right_at(op, number, candidates, monkeypatch)
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("op", LONG, ids=str)
+def test_any_point_by_warpgroups(op, number, monkeypatch):
+    def by_warpgroups(op, target):
+        found = candidates(op, target)
+        return [each for each in found if each.schedule.name == "attention_wgmma"]
+
+    right_at(op, number, by_warpgroups, monkeypatch)
+
+
+def right_at(op, number, among, monkeypatch):
+    """Compile at a random candidate and compare with float64."""
+
     def choices(op, target):
-        return (random.Random(number).choice(candidates(op, target)),)
+        return (random.Random(number).choice(among(op, target)),)
 
     monkeypatch.setattr(chosen, "choices", choices)
     inputs = [Tensor(each, DEVICE) for each in op.types()]

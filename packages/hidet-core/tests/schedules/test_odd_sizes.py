@@ -156,6 +156,7 @@ ANCHORS = [
     *CONVOLUTIONS,
     *odd(Attention),
     *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
+    *(Attention(f16[2, n, 40], f16[1, 131, 40], f16[1, 131, 72], None, n > 7, 0.2) for n in ODD),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

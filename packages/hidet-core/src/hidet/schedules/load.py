@@ -7,6 +7,7 @@ from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cuda import attention as _cuda_attention
+from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
 from hidet.schedules.cuda import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
@@ -26,6 +27,7 @@ LOADED = (
     _cpu_matmul,
     _cpu_matvec,
     _cuda_attention,
+    _cuda_attention_wgmma,
     _cuda_conv,
     _cuda_conv_overlap,
     _cuda_conv_wgmma,

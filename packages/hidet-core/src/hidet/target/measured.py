@@ -93,6 +93,26 @@ class PartTimes:
 
 
 @dataclass(frozen=True)
+class AttentionCycles:
+    """What attention by warpgroups takes, in cycles of a multiprocessor."""
+
+    softmax: float
+    """The part of the time of exponentials in which other warpgroups do not multiply."""
+    turn: float
+    """Cycles of a tile of keys beside products and that."""
+    crowd: float
+    """How much less tiles take with every warpgroup beyond two, while one waits."""
+    alone: float
+    """The time of a softmax after the products, by the time of its exponentials."""
+    latency: float
+    """Cycles of a tile of keys beside products and softmax, one after the other."""
+    anew: float
+    """Cycles from one block's last product to the first one of the next."""
+    causal: float
+    """How much longer tiles take where some of their keys may come after rows."""
+
+
+@dataclass(frozen=True)
 class Measured:
     """One device."""
 
@@ -113,6 +133,7 @@ class Measured:
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
+    attention_groups: AttentionCycles
     attention_single: float
     """The same of float32, in products of tf32."""
 
@@ -159,6 +180,15 @@ H200 = Measured(
     ),
     under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s
+    attention_groups=AttentionCycles(  # fitted to 43 points of 13 operators
+        softmax=0.5,
+        turn=180,
+        crowd=0.93,
+        alone=1.15,
+        latency=290,
+        anew=5200,
+        causal=1.1,
+    ),
     attention_single=0.6,  # 187 of 346 TFLOP/s, three of which are one
 )
 

@@ -12,7 +12,17 @@ import math
 from functools import partial
 
 from hidet.ir.functions import call
-from hidet.lang import ScriptFunction, cast, f32, grid, script, select, unroll, vectorize
+from hidet.lang import (
+    ScriptFunction,
+    cast,
+    f32,
+    grid,
+    register_tensor,
+    script,
+    select,
+    unroll,
+    vectorize,
+)
 from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
@@ -80,10 +90,26 @@ def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
 
     What was summed for smaller scores fades as larger ones come.
     """
-    factor = factor_of(rows)
+    weight, fade = weighting(rows, height, keys), fading(height, width)
 
     @script
     def soften(scores, tops, totals, sums):  # type: ignore[no-untyped-def]
+        fades = register_tensor(f32, (height // 16, 2))
+        weight(scores, tops, totals, fades)
+        fade(sums, fades)
+
+    return soften
+
+
+def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
+    """A part of a kernel: (scores, tops, totals, fades). Scores become weights.
+
+    `fades`: what is left of rows that were summed before.
+    """
+    factor = factor_of(rows)
+
+    @script
+    def weight(scores, tops, totals, fades):  # type: ignore[no-untyped-def]
         for i, half in unroll(grid(height // 16, 2)):
             top = tops[i, half]
             for j, v in unroll(grid(keys // 8, 2)):
@@ -101,10 +127,21 @@ def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
                 scores[i, j, half * 2 + v] = weight
                 total += weight
             totals[i, half] = total
-            for j, v in unroll(grid(width // 8, 2)):
-                sums[i, j, half * 2 + v] *= fade
+            fades[i, half] = fade
 
-    return soften
+    return weight
+
+
+def fading(height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, fades). Less of what was summed for smaller scores."""
+
+    @script
+    def fade_sums(sums, fades):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            for j, v in unroll(grid(width // 8, 2)):
+                sums[i, j, half * 2 + v] *= fades[i, half]
+
+    return fade_sums
 
 
 def totalling(height: int) -> ScriptFunction:
