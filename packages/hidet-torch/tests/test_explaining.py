@@ -32,11 +32,11 @@ def test_memory_beside_the_weights_is_told_for_a_gpu_that_is_not_there() -> None
 @pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
 @pytest.mark.filterwarnings("ignore:The tensor attributes")
 @torch.no_grad()
-def test_a_model_of_which_nothing_is_captured_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_which_nothing_is_captured_is_told() -> None:
     net, x = torch.nn.LSTM(4, 4).eval(), torch.randn(3, 1, 4)
     assert "torch.compile captured no graph" in str(hidet_torch.explain(net, x))
     # What the words advise:
     torch.testing.assert_close(hidet_torch.compile(net, x)(x), net(x))
-    monkeypatch.setattr("torch._dynamo.config.allow_rnn", True)
     torch._dynamo.reset()
-    torch.testing.assert_close(torch.compile(net, backend="hidet", fullgraph=True)(x), net(x))
+    with torch._dynamo.config.patch(allow_rnn=True):
+        torch.testing.assert_close(torch.compile(net, backend="hidet", fullgraph=True)(x), net(x))

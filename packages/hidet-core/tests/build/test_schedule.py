@@ -2,10 +2,14 @@
 
 import pickle
 
+import pytest
+
+from hidet import ops
 from hidet.build.ahead import Job
 from hidet.build.kernels import group_of, settings, shape_of, worked_out
-from hidet.build.schedule import choices
+from hidet.build.schedule import choices, grouped, ranked
 from hidet.fusion.group import Group
+from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS
 from hidet.graph.tensor import Node, Tensor
 from hidet.options import options
@@ -39,3 +43,19 @@ def test_a_choice_of_the_whole_space_is_worked_out_by_other_processes_too():
         job = pickle.loads(pickle.dumps(Job(shape_of(group), GPU, settings())))
         wanted = worked_out(group_of(job.shape), GPU)
     assert job.answer() == wanted
+
+
+def shapes(rows):
+    """Those of q, k, and v whose heads lie side by side."""
+    return (1, 32, rows, 64), (1, 8, rows, 64), (1, rows, 8, 64)
+
+
+@pytest.mark.parametrize(("rows", "schedule"), [(512, "attention_mma"), (2048, "attention_wgmma")])
+def test_a_kernel_more_is_taken_only_where_that_is_surely_faster(rows, schedule):
+    q, k, v = (symbol(shape, "float16") for shape in shapes(rows))
+    graph = trace_from([ops.attention(q, k, ops.transpose(v, 1, 2), causal=True)], [q, k, v])
+    (group,) = grouped(graph, GPU)
+    assert group.anchor is not None
+    alone = choices(group.anchor.op, GPU)[0]
+    assert alone.schedule.name == "attention_wgmma"  # whose copy engine takes no transposed v
+    assert ranked(group, GPU)[0].schedule.name == schedule

@@ -167,9 +167,23 @@ def test_weights_last_for_all_rows(made, short):
 
 def test_weights_without_room_are_read_for_each_row(made):
     of = f32[1024, 65536]
-    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, f32[65536], f32[65536])
-    assert launched(norm)[0]
+    norm = made(ops.rms_norm, of, f32[65536])
+    assert launched(norm)[2] == 8
     assert "common" not in str(norm.module.kernels[0])
+
+
+@pytest.mark.parametrize(
+    ("of", "weight", "blocks"),
+    [
+        (f32[1024, 65536], f32[65536], 2),  # twice as many bytes of weights as of a row
+        (f16[1024, 65536], f16[65536], 8),  # they have room
+        (f32[512, 131072], f32[131072], 8),  # more than two blocks would have to hold a row
+    ],
+    ids=str,
+)
+def test_rows_beside_heavier_weights_stay_in_shared_memory(made, of, weight, blocks):
+    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, weight, weight)
+    assert launched(norm)[2] == blocks
 
 
 def test_weights_of_a_run_of_channels_are_not_fetched(made, short):
@@ -201,9 +215,17 @@ def test_a_power_is_computed_once_and_to_few_bits_if_rounded(made, function, of,
     assert others <= 16
 
 
-@pytest.mark.parametrize(("of", "pieces"), [(f16[1024, 65536], 5), (f32[1024, 65536], 13)], ids=str)
-def test_rows_come_by_copies_of_16_bytes(made, of, pieces):
-    norm = made(lambda x, w, b: ops.layer_norm(x, w, b), of, of.dtype[65536], of.dtype[65536])
+@pytest.mark.parametrize(
+    ("function", "of", "pieces"),
+    [
+        (lambda x, w, b: ops.layer_norm(x, w, b), f16[1024, 65536], 5),
+        (lambda x, w, b: ops.rms_norm(x, w) + b, f16[1024, 65536], 5),
+        (lambda x, w, b: ops.softmax(x * w[0] + b[0], -1), f32[1024, 65536], 13),
+    ],
+    ids=["layer norm", "rms norm", "softmax"],
+)
+def test_rows_come_by_copies_of_16_bytes(made, function, of, pieces):
+    norm = made(function, of, of.dtype[65536], of.dtype[65536])
     assert launched(norm)[0]
     text, usage = norm.build()
     (used,) = usage.values()
@@ -212,7 +234,7 @@ def test_rows_come_by_copies_of_16_bytes(made, of, pieces):
     assert text.count("cp.async.cg.shared.global") == pieces + turns + weights
     assert "cp.async.ca" not in text
     assert text.count(f"cp.async.wait_group {pieces - turns}") == 1
-    assert used.registers == 64
+    assert used.registers <= 64  # four blocks of a multiprocessor
     assert used.spill_bytes <= 16
 
 

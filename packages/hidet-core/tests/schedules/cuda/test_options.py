@@ -108,7 +108,7 @@ def test_tf32_is_chosen_for_products_of_typical_sizes(op):
 
 def test_simt_takes_attention_from_tensor_cores():
     op = Attention(f16[1, 2, 33, 64], f16[1, 2, 40, 64], f16[1, 2, 40, 64], None, False, 0.125)
-    assert names(op) == {"attention_mma"}
+    assert names(op) == {"attention_mma", "attention_wgmma"}
     with options(mma="simt"):
         assert names(op) == set()
 

@@ -27,6 +27,9 @@ THREADS = 1024
 """Threads of a block."""
 RESIDENT = 1
 """Blocks of a multiprocessor at a time."""
+PAIR = 2
+"""Blocks that have a row where it rather stays in shared memory than in registers: larger clusters
+leave multiprocessors without one."""
 TOGETHER = 2
 """Pieces that are written before others take their place: their operands, such as weights along
 the row, are in flight together."""
@@ -43,11 +46,13 @@ def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Ro
     found = Rows(stage, shape, reduces, room)
     shared = over_cluster(shape, known_product(found.walks[0].extents), target)
     turns = None if shared is None else taken_in_turns(found, shared, target)
-    if turns is not None:
+    if turns is not None and not turns.weighed_down:
         return turns
     stream = streamed(found, target)
-    if stream is not None:
+    if stream is not None and (turns is None or stream.shape.blocks <= PAIR):
         return stream
+    if turns is not None:
+        return turns
     if shared is not None and found.crowded(room):
         among = Rows(stage, shared, reduces, room)
         found = found if among.kept is None else among

@@ -108,7 +108,11 @@ class Turns(Rows):
         self.common = Common(values, along, turns * lanes, lanes, shape.threads)
         room = shared_bytes - self.common.nbytes
         self.ring = Ring(values, along, turns, lanes, shape.threads, room, ROWS)
+        self.weighed_down = False
+        """Whether each row takes more of weights, which have no room, than of itself: these come
+        through the second cache, which then has no time for rows."""
         if self.ring.pieces < turns:
+            self.weighed_down = self.common.nbytes > turns * self.ring.piece
             self.common.arrays.clear()
             self.ring = Ring(values, along, turns, lanes, shape.threads, shared_bytes, ROWS)
         self.held = Kept(values, self.place, turns * lanes, EVERYTHING)
