@@ -60,3 +60,59 @@ class Made:
 @pytest.fixture(scope="session")
 def made():
     return Made
+
+
+def result(found, x):
+    """What a function of one tensor comes to in the simulator."""
+    (kernel,) = found.module.kernels
+    out = np.full(x.shape, 77, x.dtype)
+    sim.launch(replace(found.module, kernels=(lower(kernel),)), x, out)
+    return out
+
+
+def right_softmax(softmax):
+    """A softmax of six long rows of float32, each of them special, is right."""
+    x = np.random.default_rng(0).normal(size=softmax.graph.inputs[0].shape).astype(np.float32)
+    x[0], x[0, 5000] = -np.inf, 3.0
+    x[1] = -np.inf
+    x[2, 77] = np.nan
+    x[3] = 7.5
+    x[4] *= 5e37
+    x[4, 40] = 3e38
+    x[5, 9] = np.inf
+    y = result(softmax, x)
+    assert y[0, 5000] == 1
+    assert y[0].sum() == 1
+    assert np.isnan(y[1:3]).all()
+    np.testing.assert_allclose(y[3], 1 / x.shape[1], rtol=1e-6)
+    assert y[4, 40] == 1
+    assert y[4].sum() == 1
+    assert np.isnan(y[5]).all()
+
+
+def right_norm(norm):
+    """A layer norm of six long rows of float32, most of them special, is right."""
+    x = np.random.default_rng(0).normal(size=norm.graph.inputs[0].shape).astype(np.float32)
+    x[0] = 0
+    x[1] = 1.0
+    x[2, 77] = np.nan
+    x[3] += 1e4  # what is common to all values is no part of the variance
+    x[4, 9] = np.inf
+    y = result(norm, x)
+    assert (y[:2] == 0).all()
+    assert np.isnan(y[2]).all()
+    assert np.isnan(y[4]).all()
+    wide = x[3].astype(np.float64)
+    np.testing.assert_allclose(y[3], (wide - wide.mean()) / wide.std(), atol=2e-3)
+
+
+@pytest.fixture
+def is_right_softmax():
+    """Asserts that a softmax of six long rows is right where they are special."""
+    return right_softmax
+
+
+@pytest.fixture
+def is_right_norm():
+    """Asserts the same of a layer norm."""
+    return right_norm

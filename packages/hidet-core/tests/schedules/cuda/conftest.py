@@ -5,10 +5,12 @@ import pytest
 
 from hidet import sim
 from hidet.build.schedule import has_schedule, implement
+from hidet.driver import build_ir_module
 from hidet.fusion import partition
 from hidet.graph import evaluate
 from hidet.options import options
 from hidet.passes.pipeline import lower
+from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.testing.compare import assert_close
@@ -40,6 +42,26 @@ def one_kernel(graph, schedule, point):
     sim.launch(lower(kernel), *(given[each] for each in kernel.params))
     (wanted,) = evaluate(graph, *arrays.values())
     assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
+
+
+def thrice(module, op, check):
+    """An operator's module is right on a GPU, and gives the same bits each time."""
+    function = build_ir_module(module, TARGET)
+    arrays, result = op.examples(seed=0), op.results()[0]
+    given = [to_device(np.asarray(each), "cuda:0") for each in arrays]
+    found = []
+    for _ in range(3):
+        out = to_device(np.full(result.shape, np.nan, result.dtype.numpy), "cuda:0")
+        function(*given, out)
+        found.append(array_of(out))
+    check(op, arrays, found[0])
+    assert all(each.tobytes() == found[0].tobytes() for each in found)
+
+
+@pytest.fixture
+def is_right_on_the_gpu():
+    """Asserts that an operator's module is right there, each time to the bit."""
+    return thrice
 
 
 @pytest.fixture

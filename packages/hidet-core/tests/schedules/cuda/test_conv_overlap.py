@@ -10,13 +10,11 @@ import pytest
 from hidet import ops, sim
 from hidet.build.schedule import choices
 from hidet.codegen import cuda
-from hidet.driver import build_ir_module
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.cuda.conv_overlap import OverlapTile, by_overlap, conv_overlap
 from hidet.schedules.cuda.overlap import overlap_of
 from hidet.schedules.space import from_json, to_json
@@ -176,14 +174,5 @@ def test_by_smaller_instructions_it_takes_as_long_as_was_measured():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "point"), [*CASES, (first_layer(8), P((256, 64), 2))], ids=str)
-def test_on_the_gpu(op, point, check):
-    function = build_ir_module(conv_overlap(op, TARGET, point).module, TARGET)
-    arrays, result = op.examples(seed=0), op.results()[0]
-    given = [to_device(np.asarray(each), "cuda:0") for each in arrays]
-    found = []
-    for _ in range(3):
-        out = to_device(np.full(result.shape, np.nan, result.dtype.numpy), "cuda:0")
-        function(*given, out)
-        found.append(array_of(out))
-    check(op, arrays, found[0])
-    assert all(each.tobytes() == found[0].tobytes() for each in found)
+def test_on_the_gpu(op, point, check, is_right_on_the_gpu):
+    is_right_on_the_gpu(conv_overlap(op, TARGET, point).module, op, check)

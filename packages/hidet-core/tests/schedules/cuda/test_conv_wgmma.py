@@ -10,13 +10,11 @@ import pytest
 from hidet import ops, sim
 from hidet.build.schedule import choices
 from hidet.codegen import cuda
-from hidet.driver import build_ir_module
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma, image
 from hidet.schedules.cuda.wgmma_window import Lines, Pixels
 from hidet.schedules.cuda.windows import windows_of
@@ -195,14 +193,5 @@ def test_the_model_likes_what_was_fast(size, channels, measured):
 @pytest.mark.parametrize(
     ("op", "point"), [*CASES, (LARGE, P((64, 128), 8, 1)), (LARGE, P((128, 128), 4, 2))], ids=str
 )
-def test_on_the_gpu(op, point, check):
-    function = build_ir_module(conv_wgmma(op, TARGET, point).module, TARGET)
-    arrays, result = op.examples(seed=0), op.results()[0]
-    given = [to_device(np.asarray(each), "cuda:0") for each in arrays]
-    found = []
-    for _ in range(3):
-        out = to_device(np.full(result.shape, np.nan, result.dtype.numpy), "cuda:0")
-        function(*given, out)
-        found.append(array_of(out))
-    check(op, arrays, found[0])
-    assert all(each.tobytes() == found[0].tobytes() for each in found)
+def test_on_the_gpu(op, point, check, is_right_on_the_gpu):
+    is_right_on_the_gpu(conv_wgmma(op, TARGET, point).module, op, check)

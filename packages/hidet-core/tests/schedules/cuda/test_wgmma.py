@@ -9,14 +9,12 @@ import pytest
 from hidet import ops, sim
 from hidet.build.schedule import choices, has_schedule, implement
 from hidet.codegen import cuda
-from hidet.driver import build_ir_module
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import SCHEDULES, Choice
 from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, by_wgmma, matmul_wgmma
 from hidet.schedules.product import product_of
@@ -292,14 +290,5 @@ def matmul_wgmma_points(op):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("op", "point"), ON_THE_GPU, ids=str)
-def test_on_the_gpu(op, point, check):
-    function = build_ir_module(matmul_wgmma(op, TARGET, point).module, TARGET)
-    arrays, result = op.examples(seed=0), op.results()[0]
-    given = [to_device(np.asarray(each), "cuda:0") for each in arrays]
-    found = []
-    for _ in range(3):
-        out = to_device(np.full(result.shape, np.nan, result.dtype.numpy), "cuda:0")
-        function(*given, out)
-        found.append(array_of(out))
-    check(op, arrays, found[0])
-    assert all(each.tobytes() == found[0].tobytes() for each in found)
+def test_on_the_gpu(op, point, check, is_right_on_the_gpu):
+    is_right_on_the_gpu(matmul_wgmma(op, TARGET, point).module, op, check)

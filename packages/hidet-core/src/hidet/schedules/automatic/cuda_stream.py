@@ -16,10 +16,10 @@ from hidet.schedules.automatic.cuda_ring import Ring, piece_done
 from hidet.schedules.automatic.cuda_row_shape import Shape, choose_shape, over_cluster
 from hidet.schedules.automatic.cuda_rows import LARGE, RESERVED, Rows
 from hidet.schedules.automatic.cuda_spread import Element, Spread
-from hidet.schedules.automatic.cuda_turns import taken_in_turns
+from hidet.schedules.automatic.cuda_turns import comes_in_pieces, taken_in_turns
 from hidet.schedules.automatic.emit import AnyReduce, ceil_div
 from hidet.schedules.automatic.grid import guarded
-from hidet.schedules.automatic.plan import MapStage, reductions
+from hidet.schedules.automatic.plan import MapStage
 from hidet.target import Target
 from hidet.types import i32
 
@@ -64,14 +64,11 @@ def streamed(found: Rows, target: Target) -> Stream | None:
     """The same by few blocks that take turns; None if a row fits the registers of a block, or
     there are too few rows or too little memory for that."""
     rows = constant_size(found.rows)
-    fits = found.shape.width <= LARGE or (found.kept is not None and found.left is None)
-    if fits or rows is None or found.turns() is None:
-        return None
-    if any(True for value in found.values() for _ in reductions(value)):
+    if found.shape.width <= LARGE or rows is None or not comes_in_pieces(found, target):
         return None
     blocks = 1
     room = target.max_shared_bytes_per_block // RESIDENT - RESERVED
-    while blocks <= target.max_blocks_per_cluster and target.has_feature("cp_async"):
+    while blocks <= target.max_blocks_per_cluster:
         most = target.cores_in_clusters(blocks) * RESIDENT // blocks
         at_once = -(-rows // -(-rows // max(1, most)))  # as many in every turn
         shape = replace(found.shape, width=THREADS * blocks, blocks=blocks, at_once=at_once)

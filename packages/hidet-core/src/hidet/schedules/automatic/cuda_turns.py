@@ -53,12 +53,9 @@ def taken_in_turns(found: Rows, shape: Shape, target: Target) -> Turns | None:
     """The same by the largest clusters in turns; None if a row fits the registers of a block or is
     too short for a cluster, or there are too few rows or too little memory for that."""
     rows = constant_size(found.rows)
-    fits = found.kept is not None and found.left is None
     elements = known_product(found.walks[0].extents)
     small = shape.blocks < BLOCKS or elements < ENOUGH * shape.width
-    if fits or small or rows is None or found.turns() is None or not target.has_feature("cp_async"):
-        return None
-    if any(True for value in found.values() for _ in reductions(value)):
+    if small or rows is None or not comes_in_pieces(found, target):
         return None
     while shape.threads <= MOST_THREADS:
         resident = MOST_THREADS // shape.threads
@@ -72,6 +69,15 @@ def taken_in_turns(found: Rows, shape: Shape, target: Target) -> Turns | None:
             return turns
         shape = replace(shape, width=2 * shape.width)  # fewer elements for a thread
     return None
+
+
+def comes_in_pieces(found: Rows, target: Target) -> bool:
+    """Whether rows, which do not fit the registers of a block, may come through a ring: all walks
+    are as long, and read what is known when a row begins."""
+    fits = found.kept is not None and found.left is None
+    if fits or found.turns() is None or not target.has_feature("cp_async"):
+        return False
+    return not any(True for value in found.values() for _ in reductions(value))
 
 
 def turns_of_all(rows: int, at_once: int) -> int:

@@ -23,12 +23,13 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.finite import unless_finite
-from hidet.schedules.cuda.mma_tf32 import VECTOR, SingleWarps
+from hidet.schedules.cuda.mma_tf32 import SingleWarps
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import in_registers
 from hidet.schedules.cuda.two_parts import adding, dividing
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
+from hidet.types import DType
 
 SHORT = 16
 """How much of k the units sum up before ordinary additions take over."""
@@ -44,16 +45,9 @@ class PartWarps(SingleWarps):
 
     depth: int = choice(32)
 
-    def sides(self, p: Contraction) -> tuple[Side, Side]:
-        """Tiles as their operands lie; a warp's words of a fragment are in 32 different banks."""
-        a, b = (
-            Side(p, left, extent, self.depth, self.threads, VECTOR, f32, 4 if along else 8)
-            for left, extent, along in (
-                (True, self.block[0], p.a_along_k),
-                (False, self.block[1], p.b_along_k),
-            )
-        )
-        return a, b
+    def held(self) -> DType:
+        """Whole numbers, which warps divide into parts."""
+        return f32
 
     def registers(self, p: Contraction) -> int:
         """Sums of all tiles and of one, fragments in two parts, tiles in flight, and indices."""

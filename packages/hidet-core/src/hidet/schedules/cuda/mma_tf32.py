@@ -39,10 +39,15 @@ class SingleWarps(Warps):
         """What operands are rounded to."""
         return tf32.name
 
+    def held(self) -> DType:
+        """What tiles in shared memory are of."""
+        return tf32
+
     def sides(self, p: Contraction) -> tuple[Side, Side]:
         """Tiles as their operands lie; a warp's words of a fragment are in 32 different banks."""
+        held = self.held()
         a, b = (
-            Side(p, left, extent, self.depth, self.threads, VECTOR, tf32, 4 if along else 8)
+            Side(p, left, extent, self.depth, self.threads, VECTOR, held, 4 if along else 8)
             for left, extent, along in (
                 (True, self.block[0], p.a_along_k),
                 (False, self.block[1], p.b_along_k),
