@@ -90,12 +90,13 @@ class Clocks:
         return found
 
     def grow(self, size: int) -> None:
-        """Make room for more actors."""
-        have = self.seen.shape[3]
+        """Make room for more actors: half as many again at least, since what is known is copied."""
+        seen, fenced, have = self.seen, self.fenced, self.seen.shape[3]
         if size > have:
-            more = max(size, have + 16) - have
-            self.seen = np.pad(self.seen, ((0, 0), (0, 0), (0, more), (0, more)))
-            self.fenced = np.pad(self.fenced, ((0, 0), (0, 0), (0, more)))
+            size = max(size, have + 16, have * 3 // 2)
+            self.seen = np.zeros((*seen.shape[:2], size, size), np.int64)
+            self.fenced = np.zeros((*fenced.shape[:2], size), np.int64)
+            self.seen[:, :, :have, :have], self.fenced[:, :, :have] = seen, fenced
 
     # ---- synchronisation -------------------------------------------------------------------------
 

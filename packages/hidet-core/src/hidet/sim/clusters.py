@@ -169,8 +169,7 @@ def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> No
     clocks, size = gang.clocks, gang.team.cluster
     table: dict[tuple[int, int, int], Reach] = gang.residents.state.setdefault("reaches", {})
     mine, rows = gang.slot[lanes], np.arange(gang.count)[lanes]
-    pairs = np.stack([mine * 64 + gang.warp[lanes], slots])
-    for index in np.unique(pairs, axis=1, return_index=True)[1].tolist():
+    for index in unlike(mine, gang.warp[lanes], slots):
         slot, row = int(slots[index]), int(rows[index])
         if slot == mine[index]:
             continue
@@ -188,6 +187,14 @@ def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> No
             )
         if remember:
             table[cluster, own[0], slot] = Reach(clocks.now, gang.site, thread)
+
+
+def unlike(*columns: Array) -> list[int]:
+    """The first row of each kind."""
+    if len(columns[0]) == 1:
+        return [0]
+    found: list[int] = np.unique(np.stack(columns), axis=1, return_index=True)[1].tolist()
+    return found
 
 
 def met(gang: Gang, cluster: int) -> bool:

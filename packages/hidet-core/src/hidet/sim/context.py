@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +43,8 @@ class Call:
     gang: Gang
     mask: Mask
     codes: dict[Expr, Code]
+    located: dict[Expr, Pointer] = field(default_factory=dict)
+    """Pointers of which each thread takes its own in turn: worked out once for all of them."""
 
     def value(self, e: Expr) -> Array:
         """An operand, one row for each thread."""
@@ -231,7 +233,9 @@ class Call:
 
     def locate(self, pointer: Expr, thread: int, align: int = 1) -> Pointer:
         """Where a thread's pointer leads to, a multiple of `align` bytes."""
-        found = self.pointer(pointer, self.mask)
+        found = self.located.get(pointer)
+        if found is None:
+            found = self.located[pointer] = self.pointer(pointer, self.mask)
         if found.block is not None:
             self.fault("an address of another block's memory; give the block's number", thread)
         offset = int(rows(found.offset, thread))

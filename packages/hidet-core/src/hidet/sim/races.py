@@ -139,7 +139,9 @@ class WarpReaders(Readers):
         """Where asynchronous reads are noted that complete in the order in which they began."""
         if key not in self.columns:
             self.columns[key] = self.warps + len(self.columns)
-            self.thread = np.pad(self.thread, ((0, 0), (0, 1)), constant_values=NOBODY)
+            if self.columns[key] == self.thread.shape[1]:
+                more = max(1, len(self.columns) // 2)  # all of it is copied
+                self.thread = np.pad(self.thread, ((0, 0), (0, more)), constant_values=NOBODY)
         return self.columns[key]
 
     def conflict(self, granules: Array, who: Who, clocks: Clocks) -> Conflict | None:
