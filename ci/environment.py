@@ -20,6 +20,12 @@ FRONTENDS = ("hidet-torch", "hidet-onnx", "hidet-tf")
 EXTRAS = {"hidet-core": "[cuda13]"}
 """What tests need beyond a package's own dependencies: NVRTC compiles without a GPU."""
 CANDIDATES = ("3.11", "3.12", "3.13", "3.14")
+BYTECODE = {
+    "PYTHONDONTWRITEBYTECODE": "",
+    "PYTHONPYCACHEPREFIX": str(ROOT / ".nox" / "bytecode"),
+}
+"""Tests start some hundred processes: what the first has translated the others need not, also
+where nothing may be written beside sources."""
 
 
 def present(candidates: tuple[str, ...] = CANDIDATES) -> list[str]:
@@ -91,7 +97,7 @@ class Environment:
 
     def pytest(self, *arguments: str) -> None:
         """Run pytest; what passed and failed enters the report at the end."""
-        self.run("-m", "pytest", f"--junitxml={new_junit_path()}", *arguments)
+        self.run("-m", "pytest", f"--junitxml={new_junit_path()}", *arguments, env=BYTECODE)
 
     def run(self, *arguments: str, **options: Any) -> None:
         """Run this environment's Python with `arguments`, in the repository's root."""
