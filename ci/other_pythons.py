@@ -13,7 +13,7 @@ KERNELS = (
     "intrinsics",
     "lang/cuda",
     "schedules",
-    *(f"build/test_{each}.py" for each in ("ahead", "correctness", "in_place", "tuned")),
+    *(f"build/test_{each}.py" for each in ("ahead", "correctness", "in_place", "joins", "tuned")),
     *(f"optimize/test_{each}.py" for each in ("assign_layout", "every_operator")),
     "ops/test_every_operator.py",
     "passes/test_pipeline.py",
