@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from cluster_kernels import SHARED_TILES, TOLD
+from written import written
 
 from hidet.lang import attr, f16, f32, i32, script, shared_tensor
 from hidet.lang.cuda import (
@@ -29,8 +31,6 @@ from hidet.lang.cuda import (
     fence_proxy_async,
     mapa,
     mbarrier_arrive,
-    mbarrier_arrive_cluster,
-    mbarrier_arrive_expect_tx,
     mbarrier_arrive_expect_tx_cluster,
     mbarrier_expect_tx,
     mbarrier_init,
@@ -39,9 +39,7 @@ from hidet.lang.cuda import (
     mbarrier_try_wait,
     mbarrier_wait,
     mbarrier_wait_state,
-    store_to_block,
     syncthreads,
-    syncwarp,
     threadIdx,
 )
 from hidet.types import u64
@@ -51,29 +49,7 @@ def numbers(*shape):
     return np.random.default_rng(0).integers(-999, 999, shape, np.int32)
 
 
-@script
-def told(x: f32[2, 3, 64], y: f32[2, 3, 64]):
-    """Warps of two blocks tell each other a value, in turns of two places."""
-    attr.cuda_grid_dim = 2
-    attr.cuda_block_dim = 64
-    attr.cuda_cluster_dim = 2
-    heard = shared_tensor(f32, [2, 2])
-    full = shared_tensor(u64, 2)
-    t = threadIdx.x
-    if t == 0:
-        mbarrier_init(~full[0], 1)
-        mbarrier_init(~full[1], 1)
-        fence_mbarrier_init()
-    cluster_sync()
-    for i in range(3):
-        if t == 0:
-            mbarrier_arrive_expect_tx(~full[i % 2], 8)
-        syncwarp()
-        if t % 32 == 0:
-            first = x[blockIdx.x, i, t]
-            store_to_block(~heard[i % 2, t // 32], first, ~full[i % 2], 1 - clusterRank)
-        mbarrier_wait(~full[i % 2], i // 2)
-        y[blockIdx.x, i, t] = heard[i % 2, 1 - t // 32]
+told = written(TOLD)
 
 
 @script
@@ -266,38 +242,8 @@ def test_atomics_on_other_blocks(run):
     np.testing.assert_array_equal(y, np.bincount(x.reshape(-1), minlength=16))
 
 
-@script
-def multicast(x: f32[5, 64], y: f32[2, 5, 64]):
-    """One block of two loads for both; the consumers of both tell both when a stage is free."""
-    attr.cuda_grid_dim = 2
-    attr.cuda_block_dim = 96
-    attr.cuda_cluster_dim = 2
-    ring = shared_tensor(f32, (2, 64))
-    full, empty = shared_tensor(u64, 2), shared_tensor(u64, 2)
-    if threadIdx.x == 0:
-        for s in range(2):
-            mbarrier_init(~full[s], 1)
-            mbarrier_init(~empty[s], 4)
-        fence_mbarrier_init()
-    syncwarp()
-    cluster_arrive(relaxed=True)
-    cluster_wait()
-    if threadIdx.x == 64:
-        for i in range(5):
-            mbarrier_wait(~empty[i % 2], (i // 2 + 1) % 2)
-            mbarrier_arrive_expect_tx(~full[i % 2], 256)
-            if clusterRank == 0:
-                cp_async_bulk_load(~ring[i % 2, 0], ~x[i, 0], 256, ~full[i % 2], multicast=3)
-    elif threadIdx.x < 64:
-        for i in range(5):
-            mbarrier_wait(~full[i % 2], i // 2 % 2)
-            y[clusterRank, i, threadIdx.x] = ring[i % 2, threadIdx.x] + 1.0
-            syncwarp()
-            if threadIdx.x % 32 == 0:
-                mbarrier_arrive_cluster(~empty[i % 2], 1 - clusterRank)
-                mbarrier_arrive(~empty[i % 2])
-    syncwarp()
-    cluster_sync()
+RELAXED = "syncwarp()\n    cluster_arrive(relaxed=True)\n    cluster_wait()\n    if threadIdx"
+multicast = written(SHARED_TILES, {"cluster_sync()\n    if threadIdx": RELAXED})
 
 
 def test_multicast(run):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cluster_kernels import SHARED_TILES, TOLD
 
 from hidet.errors import BadArgument, SimulationError
 from hidet.sim import ClusterMisuse, Deadlock, MissingFence, MissingWait, Race, launch
@@ -113,68 +114,6 @@ def test_which_block_of_which_cluster(variant):
     assert (y[..., 3] == 221).all()
 
 
-COUNTS = """
-    @script
-    def kernel(x: i32[4, 64], y: i32[16]):
-        attr.cuda_grid_dim = 4
-        attr.cuda_block_dim = 64
-        attr.cuda_cluster_dim = 4
-        bins = shared_tensor("int32", [4])
-        if threadIdx.x < 4:
-            bins[threadIdx.x] = 0
-        cluster_sync()
-        bin = x[blockIdx.x, threadIdx.x]
-        there = mapa(~bins[0], bin // 4)
-        atomic_add(~there[bin % 4], 1)
-        cluster_sync()
-        if threadIdx.x < 4:
-            y[clusterRank * 4 + threadIdx.x] = bins[threadIdx.x]
-"""
-
-
-def test_atomics_on_other_blocks(variant):
-    x = np.random.default_rng(0).integers(0, 16, (4, 64), np.int32)
-    y = np.zeros(16, np.int32)
-    launch(variant(COUNTS), x, y)
-    np.testing.assert_array_equal(y, np.bincount(x.reshape(-1), minlength=16))
-
-
-SHARED_TILES = """
-    @script
-    def kernel(x: f32[5, 64], y: f32[2, 5, 64]):
-        attr.cuda_grid_dim = 2
-        attr.cuda_block_dim = 96
-        attr.cuda_cluster_dim = 2
-        ring = shared_tensor("float32", [2, 64])
-        full = shared_tensor("uint64", [2])
-        empty = shared_tensor("uint64", [2])
-        if threadIdx.x == 0:
-            for s in range(2):
-                mbarrier_init(~full[s], 1)
-                mbarrier_init(~empty[s], 4)
-            fence_mbarrier_init()
-        cluster_sync()
-        if threadIdx.x >= 64:
-            if threadIdx.x == 64:
-                for i in range(5):
-                    mbarrier_wait(~empty[i % 2], (i // 2 + 1) % 2)
-                    mbarrier_arrive_expect_tx(~full[i % 2], 256)
-                    if clusterRank == 0:
-                        bar = ~full[i % 2]
-                        cp_async_bulk_load(~ring[i % 2, 0], ~x[i, 0], 256, bar, multicast=3)
-        else:
-            for i in range(5):
-                mbarrier_wait(~full[i % 2], i // 2 % 2)
-                y[clusterRank, i, threadIdx.x] = ring[i % 2, threadIdx.x] + 1.0
-                syncwarp()
-                if threadIdx.x % 32 == 0:
-                    mbarrier_arrive_cluster(~empty[i % 2], 1 - clusterRank)
-                    mbarrier_arrive(~empty[i % 2])
-        cluster_sync()
-"""
-"""One block loads for both; the consumers of both tell it when a stage is free."""
-
-
 def test_multicast(variant):
     x = np.random.default_rng(0).random((5, 64), np.float32)
     y = np.zeros((2, 5, 64), np.float32)
@@ -218,71 +157,6 @@ def test_broken_multicast(variant, name):
         )
 
 
-SENT = """
-    @script
-    def kernel(x: i32[2, 64], y: i32[2, 64]):
-        attr.cuda_grid_dim = 2
-        attr.cuda_block_dim = 64
-        attr.cuda_cluster_dim = 2
-        tile = shared_tensor("int32", [64])
-        sums = shared_tensor("int32", [64])
-        full = shared_tensor("uint64", [1])
-        t = threadIdx.x
-        tile[t] = x[blockIdx.x, t]
-        sums[t] = 1000
-        if t == 0:
-            mbarrier_init(~full[0], 1)
-            fence_mbarrier_init()
-            mbarrier_arrive_expect_tx(~full[0], 256)
-        fence_proxy_async("shared::cta")
-        cluster_sync()
-        if t == 0:
-            SEND
-        mbarrier_wait(~full[0], 0)
-        y[blockIdx.x, t] = sums[t]
-        cluster_sync()
-"""
-
-
-@pytest.mark.parametrize("how", [None, "add", "max"])
-def test_copies_between_blocks(variant, how):
-    send = "cp_async_bulk_send(~sums[0], ~tile[0], 256, ~full[0], 1 - clusterRank)"
-    if how is not None:
-        send = send.replace("send(", "send_reduce(")[:-1] + f', "{how}")'
-    x = np.random.default_rng(0).integers(0, 2000, (2, 64), np.int32)
-    y = np.zeros_like(x)
-    launch(variant(SENT, {"SEND": send}), x, y)
-    other = x[::-1]
-    expected = {None: other, "add": other + 1000, "max": np.maximum(other, 1000)}[how]
-    np.testing.assert_array_equal(y, expected)
-
-
-TOLD = """
-    @script
-    def kernel(x: f32[2, 3, 64], y: f32[2, 3, 64]):
-        attr.cuda_grid_dim = 2
-        attr.cuda_block_dim = 64
-        attr.cuda_cluster_dim = 2
-        told = shared_tensor("float32", [2, 2])
-        full = shared_tensor("uint64", [2])
-        t = threadIdx.x
-        if t == 0:
-            mbarrier_init(~full[0], 1)
-            mbarrier_init(~full[1], 1)
-            fence_mbarrier_init()
-        cluster_sync()
-        for i in range(3):
-            if t == 0:
-                mbarrier_arrive_expect_tx(~full[i % 2], 8)
-            syncwarp()
-            if t % 32 == 0:
-                first = x[blockIdx.x, i, t]
-                store_to_block(~told[i % 2, t // 32], first, ~full[i % 2], 1 - clusterRank)
-            mbarrier_wait(~full[i % 2], i // 2)
-            y[blockIdx.x, i, t] = told[i % 2, 1 - t // 32]
-"""
-
-
 def told_arrays():
     x = np.random.default_rng(0).random((2, 3, 64), np.float32)
     return x, np.zeros_like(x)
@@ -307,26 +181,3 @@ def test_blocks_tell_each_other(variant):
 def test_telling_too_early_or_too_much(variant, changes, error):
     with pytest.raises(error):
         launch(variant(TOLD, changes), *told_arrays())
-
-
-REDUCED = """
-    @script
-    def kernel(x: f32[4, 64], y: f32[64]):
-        attr.cuda_grid_dim = 4
-        attr.cuda_block_dim = 64
-        tile = shared_tensor("float32", [64])
-        tile[threadIdx.x] = x[blockIdx.x, threadIdx.x]
-        fence_proxy_async("shared::cta")
-        syncthreads()
-        if threadIdx.x == 0:
-            cp_async_bulk_reduce(~y[0], ~tile[0], 256, cache="evict_last")
-            cp_async_bulk_commit_group()
-            cp_async_bulk_wait_group(0, read=True)
-"""
-
-
-def test_reductions_of_several_blocks(variant):
-    x = np.random.default_rng(0).integers(0, 9, (4, 64)).astype(np.float32)
-    y = np.ones(64, np.float32)
-    launch(variant(REDUCED), x, y)
-    np.testing.assert_array_equal(y, x.sum(axis=0) + 1)
