@@ -2,33 +2,17 @@
 
 import numpy as np
 import pytest
+from by_hand import c, registers
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
-from hidet.ir.expr import Address, Builtin, Const, Load, Var
-from hidet.ir.stmt import Declare, For, Invoke, Store
+from hidet.ir.expr import Address, Load, Var
+from hidet.ir.stmt import Declare, Invoke, Store
 from hidet.mapping import fragments
 from hidet.sim import launch
-from hidet.types import Scope, TensorType, bf16, f8e4m3, f16, f32, i8, i32, tf32, u16
+from hidet.types import Scope, TensorType, bf16, f8e4m3, f16, f32, i8, tf32, u16
 
-LANE, THREAD = Builtin("laneid"), Builtin("threadIdx.x")
-
-
-def c(value):
-    return Const(value, i32)
-
-
-def registers(name, of, count):
-    return Var(name, TensorType(of, (count,), Scope.REGISTER))
-
-
-def start(array):
-    return Address(array, (c(0),))
-
-
-def moved(body_of, count):
-    i = Var("i", i32)
-    return For(i, c(count), (body_of(i),))
+from .by_lane import LANE, THREAD, moved, start
 
 
 def there_and_back(block, of, count, transposed):

@@ -2,34 +2,19 @@
 
 import numpy as np
 import pytest
+from by_hand import c, registers
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
 from hidet.intrinsics.mma import PRODUCTS
-from hidet.ir.expr import Address, Builtin, Const, Load, Var
-from hidet.ir.stmt import Declare, For, If, Invoke, Store
+from hidet.ir.expr import Address, Const, Load, Var
+from hidet.ir.stmt import Declare, If, Invoke, Store
 from hidet.sim import DivergentBarrier, launch
-from hidet.types import Scope, TensorType, f16, f32, i8, i32, tf32
+from hidet.types import f16, f32, i8, i32, tf32
 
-LANE, THREAD = Builtin("laneid"), Builtin("threadIdx.x")
+from .by_lane import LANE, THREAD, moved, start
+
 KEYS = list(PRODUCTS)
-
-
-def c(value):
-    return Const(value, i32)
-
-
-def registers(name, of, count):
-    return Var(name, TensorType(of, (count,), Scope.REGISTER))
-
-
-def start(array):
-    return Address(array, (c(0),))
-
-
-def moved(body_of, count):
-    i = Var("i", i32)
-    return For(i, c(count), (body_of(i),))
 
 
 def fragment_kernel(block, key, *options):

@@ -3,7 +3,6 @@
 
 import pytest
 
-from hidet.errors import BadScript
 from hidet.lang import (
     attr,
     f32,
@@ -16,21 +15,13 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
 
+from .mistakes import Mistakes
+
 mine = spatial(4, 4) * repeat(2, 2)
 
 table = [1, 2, 3]
 
-CASES = []
-
-
-def case(marked, message, help="", kind=BadScript):
-    """Say how transcribing the decorated function fails; `{+2}` is two lines below its first."""
-
-    def add(function):
-        CASES.append(pytest.param(function, marked, message, help, kind, id=function.__name__))
-        return function
-
-    return add
+case = Mistakes()
 
 
 @script
@@ -297,6 +288,6 @@ def known_assertion(a: f32[8]):
     assert 3 < 2, "no way"
 
 
-@pytest.mark.parametrize(("function", "marked", "message", "help", "kind"), CASES)
+@pytest.mark.parametrize(("function", "marked", "message", "help", "kind"), case)
 def test_error(fails, function, marked, message, help, kind):
     fails(function, marked, message, help, kind)

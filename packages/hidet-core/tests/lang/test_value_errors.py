@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hidet.errors import BadScript, DtypeMismatch
+from hidet.errors import DtypeMismatch
 from hidet.lang import (
     cast,
     f16,
@@ -22,21 +22,13 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import threadIdx
 
+from .mistakes import Mistakes
+
 mine = spatial(4, 4) * repeat(2, 2)
 
 table = [1, 2, 3]
 
-CASES = []
-
-
-def case(marked, message, help="", kind=BadScript):
-    """Say how transcribing the decorated function fails; `{+2}` is two lines below its first."""
-
-    def add(function):
-        CASES.append(pytest.param(function, marked, message, help, kind, id=function.__name__))
-        return function
-
-    return add
+case = Mistakes()
 
 
 def broken(x):
@@ -226,6 +218,6 @@ def lane_at_run_time(a: f32[8]):
     x = v[a[0]]
 
 
-@pytest.mark.parametrize(("function", "marked", "message", "help", "kind"), CASES)
+@pytest.mark.parametrize(("function", "marked", "message", "help", "kind"), case)
 def test_error(fails, function, marked, message, help, kind):
     fails(function, marked, message, help, kind)

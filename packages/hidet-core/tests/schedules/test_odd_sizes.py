@@ -3,7 +3,7 @@
 The operators' own samples are taken with other extents: equal extents stay equal, each becomes one
 of `ODD`. Where attributes fit only the sample's own extents, or long sums and products are more
 than the operator's tolerance allows, definition and reference no longer agree: these are left out.
-What is simulated are the kernels as they are compiled: after all passes.
+What is simulated are the kernels as they are launched: after all passes.
 """
 
 from dataclasses import replace
@@ -17,18 +17,17 @@ from hidet.compute import evaluate
 from hidet.errors import HidetError
 from hidet.graph import OPERATORS, refer
 from hidet.graph.operator import operand_names
-from hidet.ir.expr import Const
 from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
-from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.automatic import automatic
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.compare import assert_close
+from hidet.testing.fused import as_run
 from hidet.types import TensorType, bf16, f16, f32
 
 seams.call("load_operators")
@@ -183,11 +182,5 @@ def simulated(op, module, short=False):
     if short:  # numbers that tf32 holds, so that nothing is lost but in sums
         arrays = [(np.asarray(a).view(np.uint32) & 0xFFFFE000).view(np.float32) for a in arrays]
     found = [np.ones(each.shape, each.dtype.numpy) for each in op.results()]
-    values = dict(zip(module.params, [*arrays, *found], strict=True))
-    for var in module.workspaces:
-        values[var] = np.zeros(var.of.shape, var.of.dtype.numpy)
-    for call in module.calls:
-        kernel = lower(module.kernel(call.kernel))
-        if all(size.value > 0 for size in kernel.launch.grid if isinstance(size, Const)):
-            sim.launch(kernel, *(values[arg] for arg in call.args))
+    sim.launch(as_run(module, TARGET), *arrays, *found)
     check(op, found, refer(op, arrays))

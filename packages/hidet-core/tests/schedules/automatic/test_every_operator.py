@@ -9,12 +9,11 @@ import pytest
 from hidet import seams, sim
 from hidet.codegen import cpu
 from hidet.graph import OPERATORS, refer
-from hidet.ir.expr import Const
-from hidet.ir.kernel import Module
 from hidet.passes.pipeline import lower
 from hidet.schedules.automatic import automatic
 from hidet.target import Target
 from hidet.testing.compare import assert_close
+from hidet.testing.fused import as_run
 from hidet.toolchain import compile_cpp, flags_for, probe_isa
 
 seams.call("load_operators")
@@ -55,20 +54,8 @@ def test_cuda_kernels_in_the_simulator(op):
 @pytest.mark.parametrize("op", SAMPLES)
 def test_lowered_cuda_kernels_in_the_simulator(op):
     arrays, found = op.examples(seed=1), results(op)
-    module = scheduled(op, Target.parse("sm_90a"))
-    run_lowered(module, arrays, found)
+    sim.launch(as_run(scheduled(op, Target.parse("sm_90a"))), *arrays, *found)
     check(op, found, arrays)
-
-
-def run_lowered(module: Module, arrays, found):
-    """Launch the lowered kernels one after the other."""
-    values = dict(zip(module.params, [*arrays, *found], strict=True))
-    for var in module.workspaces:
-        values[var] = np.zeros(var.of.shape, var.of.dtype.numpy)
-    for call in module.calls:
-        kernel = lower(module.kernel(call.kernel))
-        if all(size.value > 0 for size in kernel.launch.grid if isinstance(size, Const)):
-            sim.launch(kernel, *(values[arg] for arg in call.args))
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.testing.compare import assert_close
+from hidet.testing.fused import as_run
 from hidet.testing.graphs import arrays_for
 
 TARGET = Target.parse("sm_90a")
@@ -44,6 +45,14 @@ def one_kernel(graph, schedule, point):
     assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
 
 
+def simulated(module, op, check):
+    """An operator's module, as it is launched, is right in the simulator."""
+    arrays, result = op.examples(seed=0), op.results()[0]
+    out = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(as_run(module), *arrays, out)
+    check(op, arrays, out)
+
+
 def thrice(module, op, check):
     """An operator's module is right on a GPU, and gives the same bits each time."""
     function = build_ir_module(module, TARGET)
@@ -56,6 +65,12 @@ def thrice(module, op, check):
         found.append(array_of(out))
     check(op, arrays, found[0])
     assert all(each.tobytes() == found[0].tobytes() for each in found)
+
+
+@pytest.fixture
+def is_right_simulated():
+    """Asserts that an operator's module is right in the simulator."""
+    return simulated
 
 
 @pytest.fixture

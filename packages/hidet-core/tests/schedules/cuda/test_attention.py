@@ -8,13 +8,13 @@ from hidet.graph import refer
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, wrap
 from hidet.ops.attention import Attention
-from hidet.passes.pipeline import lower
 from hidet.schedules.attention import rows_of
 from hidet.schedules.base import candidates
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.schedules.cuda.attention_walk import own_rows
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.types import bf16, boolean, f16, f32, f64, i32
 
 TARGET = Target.parse("sm_90a")
@@ -50,11 +50,7 @@ def run(op, point, **sizes):
     fixed = op.with_sizes(lambda size: sizes[size.name])
     arrays = fixed.examples(seed=0)
     y = sim.empty(fixed.infer().shape, fixed.infer().dtype)
-    values = dict(zip(module.params, [*arrays, y], strict=True))
-    for var in module.workspaces:
-        values[var] = sim.empty(tuple(int(size) for size in var.of.shape), var.of.dtype)
-    for call in module.calls:
-        sim.launch(lower(module.kernel(call.kernel)), *(values[arg] for arg in call.args), **sizes)
+    sim.launch(as_run(module), *arrays, y, **sizes)
     return np.asarray(y, np.float64), refer(fixed, arrays)[0], arrays
 
 
@@ -92,11 +88,7 @@ def test_a_row_that_keeps_nothing_is_zero(point):
     kept = np.zeros((5, 600), bool)
     kept[1, 599] = kept[3, 3] = True
     y = sim.empty((1, 5, 32), f16)
-    values = dict(zip(module.params, [q, k, v, kept, y], strict=True))
-    for var in module.workspaces:
-        values[var] = sim.empty(tuple(map(int, var.of.shape)), var.of.dtype)
-    for call in module.calls:
-        sim.launch(lower(module.kernel(call.kernel)), *(values[arg] for arg in call.args))
+    sim.launch(as_run(module), q, k, v, kept, y)
     np.testing.assert_array_equal(y[0], [0 * v[0, 0], v[0, 599], 0 * v[0, 0], v[0, 3], 0 * v[0, 0]])
 
 

@@ -58,18 +58,11 @@ CASES = [
 """The last index is a multiple of 8; images, windows and output channels may be of any size."""
 
 
-def simulated(op, module, check):
-    arrays, result = op.examples(seed=0), op.results()[0]
-    out = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(as_run(module), *arrays, out)
-    check(op, arrays, out)
-
-
 @pytest.mark.parametrize(("op", "point"), CASES, ids=str)
-def test_odd_sizes(op, point, check):
+def test_odd_sizes(op, point, check, is_right_simulated):
     assert point.fits(op, TARGET)
     assert from_json(P, to_json(point)) == point
-    simulated(op, conv_wgmma(op, TARGET, point).module, check)
+    is_right_simulated(conv_wgmma(op, TARGET, point).module, op, check)
 
 
 def test_few_channels_come_with_their_neighbours():
@@ -83,18 +76,18 @@ def test_few_channels_come_with_their_neighbours():
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_as_many_images_as_there_are_at_run_time(n, check):
+def test_as_many_images_as_there_are_at_run_time(n, check, is_right_simulated):
     op = last(f16[N, 5, 5, 16], f16[9, 3, 3, 16], padding=AROUND)
     module = conv_wgmma(op, TARGET, SMALL).module
-    simulated(op.with_sizes(lambda size: n), module, check)
+    is_right_simulated(module, op.with_sizes(lambda size: n), check)
 
 
-def test_blocks_take_tiles_in_turns(check):
+def test_blocks_take_tiles_in_turns(check, is_right_simulated):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
     op = last(f16[3, 9, 9, 40], f16[136, 2, 2, 40])
     module = conv_wgmma(op, replace(TARGET, cores=1), SMALL).module
     assert int(module.kernels[0].launch.grid[0].value) < SMALL.tiles(windows_of(op))
-    simulated(op, module, check)
+    is_right_simulated(module, op, check)
 
 
 @pytest.mark.parametrize("slices", [1, 2])

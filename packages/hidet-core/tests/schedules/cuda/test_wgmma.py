@@ -48,38 +48,33 @@ CASES = [
 """The last index of a and b has to be a multiple of 8; other sizes may be any."""
 
 
-def simulated(op, module, check):
-    arrays, result = op.examples(seed=0), op.results()[0]
-    out = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(as_run(module), *arrays, out)
-    check(op, arrays, out)
-
-
 @pytest.mark.parametrize(("op", "point"), CASES, ids=str)
-def test_odd_sizes(op, point, check):
+def test_odd_sizes(op, point, check, is_right_simulated):
     assert point.fits(op, TARGET)
-    simulated(op, matmul_wgmma(op, TARGET, point).module, check)
+    is_right_simulated(matmul_wgmma(op, TARGET, point).module, op, check)
 
 
 @pytest.mark.parametrize("m", [1, 33, 129])
-def test_a_size_known_at_run_time(m, check):
+def test_a_size_known_at_run_time(m, check, is_right_simulated):
     op = Linear(f16[M, 72], f16[40, 72], f16[40])
     module = matmul_wgmma(op, TARGET, SMALL).module
-    simulated(op.with_sizes(lambda size: m), module, check)
+    is_right_simulated(module, op.with_sizes(lambda size: m), check)
 
 
 @pytest.mark.parametrize("point", [SMALL, P((64, 128), 3, 1), P((128, 192), 3, 1)], ids=str)
-def test_blocks_take_tiles_in_turns(point, check):
+def test_blocks_take_tiles_in_turns(point, check, is_right_simulated):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""
     one = replace(TARGET, cores=1)
     op = Matmul(f16[2, 130, 136], f16[2, 136, 136])
     module = matmul_wgmma(op, one, point).module
     assert int(module.kernels[0].launch.grid[0].value) < point.tiles(product_of(op))
-    simulated(op, module, check)
+    is_right_simulated(module, op, check)
 
 
 @pytest.mark.parametrize(("stages", "early"), [(8, ("bias",)), (3, ())])
-def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(stages, early, check):
+def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(
+    stages, early, check, is_right_simulated
+):
     """One of several has no registers for it; without a bias there is nothing to load."""
     one, point = replace(TARGET, cores=1), P((64, 64), stages, 1)
     assert (point.resident(product_of(biased(True)), one) == 1) == bool(early)
@@ -87,7 +82,7 @@ def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(stages, early, c
         op = biased(has_bias)
         module = matmul_wgmma(op, one, point).module
         assert tuple(each.name for each in module.kernels[0].early) == wanted
-        simulated(op, module, check)
+        is_right_simulated(module, op, check)
 
 
 def biased(has_bias):
