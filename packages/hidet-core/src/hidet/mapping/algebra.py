@@ -181,8 +181,8 @@ def col_repeat(*shape: int) -> TaskMapping:
 
 
 @dataclass(frozen=True, repr=False)
-class Spatial(TaskMapping):
-    """One task for each worker."""
+class Basic(TaskMapping):
+    """A mapping that is made of no other: extents, and its dimensions from slowest to fastest."""
 
     extents: tuple[int, ...]
     order: tuple[int, ...]
@@ -191,6 +191,11 @@ class Spatial(TaskMapping):
     def shape(self) -> tuple[int, ...]:
         """The extents it was made with."""
         return self.extents
+
+
+@dataclass(frozen=True, repr=False)
+class Spatial(Basic):
+    """One task for each worker."""
 
     @property
     def workers(self) -> int:
@@ -207,16 +212,8 @@ class Spatial(TaskMapping):
 
 
 @dataclass(frozen=True, repr=False)
-class Repeat(TaskMapping):
+class Repeat(Basic):
     """Every task, in turn, for a single worker."""
-
-    extents: tuple[int, ...]
-    order: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents it was made with."""
-        return self.extents
 
     @property
     def workers(self) -> int:

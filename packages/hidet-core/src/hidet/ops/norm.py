@@ -81,6 +81,13 @@ def instance_norm(
     return group_norm(x, channels, weight, bias, eps=eps)
 
 
+def require_channels(name: str, x: TensorType) -> None:
+    """Refuse what is no float tensor with an axis of channels beside that of samples."""
+    require_float(name, x)
+    if x.ndim < 2:
+        raise ShapeMismatch(f"{name} takes at least 2 dimensions, not {x.ndim}")
+
+
 def require_float(name: str, x: TensorType) -> None:
     """Raise unless the elements are floating-point."""
     if not x.dtype.is_float:
@@ -215,9 +222,7 @@ class BatchNorm(Op):
     factor: ClassVar[float] = 16
 
     def infer(self) -> TensorType:
-        require_float(self.name, self.x)
-        if self.x.ndim < 2:
-            raise ShapeMismatch(f"batch_norm takes at least 2 dimensions, not {self.x.ndim}")
+        require_channels(self.name, self.x)
         for name in ("mean", "var", "weight", "bias"):
             require_shape(name, getattr(self, name), (self.x.shape[self.axis],))
         return self.x
@@ -273,9 +278,7 @@ class GroupNorm(Op):
     factor: ClassVar[float] = 16
 
     def infer(self) -> TensorType:
-        require_float(self.name, self.x)
-        if self.x.ndim < 2:
-            raise ShapeMismatch(f"group_norm takes at least 2 dimensions, not {self.x.ndim}")
+        require_channels(self.name, self.x)
         channels = self.x.shape[channels_axis(self.channels_last, self.x.ndim)]
         if not same(wrap(channels) % self.groups, 0):
             raise ShapeMismatch(f"{channels} channels do not make {self.groups} equal groups")
