@@ -3,6 +3,7 @@
 import io
 import pkgutil
 import re
+import tomllib
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ import hidet
 from hidet.errors import every_kind
 from hidet.graph.pass_context import DROPPED, PassContext
 from hidet.options import OPTIONS
+from hidet.passes.pipeline import CPU, CUDA
 
 DOCS = Path(__file__).parents[3] / "docs"
 ERRORS = Path(hidet.__file__).parent / "errors" / "codes.md"
@@ -95,13 +97,33 @@ def test_the_page_of_options(request):
     assert page.read_text() == option_page(), "run pytest --update-golden"
 
 
-@pytest.mark.parametrize("folder", ["ir", "optimize", "fusion", "schedules", "build", "runtime"])
+ARCHITECTURE = (DOCS / "architecture.md").read_text()
+SECTIONS = {
+    folder: text
+    for title, text in sections(ARCHITECTURE).items()
+    for folder in re.findall(r"`(\w+)/`", title)
+}
+
+
+@pytest.mark.parametrize("folder", SECTIONS)
 def test_architecture_names_only_files_that_exist(folder):
     root = Path(hidet.__file__).parent
-    text = sections((DOCS / "architecture.md").read_text())
-    (found,) = [text[title] for title in text if f"`{folder}/`" in title]
-    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", found))
-    assert named
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", SECTIONS[folder]))
     here = {p.relative_to(root).as_posix() for p in root.rglob("*.py")}
     missing = [n for n in named if not any(f"/{each}".endswith(f"/{n}") for each in here)]
     assert not missing
+
+
+def test_architecture_tells_of_every_folder_and_every_pass():
+    root = Path(hidet.__file__).parent
+    folders = {each.name for each in root.iterdir() if (each / "__init__.py").exists()}
+    assert {each for each in folders if f"`{each}/`" not in ARCHITECTURE} == set()
+    assert {each.name for each in (*CUDA, *CPU) if f"`{each.name}`" not in ARCHITECTURE} == set()
+
+
+def test_architecture_has_the_layers_of_the_import_contract():
+    """Lowest first there; parentheses are for layers that may be missing."""
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    plain = [re.sub(r"[()]", "", each) for each in reversed(layers)]
+    assert "\n".join(["```", *plain, "```"]) in ARCHITECTURE
