@@ -27,6 +27,7 @@ from safetensors.numpy import save as save_tensors
 from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.files import write_whole
 from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.plan_reader import read_plan
 from hidet.types import dtype
 
 FORMAT = 2
@@ -140,7 +141,7 @@ def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Arc
     for name, digest in facts["sha256"].items():
         if hashlib.sha256(members.get(name, b"")).hexdigest() != digest:
             raise BadArchive(f"{where}: {name} is missing or was altered")
-    plans = {name: Plan.from_json(plan) for name, plan in facts["plans"].items()}
+    plans = {name: read_plan(plan) for name, plan in facts["plans"].items()}
     binaries = {
         name.removeprefix("binaries/"): body
         for name, body in members.items()

@@ -1,4 +1,4 @@
-"""The launch plan of a compiled graph: plain data, JSON both ways, every field checked on reading.
+"""The launch plan of a compiled graph: plain data, which `plan_reader` reads back from JSON.
 
 Buffers are numbered; steps run in order, or in parallel where no buffer connects them.
 """
@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hidet.errors import BadArchive
-from hidet.runtime.maps import Map, read_map
-from hidet.runtime.sizes import Size, checked_size
+from hidet.runtime.maps import Map
+from hidet.runtime.sizes import Size
 from hidet.types import dtype
 
 Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace", "part"]
@@ -148,11 +147,6 @@ class Plan:
             made["kind"] = type(step).__name__
         return data
 
-    @staticmethod
-    def from_json(data: Any) -> Plan:
-        """The plan that `data` describes; BadArchive names what is wrong with it."""
-        return Reader(data).plan()
-
     @property
     def input_names(self) -> list[str]:
         """What the inputs are called, in order."""
@@ -171,194 +165,3 @@ class Plan:
 def arguments(steps: Iterable[Step]) -> Iterator[Argument]:
     """The arguments of all launches."""
     return (arg for step in steps if isinstance(step, Launch) for arg in step.args)
-
-
-class Reader:
-    """Checks a plan's data field by field."""
-
-    def __init__(self, data: Any) -> None:
-        self.data = self.mapping(data, "the plan")
-        self.symbols: dict[str, tuple[int, int]] = {}
-        self.count = 0
-
-    def plan(self) -> Plan:
-        """The plan."""
-        buffers = self.items("buffers")
-        self.count = len(buffers)
-        inputs = self.numbers(self.data.get("inputs"), "inputs")
-        for name, spot in self.mapping(self.data.get("symbols", {}), "symbols").items():
-            given, axis = self.whole(spot, "symbols", len_=2)
-            if not 0 <= given < len(inputs) or not 0 <= axis < 64:
-                raise BadArchive(f"symbol {name!r} is read from input {given}, axis {axis}")
-            self.symbols[str(name)] = (given, axis)
-        made = tuple(self.buffer(each, f"buffer {i}") for i, each in enumerate(buffers))
-        for name, (given, axis) in self.symbols.items():
-            if axis >= len(made[inputs[given]].shape):
-                raise BadArchive(f"symbol {name!r} is read from an axis that is not there")
-        steps = tuple(self.step(each, f"step {i}") for i, each in enumerate(self.items("steps")))
-        outputs = self.numbers(self.data.get("outputs"), "outputs")
-        self.ends(made, inputs, "input")
-        names = [made[number].name for number in inputs]
-        if len(set(names)) < len(names):
-            raise BadArchive(f"two inputs have one name: {', '.join(names)}"[:200])
-        given_limits = self.mapping(self.data.get("limits", {}), "limits")
-        limits = {name: self.limit(name, each) for name, each in given_limits.items()}
-        self.ends(made, outputs, "output")
-        self.check_parts(made, steps)
-        target = self.text(self.data.get("target"), "target")
-        if target.startswith("cpu") and any(isinstance(arg, Map) for arg in arguments(steps)):
-            raise BadArchive(f"a plan for {target} has tensor maps, which only GPUs have")
-        return Plan(target, made, steps, inputs, outputs, self.symbols, limits)
-
-    def limit(self, name: str, data: Any) -> Limits:
-        """The least and the greatest number that a size may be."""
-        if name not in self.symbols:
-            raise BadArchive(f"there are limits of a size {name!r}, which no input has")
-        low, high = self.sequence({"limits": data}, "limits", f"size {name!r}", 2)
-        self.whole([low] if high is None else [low, high], f"size {name!r}")
-        if not is_range(low, high):
-            raise BadArchive(f"size {name!r} is to be at least {low} and at most {high}")
-        return low, high
-
-    def ends(self, buffers: tuple[Buffer, ...], numbers: tuple[int, ...], role: Role) -> None:
-        """Refuse inputs or outputs that are not each a buffer of its own of that role."""
-        found = [i for i, buffer in enumerate(buffers) if buffer.role == role]
-        if sorted(numbers) != found:
-            raise BadArchive(f"the {role}s {numbers} are not the buffers of that role, {found}")
-
-    def check_parts(self, buffers: tuple[Buffer, ...], steps: tuple[Step, ...]) -> None:
-        """Refuse parts of what no step may write part by part, and steps that read parts."""
-        parts = {number for number, buffer in enumerate(buffers) if buffer.role == "part"}
-        for number in parts:
-            part, within = buffers[number], buffers[number].within
-            whole = None if within is None else buffers[within]
-            if whole is None or whole.role not in ("output", "workspace"):
-                raise BadArchive(f"buffer {number} is a part of no output or workspace")
-            if (part.dtype, len(part.shape)) != (whole.dtype, len(whole.shape)):
-                raise BadArchive(f"buffer {number} is a part of one of another type")
-        if any(buffer.within is not None for buffer in buffers if buffer.role != "part"):
-            raise BadArchive("a buffer with memory of its own lies within another one")
-        if any(parts & set(step.reads) for step in steps):
-            raise BadArchive("a step reads a part of a buffer by itself")
-
-    def buffer(self, data: Any, where: str) -> Buffer:
-        """One buffer."""
-        fields = self.mapping(data, where)
-        role = fields.get("role")
-        if role not in get_args(Role):
-            raise BadArchive(f"{where} has role {role!r}")
-        try:
-            kind = dtype(self.text(fields.get("dtype"), where)).name
-        except ValueError as error:
-            raise BadArchive(f"{where}: {error}") from None
-        shape = tuple(
-            checked_size(each, self.symbols, where)
-            for each in self.sequence(fields, "shape", where)
-        )
-        if any(isinstance(each, int) and each < 0 for each in shape):
-            raise BadArchive(f"{where} has a negative size")
-        given = self.sequence({"pieces": [], **fields}, "pieces", where)
-        pieces = tuple(self.piece(each, where) for each in given)
-        whole = fields.get("within")
-        within = None if whole is None else self.numbers([whole], where)[0]
-        name = self.text(fields.get("name"), where)
-        return Buffer(name, cast(Role, role), kind, shape, pieces, within)
-
-    def piece(self, data: Any, where: str) -> Piece:
-        """A weight that lies in a buffer."""
-        fields = self.mapping(data, where)
-        (offset,) = self.whole([fields.get("offset")], where, len_=1)
-        strides = self.whole(fields.get("strides"), where)
-        if offset < 0 or any(each < 0 for each in strides):
-            raise BadArchive(f"{where} has a piece that begins before it")
-        return Piece(self.text(fields.get("weight"), where), offset, strides)
-
-    def step(self, data: Any, where: str) -> Step:
-        """One step."""
-        fields = self.mapping(data, where)
-        reads = self.numbers(fields.get("reads"), where)
-        writes = self.numbers(fields.get("writes"), where)
-        if fields.get("kind") == "Host":
-            return Host(self.text(fields.get("key"), where), reads, writes)
-        if fields.get("kind") != "Launch":
-            raise BadArchive(f"{where} is of kind {fields.get('kind')!r}")
-        size: Callable[[Any], Size] = lambda each: checked_size(each, self.symbols, where)  # noqa: E731
-        grid = tuple(size(each) for each in self.sequence(fields, "grid", where, 3))
-        block = self.whole(fields.get("block"), where, len_=3)
-        (shared,) = self.whole([fields.get("shared_bytes")], where, len_=1)
-        if not all(1 <= each <= 1024 for each in block) or not 0 <= shared <= 1 << 20:
-            raise BadArchive(f"{where} launches blocks of {block} with {shared} bytes")
-        args = tuple(self.argument(each, where) for each in self.sequence(fields, "args", where))
-        unnamed = {a.buffer for a in args if not isinstance(a, Scalar)} - {*reads, *writes}
-        if unnamed:
-            raise BadArchive(
-                f"{where} has buffers {sorted(unnamed)} that it neither reads nor writes"
-            )
-        binary, function = (self.text(fields.get(each), where) for each in ("binary", "function"))
-        waits, signals = (self.flag(fields.get(e, False), where) for e in ("waits", "signals"))
-        given = self.sequence({"in_place": [], **fields}, "in_place", where)
-        pairs = [self.whole(each, where, len_=2) for each in given]
-        if not all(new in writes and old in reads for new, old in pairs):
-            raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
-        more = shared, waits, signals, tuple(pairs)
-        return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
-
-    def argument(self, data: Any, where: str) -> Argument:
-        """One argument of a launch."""
-        fields = self.mapping(data, where)
-        if "buffer" in fields:
-            (buffer,) = self.numbers([fields["buffer"]], where)
-            if "box" in fields:
-                return read_map(fields, buffer, self.symbols, where)
-            return Pointer(buffer)
-        kind = self.text(fields.get("dtype"), where)
-        if kind not in ("int32", "int64"):
-            raise BadArchive(f"{where} takes a size as {kind!r}")
-        return Scalar(kind, checked_size(fields.get("value"), self.symbols, where))
-
-    def items(self, name: str) -> list[Any]:
-        """A list at the top of the plan."""
-        return self.sequence(self.data, name, "the plan")
-
-    def sequence(
-        self, fields: dict[str, Any], name: str, where: str, len_: int | None = None
-    ) -> list[Any]:
-        """A list in a field."""
-        found = fields.get(name)
-        if not isinstance(found, list | tuple) or len(found) > 1 << 20:
-            raise BadArchive(f"{where} has no list of {name}")
-        if len_ is not None and len(found) != len_:
-            raise BadArchive(f"{where} has {len(found)} {name}, not {len_}")
-        return list(found)
-
-    def numbers(self, data: Any, where: str) -> tuple[int, ...]:
-        """Numbers of buffers."""
-        found = self.whole(data, where)
-        if not all(0 <= each < self.count for each in found):
-            raise BadArchive(f"{where} names a buffer that is not there: {found}")
-        return found
-
-    def whole(self, data: Any, where: str, len_: int | None = None) -> tuple[int, ...]:
-        """Whole numbers."""
-        good = isinstance(data, list | tuple) and all(type(each) is int for each in data)
-        if not good or (len_ is not None and len(data) != len_):
-            raise BadArchive(f"{where} has {str(data)[:80]} where whole numbers belong")
-        return tuple(data)
-
-    def flag(self, data: Any, where: str) -> bool:
-        """True or false."""
-        if not isinstance(data, bool):
-            raise BadArchive(f"{where} has {str(data)[:80]} where true or false belongs")
-        return data
-
-    def text(self, data: Any, where: str) -> str:
-        """A text."""
-        if not isinstance(data, str) or len(data) > 4096:
-            raise BadArchive(f"{where} has {str(data)[:80]} where a text belongs")
-        return data
-
-    def mapping(self, data: Any, where: str) -> dict[str, Any]:
-        """A mapping."""
-        if not isinstance(data, dict):
-            raise BadArchive(f"{where} is no mapping")
-        return data
