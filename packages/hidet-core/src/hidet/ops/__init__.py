@@ -54,6 +54,7 @@ from hidet.ops.binary import (
     trunc_divide,
 )
 from hidet.ops.cast import cast
+from hidet.ops.channel_norm import batch_norm, group_norm, instance_norm
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.conv_transpose import conv_transpose
@@ -75,7 +76,7 @@ from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.matmul import linear, matmul
-from hidet.ops.norm import batch_norm, group_norm, instance_norm, layer_norm, moments, rms_norm
+from hidet.ops.norm import layer_norm, moments, rms_norm
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices

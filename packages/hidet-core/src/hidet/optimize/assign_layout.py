@@ -16,10 +16,10 @@ from hidet.graph.operator import Op
 from hidet.graph.rewrite import reading
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.adaptive_pool import AdaptiveAvgPool, AdaptiveMaxPool
+from hidet.ops.channel_norm import BatchNorm, GroupNorm
 from hidet.ops.conv import Conv
 from hidet.ops.joining import Concat
 from hidet.ops.layout import to_last, to_second
-from hidet.ops.norm import BatchNorm, GroupNorm
 from hidet.ops.pad import Pad
 from hidet.ops.pool import AvgPool, MaxPool
 from hidet.ops.reduce import Reduction

@@ -10,9 +10,9 @@ from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.channel_norm import BatchNorm
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear
-from hidet.ops.norm import BatchNorm
 from hidet.optimize.constants import Constants, Readers
 from hidet.types import DType, Size
 
