@@ -53,6 +53,7 @@ from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
 from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
+from hidet.schedules.cuda.overlap_plain import mending
 from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import STEP
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
@@ -235,6 +236,7 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     high, wide = p.window
     shape = f"m64n{columns}k{STEP}"
     pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
+    mend = mending(p, columns)
 
     def ahead(row: int, number: int) -> int:
         plane, line = p.line(row, number)
@@ -254,5 +256,6 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
             wgmma(here, there, sums, shape)
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
+        mend(lines, taps, sums, stage, first)
 
     return multiply
