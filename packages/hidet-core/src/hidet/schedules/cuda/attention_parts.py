@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, index"
+# mypy: disable-error-code="comparison-overlap, index, assignment"
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -19,6 +19,7 @@ from hidet.lang import (
     cdiv,
     f32,
     grid,
+    isfinite,
     register_tensor,
     script,
     select,
@@ -27,7 +28,8 @@ from hidet.lang import (
 )
 from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
-from hidet.schedules.attention import Rows
+from hidet.schedules.attention import Rows, mask_type
+from hidet.schedules.cuda.attention_plain import in_parts, mending
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
 from hidet.target import WARP
 from hidet.types import Size, TensorType
@@ -63,19 +65,30 @@ def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
 
 
 def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, totals, y, z, row). Each lane writes what it has summed."""
+    """A part of a kernel: (q, k, v, mask, sums, totals, y, z, row). Each lane writes what it has
+    summed."""
+    mend, parts = mending(rows, width // 8, 8, 2), in_parts(rows)
 
     @script
-    def write(sums, totals, y, z, row):  # type: ignore[no-untyped-def]
-        lane = threadIdx.x % WARP
-        for i, half in unroll(grid(height // 16, 2)):
-            total = totals[i, half]
-            inverse = select(total == 0.0, 0.0, 1.0 / total)
-            for j in unroll(width // 8):
-                for c in vectorize(2):
-                    at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
-                    value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
-                    y.put(*rows.row_at(z, *at), value)
+    def write(q, k, v, mask, sums, totals, y, z, row):  # type: ignore[no-untyped-def]
+        lane, finite = threadIdx.x % WARP, True
+        if parts:
+            for i, half in unroll(grid(height // 16, 2)):
+                finite = finite and isfinite(totals[i, half])
+            for i, j, e in unroll(grid(height // 16, width // 8, 4)):
+                finite = finite and isfinite(sums[i, j, e])
+        if finite:
+            for i, half in unroll(grid(height // 16, 2)):
+                total = totals[i, half]
+                inverse = select(total == 0.0, 0.0, 1.0 / total)
+                for j in unroll(width // 8):
+                    for c in vectorize(2):
+                        at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
+                        value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
+                        y.put(*rows.row_at(z, *at), value)
+        else:
+            for number in range(height // 8):
+                mend(q, k, v, mask, y, z, row + number * 8 + lane // 4, lane % 4 * 2)
 
     return write
 
@@ -111,29 +124,48 @@ def merging(parts: int, blocks: int) -> ScriptFunction:
 def finishing(
     rows: Rows, block: int, width: int, threads: int, parts: int, together: int
 ) -> ScriptFunction:
-    """A part of a kernel: (pile, facts, y, z, top, share). The result from the parts of a tile.
+    """A part of a kernel: (q, k, v, mask, pile, facts, y, z, top, share). The result from the parts
+    of a tile.
 
     Each of `together` blocks of a cluster writes its share. They have to meet before it, and once
     more before the first of them ends.
     """
-    merge = merging(parts, together)
+    merge, give = merging(parts, together), giving(rows)
     across = width // VECTOR
     pieces = block * across
 
     @script
-    def finish(pile, facts, y, z, top, share):  # type: ignore[no-untyped-def]
+    def finish(q, k, v, mask, pile, facts, y, z, top, share):  # type: ignore[no-untyped-def]
         for step in range(-(-pieces // (threads * together))):
             piece = (step * together + share) * threads + threadIdx.x
             row, column = piece // across, piece % across * VECTOR
             if row < block and top + row < rows.count:
                 values = register_tensor(f32, (VECTOR,), init=0.0)
                 _, total = merge(pile, facts, row, column, values)
-                inverse = select(total == 0.0, 0.0, 1.0 / total)
-                for v in vectorize(VECTOR):
-                    at = rows.row_at(z, top + row, column + v)
-                    y.put(*at, cast(values[v] * inverse, y.dtype))
+                give(q, k, v, mask, y, z, top + row, column, total, values)
 
     return finish
+
+
+def giving(rows: Rows) -> ScriptFunction:
+    """A part of a kernel: (q, k, v, mask, y, z, row, column, total, values). Writes elements."""
+    mend, parts = mending(rows, 1, VECTOR, VECTOR), in_parts(rows)
+
+    @script
+    def give(q, k, v, mask, y, z, row, column, total, values):  # type: ignore[no-untyped-def]
+        inverse, finite = select(total == 0.0, 0.0, 1.0 / total), True
+        if parts:
+            finite = isfinite(total)
+            for one in unroll(VECTOR):
+                finite = finite and isfinite(values[one])
+        if finite:
+            for one in vectorize(VECTOR):
+                at = rows.row_at(z, row, column + one)
+                y.put(*at, cast(values[one] * inverse, y.dtype))
+        else:
+            mend(q, k, v, mask, y, z, row, column)
+
+    return give
 
 
 def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
@@ -167,11 +199,14 @@ def joining(
 ) -> ScriptFunction:
     """The kernel that puts the parts of several blocks together; a stack has `padded` rows."""
     slices, _, width = partial_type.shape
-    merge = merging(int(slices), 1)
-    across = width // VECTOR
+    merge, give = merging(int(slices), 1), giving(rows)
+    across, op = width // VECTOR, rows.op
 
     @script
-    def join(partial: partial_type, partial_facts: facts_type, y: rows.op.infer()) -> None:
+    def join(
+        q: op.q, k: op.k, v: op.v, mask: mask_type(op),
+        partial: partial_type, partial_facts: facts_type, y: op.infer(),
+    ) -> None:  # fmt: skip
         attr.func_name = f"{name}_join"
         attr.cuda_grid_dim = (cdiv(rows.count * across, THREADS), 1, rows.stacks)
         attr.cuda_block_dim = THREADS
@@ -180,8 +215,6 @@ def joining(
         if row < rows.count:
             values = register_tensor(f32, (VECTOR,), init=0.0)
             _, total = merge(partial, partial_facts, z * padded + row, column, values)
-            inverse = select(total == 0.0, 0.0, 1.0 / total)
-            for v in vectorize(VECTOR):
-                y.put(*rows.row_at(z, row, column + v), cast(values[v] * inverse, y.dtype))
+            give(q, k, v, mask, y, z, row, column, total, values)
 
     return join

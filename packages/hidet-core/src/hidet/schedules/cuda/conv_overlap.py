@@ -21,6 +21,7 @@ from hidet.lang import (
     address,
     attr,
     cdiv,
+    isfinite,
     minimum,
     register_tensor,
     script,
@@ -29,6 +30,7 @@ from hidet.lang import (
     static,
 )
 from hidet.lang.cuda import (
+    any_sync,
     barrier_sync,
     blockIdx,
     fence_mbarrier_init,
@@ -57,7 +59,7 @@ from hidet.schedules.cuda.overlap_plain import mending
 from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import STEP
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
-from hidet.schedules.cuda.wgmma_write import staging_shape, writing
+from hidet.schedules.cuda.wgmma_write import biasing, staging_shape, writing
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.types import Size, f32, u64
@@ -70,6 +72,7 @@ AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
+ALL = 0xFFFFFFFF
 TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
@@ -170,7 +173,8 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        begin, multiply, finish = beginning(point), multiplying(p, point), writing(p, columns)
+        begin, multiply, mend = beginning(point), multiplying(p, point), mending(p, columns)
+        bring, finish = biasing(p, columns), writing(p, columns, early=True)
         weigh = weighing(p, columns, point.consumers)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
@@ -192,6 +196,9 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
                 sums = register_tensor(f32, columns // 2)
+                shift = register_tensor(bias_type.dtype, (columns // 8, 2))
+                if p.bias is not None:
+                    bring(bias, shift, 0, 0, left)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
                     mbarrier_wait(~bars[FULL, stage], count // stages % 2)
@@ -200,7 +207,11 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                         if first + AT_ONCE == rows and threadIdx.x % WARP == 0:
                             mbarrier_arrive(~bars[EMPTY, stage])
                         top = tile % each * rows + first
-                        finish(sums, staged, bias, c, tile // each, top, left)
+                        if any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2]))):
+                            mend(a, taps, sums, tile // each, top)
+                            finish(sums, staged, shift, c, tile // each, top, left)
+                        else:
+                            finish(sums, staged, shift, c, tile // each, top, left)
                     count += 1
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
@@ -236,7 +247,6 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     high, wide = p.window
     shape = f"m64n{columns}k{STEP}"
     pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
-    mend = mending(p, columns)
 
     def ahead(row: int, number: int) -> int:
         plane, line = p.line(row, number)
@@ -256,6 +266,5 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
             wgmma(here, there, sums, shape)
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
-        mend(lines, taps, sums, stage, first)
 
     return multiply

@@ -85,7 +85,7 @@ class Overlap(ChannelsLast):
         high, wide = self.window
         return (high - 1) // self.planes * self.across + wide - 1
 
-    def line(self, row: Value, number: Value) -> tuple[Value, Value]:
+    def line(self, row: int, number: int) -> tuple[int, int]:
         """The plane of a window's line and how far it is from the window's first line there."""
         return row % self.planes, row // self.planes * self.across + number
 
@@ -93,6 +93,12 @@ class Overlap(ChannelsLast):
         """Which of a row's lines has a column of the window, and which of its pixels that is."""
         place = column + self.shift
         return place // self.pixels, place % self.pixels
+
+    def pixel_of(self, z: Value, i: Value, row: Value, column: Value, channel: Value) -> Index:
+        """The index in x of an element of the window that begins at line `i` of an image."""
+        (above, _), (before, _) = self.op.padding
+        down, across = i // self.across * self.planes, i % self.across * self.pixels
+        return (z, down + row - above, across + column - before, channel)
 
     def x_at(
         self, z: Value, top: Value, number: Value, length: int, pixel: Value, channel: int
