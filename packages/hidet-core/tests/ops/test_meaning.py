@@ -107,6 +107,13 @@ def test_windows_at_the_edge():
     values, where = run(lambda v: ops.max_pool_with_indices(v, 2, ceil_mode=True), x)
     assert_same(values.ravel(), [1, 3, 4])
     assert_same(where.ravel(), [1, 3, 4])
+    low = np.full((1, 1, 5), -INF, np.float32)
+    for apart, first in ((1, [0, 1, 3]), (2, [1, 1])):
+        values, where = run(
+            lambda v, d=apart: ops.max_pool_with_indices(v, 3, stride=2, padding=1, dilation=d), low
+        )
+        assert_same(values.ravel(), [-INF] * len(first))
+        assert_same(where.ravel(), first)
 
 
 def test_indexing_by_numpys_rules():

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce
+from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce, select
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import Shape, numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
@@ -223,8 +223,12 @@ class MaxPoolIndices(Pool):
     def define(self, x: Grid) -> tuple[Grid, Grid]:
         def position(taken: Taken, where: Sequence[Expr]) -> Expr:
             first = arg_reduce(self.window, taken, "max")
-            inner = unravel(first, self.window)
-            return ravel(self.positions(where, inner), self.sizes).cast(i64)
+            place = self.positions(where, unravel(first, self.window))
+            # Padding comes first where all else is as low: the first element of x is meant.
+            inside = [
+                select(at < 0, at % d, at) for at, d in zip(place, self.dilation, strict=True)
+            ]
+            return ravel(inside, self.sizes).cast(i64)
 
         values = self.of_windows(x, lambda taken, _: reduce(self.window, taken, "max"), lowest(x))
         return values, self.of_windows(x, position, lowest(x))
@@ -235,10 +239,13 @@ class MaxPoolIndices(Pool):
         flat = np.arange(math.prod(plane)).reshape(1, 1, *plane) + np.zeros(x.shape, np.int64)
         pairs = list(zip(self.pieces(x, -np.inf), self.pieces(flat, -1), strict=True))
         values = self.filled(x, ((at, piece.max(-1)) for (at, piece), _ in pairs))
-        where = (
-            (at, np.take_along_axis(places, piece.argmax(-1)[..., None], -1)[..., 0])
-            for (at, piece), (_, places) in pairs
-        )
+
+        def first(piece: Any, places: Any) -> Any:
+            largest = (piece == piece.max(-1, keepdims=True)) | (piece != piece)
+            found = (largest & (places >= 0)).argmax(-1)
+            return np.take_along_axis(places, found[..., None], -1)[..., 0]
+
+        where = ((at, first(piece, places)) for (at, piece), (_, places) in pairs)
         return values, self.filled(flat, where)
 
     @classmethod

@@ -13,6 +13,8 @@ from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
 from hidet.schedules.cuda.attention_space import Blocks
 from hidet.schedules.cuda.two_parts import large_of, small_of
 from hidet.target import Target
+from hidet.testing.fused import as_run
+from hidet.types import boolean
 
 TARGET = Target.parse("sm_90a")
 OP = Attention(f32[3, 33, 64], f32[3, 129, 64], f32[3, 129, 64], None, False, 0.125)
@@ -40,16 +42,19 @@ def test_two_parts_are_the_whole():
     assert (np.abs(small) <= np.abs(x) * 2.0**-11).all()
 
 
+def simulated(op, point, arrays, **settings):
+    """What the kernels give, after all passes."""
+    with options(**settings):
+        module = attention_mma(op, TARGET, point).module
+    y = np.full(op.infer().shape, 77, np.float32)
+    sim.launch(as_run(module), *arrays, y)
+    return y
+
+
 def error(op, **settings):
     """How far the simulated kernel is from float64, and how far float32 is: as norms."""
-    with options(**settings):
-        module = attention_mma(op, TARGET, POINT).module
     arrays = op.examples(seed=0)
-    y = np.zeros(op.infer().shape, np.float32)
-    workspaces = [np.zeros([int(n) for n in w.of.shape], np.float32) for w in module.workspaces]
-    values = dict(zip((*module.params, *module.workspaces), (*arrays, y, *workspaces), strict=True))
-    for call in module.calls:
-        sim.launch(module.kernel(call.kernel), *(values[arg] for arg in call.args))
+    y = simulated(op, POINT, arrays, **settings)
     (exact,) = refer(op, arrays)
     q, k, v = arrays
     scores = (q @ k.swapaxes(-1, -2)) * np.float32(op.scale)
@@ -67,6 +72,49 @@ def test_three_products_are_as_exact_as_float32():
 def test_the_option_allows_one_product():
     found, usual = error(OP, tf32=True)
     assert 100 * usual < found < 1e-3
+
+
+def small(mask=None, causal=False):
+    return Attention(f32[2, 5, 24], f32[2, 71, 24], f32[2, 71, 9], mask, causal, 0.2)
+
+
+SPECIAL = [
+    (small(), Blocks(16, 32, (1, 1), 2, 1)),
+    (small(f32[5, 71]), Blocks(16, 32, (1, 2), 2, 2)),
+    (small(boolean[71]), Blocks(32, 16, (2, 1), 2, 1)),
+    (small(causal=True), Blocks(16, 128, (1, 8), 1, 1)),
+]
+"""Alone, in turns, with warps or blocks that share the keys."""
+LARGEST = np.finfo(np.float32).max
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, LARGEST], ids=str)
+@pytest.mark.parametrize("operand", ["q", "k", "v"])
+@pytest.mark.parametrize(("op", "point"), SPECIAL, ids=str)
+def test_what_has_no_two_parts_counts_where_it_should(op, point, operand, special):
+    """In its row of q, in the rows that see its key, in its column of v: no part of it is left."""
+    arrays = dict(zip("qkvm", map(np.array, op.examples(seed=0)), strict=False))
+    arrays["q"][..., 3] = 0.25, -0.25, 0.5, -0.125, 0.25
+    arrays["k"][..., 3] /= 8
+    if op.mask is not None:
+        arrays["m"][..., 2] = 1
+    arrays[operand][1, 0 if op.causal else 2, 3] = special
+    assert point.fits(op, TARGET)
+    found = simulated(op, point, arrays.values())
+    with np.errstate(invalid="ignore"):
+        (wanted,) = refer(op, list(arrays.values()))
+    assert np.isfinite(wanted).any()
+    np.testing.assert_allclose(found, wanted.astype(np.float32), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+@pytest.mark.parametrize("operand", ["q", "k", "v"])
+def test_a_number_that_is_no_number_in_any_bit_stays_none(operand, tf32):
+    op, point = SPECIAL[0]
+    arrays = dict(zip("qkv", map(np.array, op.examples(seed=0)), strict=True))
+    arrays[operand].view(np.uint32)[:, :, 3] = 0x7FFFFFFF
+    found = simulated(op, point, arrays.values(), tf32=tf32)
+    assert np.isnan(found[..., 3] if operand == "v" else found).all()
 
 
 @pytest.mark.parametrize(

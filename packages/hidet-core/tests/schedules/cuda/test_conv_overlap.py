@@ -10,7 +10,7 @@ import pytest
 from hidet import ops, sim
 from hidet.build.schedule import choices
 from hidet.codegen import cuda
-from hidet.graph import symbol, trace_from
+from hidet.graph import refer, symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.options import options
@@ -19,6 +19,7 @@ from hidet.schedules.cuda.conv_overlap import OverlapTile, by_overlap, conv_over
 from hidet.schedules.cuda.overlap import overlap_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
+from hidet.testing.compare import assert_close
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, f16, f32, i32
 
@@ -61,6 +62,20 @@ def test_odd_sizes(op, point, check):
     assert point.fits(op, TARGET)
     assert from_json(P, to_json(point)) == point
     simulated(op, conv_overlap(op, TARGET, point).module, check)
+
+
+@pytest.mark.parametrize("special", [np.inf, np.nan], ids=str)
+@pytest.mark.parametrize(("op", "point"), CASES[1:], ids=str)
+def test_a_pixel_that_is_no_number_spoils_only_its_windows(op, point, special):
+    """Those beside it read it too, and multiply it by zero."""
+    x, *others = map(np.array, op.examples(seed=0))
+    x[0, 0, -1, -1], x[-1, -1, x.shape[2] // 2, 0] = special, -special
+    out = np.full(op.infer().shape, 77, x.dtype)
+    sim.launch(conv_overlap(op, TARGET, point).module, x, *others, out)
+    with np.errstate(invalid="ignore"):
+        (wanted,) = refer(op, [x, *others])
+    assert np.isfinite(wanted).any()
+    assert_close(out, wanted, op.x.dtype, 64.0)
 
 
 def test_blocks_take_tiles_in_turns(check):

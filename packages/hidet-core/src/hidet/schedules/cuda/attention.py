@@ -80,7 +80,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
             sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
             walk(q, k, v, mask, z, top, first, turns, tops, totals, sums)
             add_totals(totals)
-            end(sums, tops, totals, partial, partial_facts, y, z, top)
+            end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top)
 
         kernels = [attend]
         if slices > together:
@@ -90,7 +90,7 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
 
 
 def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunction:
-    """A part of a kernel: (sums, tops, totals, partial, partial_facts, y, z, top).
+    """A part of a kernel: (q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top).
 
     What warps and blocks have found becomes the result, or a part of it in a workspace.
     """
@@ -100,17 +100,17 @@ def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunc
     store_part = storing(point.rows, width, threads, point.warps[1])
 
     @script
-    def end(sums, tops, totals, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
+    def end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
         row, sharer = own_row(point)
         if point.warps[1] == point.slices == 1:
-            write(sums, totals, y, z, top + row)
+            write(q, k, v, mask, sums, totals, y, z, top + row)
         else:
             pile = shared_tensor(f32, pile_shape(point.warps[1], point.rows, width))
             facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
             hand_over(sums, tops, totals, pile, facts, sharer, row)
             if together > 1:
                 cluster_sync()
-                finish(pile, facts, y, z, top, blockIdx.z)
+                finish(q, k, v, mask, pile, facts, y, z, top, blockIdx.z)
                 # A block's shared memory goes with it: it stays until all have read there.
                 cluster_sync()
             else:
@@ -119,6 +119,6 @@ def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunc
                     at = z * padded + top
                     store_part(pile, facts, partial, partial_facts, blockIdx.z, at)
                 else:
-                    finish(pile, facts, y, z, top, 0)
+                    finish(q, k, v, mask, pile, facts, y, z, top, 0)
 
     return end

@@ -1,7 +1,8 @@
 """The two products of attention in float32, by three products of tf32 each: see `two_parts`.
 
 The option `tf32` allows one alone. No sum of tensor cores goes beyond a tile, and large and small
-products have sums of their own.
+products have sums of their own. Where three give no number, ordinary ones count
+(`attention_plain.py`).
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
-    rows = height // 16
-    divide_q, divide_k, add = dividing(rows, 4), dividing(2, 2), adding(rows, 2, products() == 3)
+    rows, exact = height // 16, products() == 3
+    divide_q, divide_k = dividing(rows, 4, exact), dividing(2, 2, exact)
+    add = adding(rows, 2, exact)
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
@@ -65,9 +67,9 @@ def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
     A lane holds two neighbours of each eight weights, which stand in the product four apart: there
     keys are in another order.
     """
-    rows, columns = height // 16, gcd(width // 8, TOGETHER)
-    divide_w, divide_v = dividing(keys // 8 * rows, 4), dividing(columns, 2)
-    add = adding(rows, columns, products() == 3)
+    rows, columns, exact = height // 16, gcd(width // 8, TOGETHER), products() == 3
+    divide_w, divide_v = dividing(keys // 8 * rows, 4, exact), dividing(columns, 2, exact)
+    add = adding(rows, columns, exact)
 
     @script
     def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]

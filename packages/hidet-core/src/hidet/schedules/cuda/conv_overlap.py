@@ -2,7 +2,9 @@
 
 Blocks stay and take tiles of places in turns. Each has the weight in shared memory, gathers the
 lines of a tile through hooks (`overlap.py`). Some warps gather, others multiply and write: a fence
-between a line's writes and its use by products waits for all that its thread has under way.
+between a line's writes and its use by products waits for all that its thread has under way. From
+the first place of a warp on that is no number, the warp writes nothing: it goes over its places
+once more in the end (`overlap_plain.py`).
 """
 
 from __future__ import annotations
@@ -20,15 +22,19 @@ from hidet.lang import (
     ScriptFunction,
     address,
     attr,
+    cast,
     cdiv,
+    isfinite,
     minimum,
     register_tensor,
     script,
     script_module,
+    select,
     shared_tensor,
     static,
 )
 from hidet.lang.cuda import (
+    any_sync,
     barrier_sync,
     blockIdx,
     fence_mbarrier_init,
@@ -53,13 +59,14 @@ from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
 from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
+from hidet.schedules.cuda.overlap_plain import mending
 from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import STEP
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
-from hidet.schedules.cuda.wgmma_write import staging_shape, writing
+from hidet.schedules.cuda.wgmma_write import biasing, staging_shape, writing
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.types import Size, f32, u64
+from hidet.types import Size, f32, i32, u64
 
 LINE_BYTES = 16
 APART = 1
@@ -69,6 +76,7 @@ AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
+ALL, EVER = 0xFFFFFFFF, 0x7FFFFFFF
 TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
@@ -165,11 +173,12 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     """The convolution as one kernel."""
     each, tiles, across = point.tiles(p)
     seats, stages = point.resident(p, target) * target.cores, point.stages
-    rows, columns = point.block
+    (rows, columns), parts = point.block, point.block[0] // AT_ONCE
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        begin, multiply, finish = beginning(point), multiplying(p, point), writing(p, columns)
+        begin, multiply, mend = beginning(point), multiplying(p, point), mending(p, columns)
+        bring, finish = biasing(p, columns), writing(p, columns, early=True)
         weigh = weighing(p, columns, point.consumers)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
@@ -191,16 +200,28 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
                 sums = register_tensor(f32, columns // 2)
+                shift = register_tensor(f32, (columns // 8, 2))
+                if p.bias is not None:
+                    bring(bias, shift, 0, 0, left)
+                stop = cast(EVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
                     mbarrier_wait(~bars[FULL, stage], count // stages % 2)
-                    for first in range(0, rows, AT_ONCE):
-                        multiply(lines, taps, sums, stage, first)
-                        if first + AT_ONCE == rows and threadIdx.x % WARP == 0:
+                    for part in range(parts):
+                        multiply(lines, taps, sums, stage, part * AT_ONCE)
+                        if part + 1 == parts and threadIdx.x % WARP == 0:
                             mbarrier_arrive(~bars[EMPTY, stage])
-                        top = tile % each * rows + first
-                        finish(sums, staged, bias, c, tile // each, top, left)
+                        lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
+                        stop = select(lost, minimum(stop, count * parts + part), stop)
+                        if count * parts + part < stop:
+                            top = tile % each * rows + part * AT_ONCE
+                            finish(sums, staged, shift, c, tile // each, top, left)
                     count += 1
+                for step in range(stop, count * parts):
+                    tile = blockIdx.x + step // parts * gridDim.x
+                    top = tile % each * rows + step % parts * AT_ONCE
+                    mend(a, taps, sums, tile // each, top)
+                    finish(sums, staged, shift, c, tile // each, top, left)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages

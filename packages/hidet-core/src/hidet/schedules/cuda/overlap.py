@@ -10,7 +10,7 @@ of find it there.
                                     window 1:         q1  q2  q3  q4
 
 Rows of x between those that windows step to lie in planes of their own. Pixels of a line beside a
-window are multiplied by zero: infinite ones spoil that window too.
+window are multiplied by zero; where one is no number, see `overlap_plain.py`.
 """
 
 from __future__ import annotations
@@ -88,6 +88,17 @@ class Overlap(ChannelsLast):
     def line(self, row: int, number: int) -> tuple[int, int]:
         """The plane of a window's line and how far it is from the window's first line there."""
         return row % self.planes, row // self.planes * self.across + number
+
+    def pixel_at(self, column: Value) -> tuple[Value, Value]:
+        """Which of a row's lines has a column of the window, and which of its pixels that is."""
+        place = column + self.shift
+        return place // self.pixels, place % self.pixels
+
+    def pixel_of(self, z: Value, i: Value, row: Value, column: Value, channel: Value) -> Index:
+        """The index in x of an element of the window that begins at line `i` of an image."""
+        (above, _), (before, _) = self.op.padding
+        down, across = i // self.across * self.planes, i % self.across * self.pixels
+        return (z, down + row - above, across + column - before, channel)
 
     def x_at(
         self, z: Value, top: Value, number: Value, length: int, pixel: Value, channel: int

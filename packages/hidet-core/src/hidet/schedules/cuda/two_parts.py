@@ -33,7 +33,8 @@ HALF, KEPT = 0x1000, 0xFFFFE000
 
 
 def large_of(value: Value) -> Value:
-    """The tf32 next to a float32: two instructions, where a conversion takes four."""
+    """The tf32 next to a float32: two instructions, where a conversion takes four. Some NaN become
+    zero."""
     return reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
 
 
@@ -42,14 +43,19 @@ def small_of(value: Value, large: Value) -> Value:
     return reinterpret(value - cast(large, f32), tf32)
 
 
-def dividing(count: int, values: int) -> ScriptFunction:
-    """A part of a kernel: (part, large, small). Fragments of float32 to both parts."""
+def dividing(count: int, values: int, exact: bool = True) -> ScriptFunction:
+    """A part of a kernel: (part, large, small). Fragments of float32 to both parts; unless that is
+    to be `exact`, to the large one alone. There a conversion keeps every NaN, which the small part
+    does otherwise."""
 
     @script
     def divide(part, large, small):  # type: ignore[no-untyped-def]
         for i, e in unroll(grid(count, values)):
-            large[i, e] = large_of(part[i, e])
-            small[i, e] = small_of(part[i, e], large[i, e])
+            if exact:
+                large[i, e] = large_of(part[i, e])
+                small[i, e] = small_of(part[i, e], large[i, e])
+            else:
+                large[i, e] = cast(part[i, e], tf32)
 
     return divide
 
