@@ -1,16 +1,21 @@
 """What the runtime does beside somebody else's capture of a CUDA graph."""
 
+import ctypes
 import gc
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from hidet.errors import OutOfMemory
 from hidet.runtime import Archive, Executor, captures, driver
-from hidet.runtime.captures import beside_captures, give_back
+from hidet.runtime.captures import beside_captures, give_back, kept_piece, wait_for_device
 from hidet.runtime.device import make_current
 from hidet.runtime.driver import call
+from hidet.runtime.launchable import CudaModule
 from hidet.runtime.memory import array_of, to_device
 from hidet.runtime.stream import Event, Stream
 
@@ -58,11 +63,53 @@ def test_what_is_there_is_given_back_whatever_comes_of_it(told):
     assert told == ["relaxed", 5, 7, "global"]
 
 
+def test_a_driver_that_has_ended_is_left_alone(told, monkeypatch):
+    ended = (cu.CUresult.CUDA_ERROR_DEINITIALIZED, None)
+    monkeypatch.setattr(captures.cu, "cuThreadExchangeStreamCaptureMode", lambda mode: ended)
+    give_back(("cuEventDestroy", 5))
+    assert told == []
+
+
 def test_where_nothing_is_the_driver_is_not_asked(told, monkeypatch):
     give_back(("cuEventDestroy", None))
     monkeypatch.setattr(captures, "cu", None)  # as at the end of the interpreter
     give_back(("cuEventDestroy", 5))
     assert told == []
+
+
+AT_THE_END = """
+import sys
+from types import SimpleNamespace
+from cuda.bindings import driver as cu
+from hidet.runtime import captures, driver, segment, sizes, stream
+
+def ended(*args):
+    return (cu.CUresult.CUDA_ERROR_DEINITIALIZED, 0)
+
+names = "cuThreadExchangeStreamCaptureMode cuEventDestroy cuGraphExecDestroy cuGraphDestroy"
+fake = SimpleNamespace(CUresult=cu.CUresult, CUstreamCaptureMode=cu.CUstreamCaptureMode)
+fake.__dict__.update(dict.fromkeys(names.split(), ended))
+for module in (driver, captures, segment, stream):
+    module.cu = fake
+
+def made():
+    event, graph = stream.Event.__new__(stream.Event), segment.Segment([], [])
+    event.handle, graph.graph, graph.executable = 5, 6, 7
+    return [event, graph, stream.Stream.__new__(stream.Stream)]
+
+here = made()
+here.append(here)
+for module in (sizes, captures, segment, sys):
+    module.kept = made()
+"""
+
+
+def test_at_the_end_of_the_interpreter_nothing_is_said():
+    """The driver has ended before what it gave, and modules have lost their names."""
+    told = subprocess.run(
+        [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stderr) == (0, "")
 
 
 def captured(mode, others):
@@ -140,3 +187,42 @@ def test_another_thread_computes_while_one_captures(mode, executor):
     for count, _, y in made:
         assert np.array_equal(array_of(y), 4 * np.arange(count, dtype=np.float32) + 8)
     assert len(made) == 2
+
+
+def without_memory(name, *args):
+    """A driver of a device that is full."""
+    if name == "cuMemAlloc":
+        raise OutOfMemory(name)
+    return call(name, *args)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("mode", [None, *MODES])
+def test_waiting_for_the_device_waits_for_every_stream(mode, full, cubin, monkeypatch):
+    """It takes memory and gives it back, which waits; also beside a capture, which lives on."""
+    if full:
+        monkeypatch.setattr(captures, "call", without_memory)
+        kept_piece.cache_clear()
+    function, stream = CudaModule(cubin, "cuda:0").function("wait"), Stream()
+    x = to_device(np.arange(4, dtype=np.float32), "cuda:0")
+    y = to_device(np.zeros(4, np.float32), "cuda:0")
+    arguments = ((x.pointer, y.pointer, 4, 50_000_000), (ctypes.c_uint64,) * 4)
+    found = np.zeros(4, np.float32)
+
+    def waited():
+        call("cuLaunchKernel", function, 1, 1, 1, 4, 1, 1, 0, stream.handle, arguments, 0)
+        assert cu.cuStreamQuery(stream.handle)[0] == cu.CUresult.CUDA_ERROR_NOT_READY
+        wait_for_device()
+        assert cu.cuStreamQuery(stream.handle)[0] == cu.CUresult.CUDA_SUCCESS
+
+    def beside():
+        with beside_captures():
+            waited()
+
+    if mode is None:
+        waited()
+    else:
+        assert captured(mode, beside) == 2
+    call("cuMemcpyDtoH", found.ctypes.data, y.pointer, 16)
+    assert np.array_equal(found, np.arange(4))

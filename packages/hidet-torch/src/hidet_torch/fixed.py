@@ -53,10 +53,10 @@ class FixedCall:
         check, changed = weights.check_read, weights.changed
         if not self.may_repeat:
             check, changed = weights.check, never
-        program, epoch = runner.program(views), runner.epoch
+        epoch, program = runner.epoch, runner.program(views)
 
         def call(boxed: list[Any]) -> list[Any]:
-            nonlocal program, epoch
+            nonlocal epoch, program
             addresses = []
             for position, shape in inputs:
                 tensor = boxed[position]
@@ -66,16 +66,17 @@ class FixedCall:
                 addresses.append(address)
             check()
             if runner.epoch != epoch:
-                program, epoch = runner.program(views), runner.epoch
+                epoch, program = runner.epoch, runner.program(views)
+            seen = weights.seen
             made = []
             for size, strides, dtype in outputs:
                 tensor = empty(size, strides, dtype)
                 made.append(tensor)
                 addresses.append(tensor.data_ptr())
             program(addresses, stream())
-            if changed():
+            if changed(seen):
                 weights.update()
-                program, epoch = runner.program(views), runner.epoch
+                epoch, program = runner.epoch, runner.program(views)
                 program(addresses, stream())
             boxed.clear()
             return [
@@ -86,7 +87,7 @@ class FixedCall:
         return call
 
 
-def never() -> bool:
+def never(seen: object) -> bool:
     """Nothing is left to look at."""
     return False
 

@@ -25,6 +25,7 @@ from hidet_torch.later import for_inference
 from hidet_torch.run import CompiledCall, GraphCall, without_wrapper
 from hidet_torch.settings import Settings
 from hidet_torch.sources import guard, weight_sources
+from hidet_torch.streams import stream_of
 from hidet_torch.strides import order_of
 from hidet_torch.tensors import TorchAllocator, device_of
 from hidet_torch.weights import Weight, Weights
@@ -139,6 +140,7 @@ def recalled(
         allocator=TorchAllocator(),
         use_graph=use_graph,
         origin=weights.origin,
+        stream=stream_of(device)(),
     )
     return GraphCall(interface_of(note, device), weights, runner)
 

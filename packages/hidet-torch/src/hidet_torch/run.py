@@ -12,6 +12,7 @@ from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.fixed import fixed_call
 from hidet_torch.foreign import ForeignCall, numbers, plain
 from hidet_torch.imported import Imported, Interface, LiveInput, Number, Output
+from hidet_torch.streams import stream_of
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
 from hidet_torch.weights import ALIGNMENT, Weights
@@ -98,6 +99,7 @@ class CompiledCall(GraphCall):
             host_steps=steps,
             use_graph=use_graph,
             origin=weights.origin,
+            stream=stream_of(imported.device)(),
         )
         super().__init__(imported, weights, runner)
 
@@ -106,14 +108,6 @@ def without_wrapper(call: GraphCall) -> Callable[..., Any]:
     """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
     subclasses: there are none, and it takes longer than the call itself."""
     return lambda *args: call.run(list(args))  # whatever it is by then
-
-
-def stream_of(device: str) -> Callable[[], int]:
-    """What gives PyTorch's current stream on a device."""
-    if device == "cpu":
-        return lambda: 0
-    index = torch.device(device).index or 0
-    return lambda: int(torch._C._cuda_getCurrentRawStream(index))
 
 
 def host_step(call: ForeignCall) -> Callable[[Sequence[View], Sequence[View]], None]:

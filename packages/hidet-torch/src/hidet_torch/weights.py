@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import count
 from operator import attrgetter, call
 from threading import Lock
 from weakref import WeakSet
@@ -11,12 +12,13 @@ from weakref import WeakSet
 import torch
 from torch._guards import TracingContext
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, Capturing
 from hidet.frontend.execute import Origin, Runner, View
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_torch.dtypes import hidet_dtype
-from hidet_torch.tensors import storage_of, view_of, view_shape
+from hidet_torch.streams import is_captured, stream_of
+from hidet_torch.tensors import device_of, storage_of, view_of, view_shape
 
 ALIGNMENT = 16
 
@@ -85,16 +87,31 @@ class Outgrown(Exception):
 
 
 def rows(source: torch.Tensor, device: str, order: tuple[int, ...]) -> torch.Tensor:
-    """The values in rows on a device, aligned; shared with the source where it is so already."""
+    """The values in rows on a device, aligned; shared with the source where it is so already.
+
+    Capturing, if they have to be copied and PyTorch's work is captured into a CUDA graph.
+    """
     if is_gone(source):
         raise BadArgument(
             "a weight was given away by steal_weights when another graph was compiled",
             help="load the weights again with load_state_dict(..., assign=True)",
         )
+    if is_captured(device) and not lies_in_rows(source, device, order):
+        raise Capturing(
+            "a weight cannot be copied while a CUDA graph is captured",
+            help="call the model once before the capture, after the last write to its weights",
+        )
     with torch.no_grad():
         found = source.detach().resolve_conj().resolve_neg().to(device)
         found = found.permute(order).contiguous()
         return found if found.data_ptr() % ALIGNMENT == 0 else found.clone()
+
+
+def lies_in_rows(source: torch.Tensor, device: str, order: tuple[int, ...]) -> bool:
+    """Whether kernels can read the values where they are."""
+    is_there = device_of(source.device) == device and source.data_ptr() % ALIGNMENT == 0
+    is_plain = not (source.is_conj() or source.is_neg())
+    return is_there and is_plain and source.detach().permute(order).is_contiguous()
 
 
 def is_gone(source: torch.Tensor) -> bool:
@@ -108,13 +125,15 @@ class Weights:
     def __init__(self, weights: Mapping[Tensor, Weight]) -> None:
         self.by_tensor = dict(weights)
         self.lock = Lock()
-        self.stale = False
+        self.asked = 0
+        """Another number each time that somebody asks to look at all weights again."""
         self.runner: Runner | None = None
         self.read: list[Callable[[], int]] = []
         self.places: list[Callable[[], int]] = []
         self.counted: list[torch.Tensor] = []
         self.seen_read: list[int] = []
         self.seen: list[int] = []
+        """What `stamps` were when everything was brought up to date."""
         self.lent: dict[str, torch.Tensor] = {}
         """Where weights lie in what is derived of them: see `lending`."""
         self.strides_stay = TracingContext.try_get() is not None
@@ -143,29 +162,36 @@ class Weights:
 
     def look(self) -> None:
         """Take what is there now for what there should be."""
+        self.find()
+        self.seen_read = [*map(call, self.read)]
+        self.seen = self.stamps()
+
+    def find(self) -> None:
+        """Find out what to look at."""
         assert self.runner is not None
-        self.read, self.places, self.counted = [], [], []
+        read: list[Callable[[], int]] = []
+        places: list[Callable[[], int]] = []
+        counted: list[torch.Tensor] = []
         for name, tensor in self.kept().items():
             weight = self.by_tensor[tensor]
             is_read = name in self.runner.direct and weight.is_shared
-            (self.read if is_read else self.places).append(weight.source.data_ptr)
+            (read if is_read else places).append(weight.source.data_ptr)
             if name in self.lent and self.lies(name):
                 continue  # what is written to it is in the derived constant
             is_copied = name in self.runner.sources or not lies_in(weight.memory, weight.source)
             if is_copied and not weight.source.is_inference():
-                self.counted.append(weight.source)
-        self.seen_read = [*map(call, self.read)]
-        self.seen = self.stamps()
+                counted.append(weight.source)
+        self.read, self.places, self.counted = read, places, counted
 
     def stamps(self) -> list[int]:
-        """Where the weights lie that calls do not read themselves, and how often those that count
-        were written to."""
-        return [*map(call, self.places), *map(writes_to, self.counted)]
+        """What was asked for, where the weights lie that calls do not read themselves, and how
+        often those that count were written to."""
+        return [self.asked, *map(call, self.places), *map(writes_to, self.counted)]
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
         self.check_read()
-        if self.changed():
+        if self.changed(self.seen):
             self.update()
 
     def check_read(self) -> None:
@@ -173,24 +199,34 @@ class Weights:
 
         What it computes is not right before `changed` says that nothing else did.
         """
-        if self.stale or [*map(call, self.read)] != self.seen_read:
+        if self.asked != self.seen[0] or [*map(call, self.read)] != self.seen_read:
             self.update()
 
-    def changed(self) -> bool:
-        """Whether a weight that something is derived from changed since the last call."""
-        return self.stamps() != self.seen
+    def changed(self, seen: list[int]) -> bool:
+        """Whether what weights are derived from is not what was `seen` when a call began: it has
+        changed, or another thread has brought everything up to date meanwhile."""
+        return self.stamps() != seen
 
     def update(self) -> None:
-        """Find every weight again and derive anew what is derived."""
+        """Find every weight again and derive anew what is derived, unless it was done meanwhile.
+
+        What was seen is noted when all is done: after a failure the next call tries again, and
+        other threads wait instead of reading what is half made.
+        """
         assert self.runner is not None
-        with self.lock:
-            self.stale = False
+        with self.lock, self.runner.aside():
+            if [*map(call, self.read)] == self.seen_read and not self.changed(self.seen):
+                return
             self.require_the_same()
-            self.look()  # before anything is read: what is written meanwhile shows at the next call
+            self.find()
+            # Before anything is read: what is written meanwhile shows at the next call.
+            seen_read, seen = [*map(call, self.read)], self.stamps()
             named = self.kept()
             if self.runner.sealed:  # nothing is derived again, so that nobody reads these
                 named = {name: tensor for name, tensor in named.items() if name not in self.lent}
-            self.runner.renew({n: self.by_tensor[tensor].renew() for n, tensor in named.items()})
+            views = {name: self.by_tensor[tensor].renew() for name, tensor in named.items()}
+            self.runner.renew(views, stream_of(self.runner.executor.device)())
+            self.seen_read, self.seen = seen_read, seen
             self.lend_again(self)
 
     def lies(self, name: str) -> bool:
@@ -261,10 +297,11 @@ class Weights:
         with self.lock:
             for weight in self.by_tensor.values():
                 weight.source = others.get(id(weight.source), weight.source)
-            self.stale = True
+            self.asked = next(ASKED)
 
 
 LIVE: WeakSet[Weights] = WeakSet()
+ASKED = count(1)
 writes_to = attrgetter("_version")
 """How often a tensor was written to."""
 
@@ -282,4 +319,4 @@ def refresh(model: torch.nn.Module) -> None:
     own = {id(each) for each in (*model.parameters(), *model.buffers())}
     for weights in list(LIVE):
         if any(id(weight.source) in own for weight in weights.by_tensor.values()):
-            weights.stale = True
+            weights.asked = next(ASKED)

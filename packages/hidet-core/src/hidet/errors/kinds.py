@@ -98,6 +98,12 @@ class OutOfMemory(CudaError):
     code = "out-of-memory"
 
 
+class Capturing(HidetError):
+    """The caller captures a CUDA graph, and something has to be computed before it could run."""
+
+    code = "capturing"
+
+
 class BadArchive(HidetError):
     """An archive or cache entry is truncated, altered, or made for another version or target."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from hidet.build.compile import Compiled, compile_graph
@@ -73,8 +74,16 @@ class Runner:
         """
         return self.executor.program(inputs)
 
-    def renew(self, views: Mapping[str, View]) -> None:
-        """Weights lie in these places from now on; what is derived from them is computed again."""
+    def aside(self) -> AbstractContextManager[None]:
+        """A block of work that is no part of a call; it neither fails for what anybody captures
+        into a CUDA graph nor ends it."""
+        return self.executor.aside()
+
+    def renew(self, views: Mapping[str, View], stream: int = 0) -> None:
+        """Weights lie in these places from now on; what is derived from them is computed again.
+
+        Capturing, if it has to be and the caller's stream is captured into a CUDA graph.
+        """
         executor = self.executor
         with executor.lock:
             known = {name: view.pointer for name, view in executor.constants.items()}
@@ -84,7 +93,7 @@ class Runner:
                 executor.prepared = None
                 self.epoch += 1
         if not self.sealed:
-            executor.refresh()
+            executor.refresh(stream)
 
     def slots(self) -> list[Slot]:
         """The weights that lie whole in what is derived of them, and where."""
@@ -129,10 +138,12 @@ def prepare_runner(
     host_steps: Mapping[str, HostStep] | None = None,
     use_graph: bool = True,
     origin: Callable[[Tensor], Origin] | None = None,
+    stream: int = 0,
 ) -> Runner:
     """Compile a graph for its device and load it; `view` says where a constant's values lie.
 
     By the `origin` of its values what is derived from a constant is shared with other graphs.
+    `stream` is the caller's, where the values may still be computed.
     """
     return load_runner(
         compile_graph(graph),
@@ -142,6 +153,7 @@ def prepare_runner(
         host_steps=host_steps,
         use_graph=use_graph,
         origin=origin,
+        stream=stream,
     )
 
 
@@ -154,6 +166,7 @@ def load_runner(
     host_steps: Mapping[str, HostStep] | None = None,
     use_graph: bool = True,
     origin: Callable[[Tensor], Origin] | None = None,
+    stream: int = 0,
 ) -> Runner:
     """Load a compiled graph onto a device; otherwise as `prepare_runner`."""
     executor = Executor(
@@ -164,5 +177,6 @@ def load_runner(
         weights={name: view(tensor) for name, tensor in compiled.weights.items()},
         use_graph=use_graph,
         origins=None if origin is None else lambda name: origin(compiled.weights[name]),
+        stream=stream,
     )
     return Runner(executor, compiled.weights, compiled.key)

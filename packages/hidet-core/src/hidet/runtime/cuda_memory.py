@@ -89,10 +89,12 @@ def from_driver(nbytes: int) -> int:
 
 
 def release_kept(device: str) -> int:
-    """Give the driver back what is kept for reuse; returns how many bytes that was."""
+    """Give the driver back what is kept for reuse; returns how many bytes that was.
+
+    That waits for the work that still uses it.
+    """
     released = 0
     with _lock, on(device):
-        call("cuCtxSynchronize")
         for home in [each for each in list(_free) if each[0] == device]:
             kept = _free[home]
             with beside_captures():

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from hidet.errors import BadArgument
-from hidet.runtime.stream import Event
+from hidet.runtime.stream import Event, is_capturing
 from hidet.runtime.view import View
 from hidet.types import dtype
 
@@ -125,7 +125,10 @@ def exported(
         assert stream is not None
         done = Event(view.device)
         done.record(0)  # values that are not there yet are computed on the default stream
-        done.hold(stream)
+        if is_capturing(stream):  # a graph cannot wait for what is no part of it
+            done.synchronize()
+        else:
+            done.hold(stream)
     return capsule_of(view)
 
 

@@ -16,6 +16,12 @@ HINTS = {
     "CUDA_ERROR_NO_BINARY_FOR_GPU": "the code was compiled for another GPU",
     "CUDA_ERROR_ILLEGAL_ADDRESS": "a kernel read or wrote outside of its tensors; the process has "
     "to be restarted. Run it in the simulator (hidet.sim) to see where",
+    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": "a CUDA graph is being captured, here or in another "
+    "thread, and this waits for all work of the device: do it before the capture or after it",
+    "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED": "something ended the capture of a CUDA graph before: "
+    "often a wait for the device, or memory that was taken in another thread",
+    "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT": "a stream that waits for the default stream is being "
+    "captured into a CUDA graph: capture one of the kind CU_STREAM_NON_BLOCKING",
 }
 
 

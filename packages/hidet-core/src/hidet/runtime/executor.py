@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from threading import Lock
 from typing import cast
 
-from hidet.errors import BadArchive, BadArgument
+from hidet.errors import BadArchive, BadArgument, Capturing
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import BoundPlan, bind, called
+from hidet.runtime.captures import beside_captures, wait_for_device
 from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
@@ -22,7 +23,7 @@ from hidet.runtime.memory import Allocator, allocator_for, to_device
 from hidet.runtime.plan import Host, Plan
 from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
-from hidet.runtime.stream import Work
+from hidet.runtime.stream import Work, is_capturing
 from hidet.runtime.view import View
 from hidet.target import Target
 
@@ -43,7 +44,8 @@ class Executor:
     `weights` are used where they lie; weights that the archive holds itself are copied to the
     device once. `allocator` gives scratch memory and outputs, `host_steps` the regions that stay
     in the framework. Without `use_graph` kernels are launched one by one. By the `origins` of
-    weights what is derived from them is shared with other graphs.
+    weights what is derived from them is shared with other graphs. `stream` is the caller's: what
+    is still to be computed for the weights is there.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Executor:
         weights: Mapping[str, View] | None = None,
         use_graph: bool = True,
         origins: Origins | None = None,
+        stream: int = 0,
     ) -> None:
         self.archive, self.device, self.use_graph = archive, canonical(device), use_graph
         for plan in archive.plans.values():
@@ -70,7 +73,7 @@ class Executor:
         self.origins = origins
         self.derived: list[Derived] = []
         self.prepared: Program | None = None
-        with self.work(0):
+        with self.aside():
             if self.simulated:
                 self.kernels = load_simulated(archive.binaries)
             else:
@@ -79,7 +82,7 @@ class Executor:
             for name, array in archive.weights.items():
                 if name not in self.constants:
                     self.constants[name] = to_device(array, self.device)
-        self.refresh()
+        self.refresh(stream)
         if not weights:
             self.release()
 
@@ -103,6 +106,15 @@ class Executor:
         """Where calls to the executor's device belong."""
         return NOTHING if self.device == "cpu" else Work(self.device, stream)
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Where work belongs that is no part of a call: on the default stream, beside captures."""
+        if self.device == "cpu":
+            yield
+            return
+        with Work(self.device, 0), beside_captures():
+            yield
+
     def run(self, inputs: Sequence[View], stream: int) -> list[View]:
         """A call, with the device current."""
         program = self.program(inputs)
@@ -121,23 +133,28 @@ class Executor:
         program(addresses, stream)
         return outputs
 
-    def refresh(self) -> None:
+    def refresh(self, stream: int = 0) -> None:
         """Compute the derived constants again, into the same memory, from what the weights are.
 
-        On a GPU it waits for all work before and for the result: any stream may use it next.
+        On a GPU it waits for all work before and for the result: any stream may use it next. While
+        the caller's stream is captured it raises Capturing: what was captured did not run, the
+        weights may be part of it, and calls outside of the graph would read what is not there.
         """
         plan = self.archive.plans.get("prepare")
         if plan is None:
             return
-        with self.work(0):
-            self.synchronize()
+        if self.device == "cpu":
             self.prepare(plan)
-            self.synchronize()
-
-    def synchronize(self) -> None:
-        """Wait for all work on the device."""
-        if self.device != "cpu":
-            call("cuCtxSynchronize")
+            return
+        if is_capturing(stream):
+            raise Capturing(
+                "what kernels need of weights cannot be made while a CUDA graph is captured",
+                help="call the model once before the capture, after the last write to its weights",
+            )
+        with self.aside():
+            wait_for_device()
+            self.prepare(plan)
+            call("cuStreamSynchronize", 0)
 
     def prepare(self, plan: Plan) -> None:
         """Run the prepare plan; its output number i is the constant `derived<i>`."""

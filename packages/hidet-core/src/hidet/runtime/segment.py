@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from hidet.runtime.captures import beside_captures, give_back
+from hidet.runtime.captures import Handle, Owner, beside_captures, give_back
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import add_early_edge, early_edges
 from hidet.runtime.kernel_node import KernelNode
 
 
-class Segment:
+class Segment(Owner):
     """Launches of which each waits only for those it depends on; parallel branches are parallel.
 
     Those numbered in `early` may begin while the one they wait for still runs; launched one by one,
@@ -25,14 +25,14 @@ class Segment:
         early: Collection[int] = (),
         late: Collection[int] = (),
     ) -> None:
+        self.graph: Any = None
+        self.executable: Any = None
+        self.nodes: list[Any] = []
         self.kernels, self.waits, self.early, self.late = kernels, waits, early, late
         self.users: dict[int, list[int]] = {}
         for number, kernel in enumerate(kernels):
             for buffer in kernel.buffers:
                 self.users.setdefault(buffer, []).append(number)
-        self.graph: Any = None
-        self.executable: Any = None
-        self.nodes: list[Any] = []
 
     def run(self, pointers: Sequence[int], changed: Sequence[int], stream: int) -> None:
         """Launch the graph with the buffers at `pointers`, of which `changed` moved."""
@@ -78,9 +78,10 @@ class Segment:
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""
-        executable, graph = self.executable, self.graph
+        handles = self.handles()
         self.executable, self.graph, self.nodes = None, None, []
-        give_back(("cuGraphExecDestroy", executable), ("cuGraphDestroy", graph))
+        give_back(*handles)
 
-    def __del__(self) -> None:
-        self.forget()
+    def handles(self) -> Iterable[Handle]:
+        """The graph, and what runs."""
+        return [("cuGraphExecDestroy", self.executable), ("cuGraphDestroy", self.graph)]

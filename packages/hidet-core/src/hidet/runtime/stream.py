@@ -6,8 +6,9 @@ A stream is its handle, a number: frameworks and the driver agree on it. 0 is th
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
-from hidet.runtime.captures import beside_captures, give_back
+from hidet.runtime.captures import Handle, Owner, beside_captures
 from hidet.runtime.device import make_current, on, restore
 from hidet.runtime.driver import call, cu, expect
 
@@ -36,8 +37,12 @@ class Work:
 
     def __enter__(self) -> None:
         self.context = make_current(self.device)
+        try:
+            capturing = is_capturing(self.stream)
+        except BaseException:
+            restore(self.context)
+            raise
         self.before = current.handle, current.capturing
-        capturing = is_capturing(self.stream)
         current.handle, current.capturing = self.stream, capturing
 
     def __exit__(self, *error: object) -> None:
@@ -54,7 +59,7 @@ def is_capturing(handle: int) -> bool:
     return bool(capture)  # the state without a capture is 0
 
 
-class Stream:
+class Stream(Owner):
     """A stream of our own, independent of the default one; destroyed with its last reference."""
 
     def __init__(self, device: str = "cuda:0") -> None:
@@ -66,11 +71,12 @@ class Stream:
         with beside_captures():
             call("cuStreamSynchronize", self.handle)
 
-    def __del__(self) -> None:
-        give_back(("cuStreamDestroy", getattr(self, "handle", None)))
+    def handles(self) -> Iterable[Handle]:
+        """The stream."""
+        return [("cuStreamDestroy", getattr(self, "handle", None))]
 
 
-class Event:
+class Event(Owner):
     """A point in the work of a stream; `timed` ones can be asked for the time between them."""
 
     def __init__(self, device: str, timed: bool = False) -> None:
@@ -96,5 +102,6 @@ class Event:
         """Time between two timed events whose work is done."""
         return float(call("cuEventElapsedTime", start.handle, self.handle)) / 1e3
 
-    def __del__(self) -> None:
-        give_back(("cuEventDestroy", getattr(self, "handle", None)))
+    def handles(self) -> Iterable[Handle]:
+        """The event."""
+        return [("cuEventDestroy", getattr(self, "handle", None))]
