@@ -129,9 +129,8 @@ class Importer:
         whole = (*order, *range(value.ndim, len(shape)))
         type_ = TensorType(hidet_dtype(value.dtype), tuple(shape[axis] for axis in whole))
         symbol = Tensor(type_, self.device, name=node.name)
-        lazy = value.is_conj() or value.is_neg()
         own = device_of(value.device)
-        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex(), lazy))
+        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex()))
         return rearranged(symbol, inverse(whole))
 
     def attribute(self, node: torch.fx.Node) -> None:
