@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, Note
 from hidet.fusion.reasons import DENSEST, MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import nbytes, weight
@@ -50,12 +50,22 @@ class Siblings:
             if not self.able(group):
                 continue
             others = [each for tensor in shared(group) for each in near.get(tensor, [])]
-            other = next((o for o in dict.fromkeys(others) if self.fits(o, group)), None)
-            if other is not None:
-                self.merge(other, group)
+            joined = self.joined(group, list(dict.fromkeys(others)))
             for tensor in (*shared(group), *group.results):
-                near.setdefault(tensor, []).append(other or group)
+                near.setdefault(tensor, []).append(joined)
         return self.in_order()
+
+    def joined(self, group: Group, others: Sequence[Group]) -> Group:
+        """The first of `others` that the group can be a part of, with it; else the group."""
+        notes = []
+        for other in others:
+            why = self.against(other, group)
+            if not why:
+                self.merge(other, group)
+                return other
+            notes.append(Note(f"{other.name} reads the same, and is apart: {why}"))
+        group.notes += notes
+        return group
 
     def able(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others, into one tensor."""
@@ -64,17 +74,21 @@ class Siblings:
         known = all(node in self.reasons.order for node in group.nodes)
         return known and self.roles.injective(group) and len(group.results) == 1
 
-    def fits(self, first: Group, second: Group) -> bool:
-        """Whether two groups, given in order, are better one."""
+    def against(self, first: Group, second: Group) -> str:
+        """Why two groups, given in order, are not one; nothing if they can be."""
         results = (*first.results, *second.results)
-        if len(results) > MOST_RESULTS or first.last.device != second.last.device:
-            return False
+        if first.last.device != second.last.device:
+            return "it runs on another device"
         if not same_shape(first.results[0].shape, second.results[0].shape):
-            return False
+            return "its results have another shape"
         nodes = list(dict.fromkeys([*first.nodes, *second.nodes]))
-        if weight(nodes) > MOST or self.repeats(first, second) > DENSEST:
-            return False
-        return not self.waits(second, first) and self.reasons.stages(nodes, results) == 1
+        if len(results) > MOST_RESULTS or weight(nodes) > MOST:
+            return "one kernel would do too much"
+        if self.repeats(first, second) > DENSEST:
+            return "the value would be written out too often"
+        if self.waits(second, first):
+            return "another kernel has to run between the two"
+        return "" if self.reasons.stages(nodes, results) == 1 else "it takes several kernels"
 
     def repeats(self, first: Group, second: Group) -> int:
         """How often a value may appear in one of the results, written out."""

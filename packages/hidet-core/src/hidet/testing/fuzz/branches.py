@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.testing.fuzz.blocks import heads
 from hidet.testing.fuzz.contractions import scaled
-from hidet.testing.fuzz.pool import Pool, Unfit
+from hidet.testing.fuzz.pool import Pool, Unfit, known
 
 Way = Callable[[Tensor], Tensor]
 
@@ -55,7 +55,7 @@ def masked_attention(pool: Pool) -> list[Tensor]:
     """Attention where some keys are padding, or further away than a window, or weigh less."""
     shared = pool.random.choice((1, 2))
     q, k, v = heads(pool, shared)
-    batch, m, n = q.shape[0], q.shape[-2], k.shape[-2]
+    batch, m, n = q.shape[0], known(q.shape[-2], pool.sizes), known(k.shape[-2], pool.sizes)
     match pool.random.randrange(3):
         case 0:
             keys = ops.unsqueeze(pool.mask((batch, 1, n)), 1)
