@@ -20,6 +20,7 @@ from hidet_torch.dtypes import hidet_dtype
 from hidet_torch.facts import (
     is_complex,
     is_random,
+    is_token,
     main_device,
     rearranged,
     require_device,
@@ -108,6 +109,8 @@ class Importer:
         value = node.meta.get("val")
         if node in self.frozen:
             self.values[node] = self.constant(self.frozen[node])
+        elif is_token(node):
+            self.values[node] = None
         elif isinstance(value, torch.Tensor):
             self.values[node] = self.live(node, value, position)
         elif isinstance(value, torch.SymInt):

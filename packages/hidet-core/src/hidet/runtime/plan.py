@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from math import prod
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -56,6 +57,12 @@ class Buffer:
     def item_bytes(self) -> int:
         """Bytes of one element."""
         return int(np.dtype(dtype(self.dtype).numpy).itemsize)
+
+    @property
+    def elements(self) -> int | None:
+        """How many there are; None if that is not known before a call."""
+        sizes = [size for size in self.shape if isinstance(size, int)]
+        return prod(sizes) if len(sizes) == len(self.shape) else None
 
 
 @dataclass(frozen=True)
@@ -234,8 +241,12 @@ class Reader:
             whole = None if within is None else buffers[within]
             if whole is None or whole.role not in ("output", "workspace"):
                 raise BadArchive(f"buffer {number} is a part of no output or workspace")
-            if (part.dtype, len(part.shape)) != (whole.dtype, len(whole.shape)):
+            if part.dtype != whole.dtype:
                 raise BadArchive(f"buffer {number} is a part of one of another type")
+            # The whole may be under another shape: an output is, if that is what the caller gets.
+            least, most = part.elements, whole.elements
+            if least is not None and most is not None and least > most:
+                raise BadArchive(f"buffer {number} is a part of a smaller one")
         if any(buffer.within is not None for buffer in buffers if buffer.role != "part"):
             raise BadArchive("a buffer with memory of its own lies within another one")
         if any(parts & set(step.reads) for step in steps):
