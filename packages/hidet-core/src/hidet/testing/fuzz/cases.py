@@ -17,7 +17,7 @@ from hidet.graph.flow import sorted_nodes
 from hidet.ir.expr import Var
 from hidet.testing.fuzz import blocks, branches, contractions, elementwise, moves, ordering
 from hidet.testing.fuzz.pool import SIZES, Pool, Unfit
-from hidet.types import DType, Size, bf16, f16, f32
+from hidet.types import DType, Size, bf16, f16, f32, f64
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Pool], Sequence[Tensor]]
@@ -39,7 +39,7 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (1, ordering.counted),
     (2, branches.parted), (1, branches.masked_attention), (2, branches.measured),
 )  # fmt: skip
-TYPES: tuple[DType, ...] = (f32, f32, f16, bf16)
+TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2
 """How many graphs have sizes that a call brings."""
 TRIES = 12
