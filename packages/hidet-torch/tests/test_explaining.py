@@ -29,6 +29,13 @@ def test_memory_beside_the_weights_is_told_for_a_gpu_that_is_not_there() -> None
     assert explanation.memory("cpu").derived > 0  # panels of the weights
 
 
+def test_kernels_and_why_they_are_several_are_told_for_a_gpu_that_is_not_there() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Softmax(-1))
+    told = hidet_torch.explain(net.eval(), torch.randn(16, 64)).kernels("sm_90a")
+    assert told.startswith("main: 2 kernels\nlinear_relu: anchor linear, schedule ")
+    assert "    apart: softmax reads it from memory: an element of linear takes many" in told
+
+
 @pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
 @pytest.mark.filterwarnings("ignore:The tensor attributes")
 @torch.no_grad()

@@ -304,3 +304,39 @@ def test_a_warning_names_the_line_of_the_user() -> None:
     with pytest.warns(FallbackWarning) as lazy, torch.no_grad():
         torch.compile(Spectrum(), backend="hidet")(x)
     assert [each.filename for each in (*direct, *lazy)] == [__file__, __file__]
+
+
+def test_a_sign_that_is_still_to_be_changed_is_changed() -> None:
+    """PyTorch has such tensors of `z.conj().imag`."""
+    net, x = model(), torch.randn(3, 8)
+    fast = hidet_torch.compile(net, x)
+    close(fast(torch._neg_view(x)), net(-x).detach())
+    close(fast(torch.complex(x, x).conj().imag), net(-x).detach())
+
+
+def test_a_complex_number_may_be_conjugated_later() -> None:
+    class Parts(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.view_as_real(x) * 2
+
+    x = torch.randn(3, dtype=torch.complex64)
+    with pytest.warns(FallbackWarning, match="view_as_real"):
+        fast = hidet_torch.compile(Parts(), x)
+    close(fast(x.conj()), torch.view_as_real(x.conj().resolve_conj()) * 2)
+
+
+def test_a_number_out_of_a_tensor_stays_in_pytorch() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * x.sum().item()
+
+    x = torch.randn(3)
+    with pytest.warns(FallbackWarning, match=r"_local_scalar_dense|item"):
+        fast = hidet_torch.compile(Scaled(), x)
+    close(fast(x), Scaled()(x))
+
+
+def test_a_tensor_without_strides_is_refused() -> None:
+    fast = hidet_torch.compile(model(), torch.randn(3, 8))
+    with pytest.raises(BadArgument, match=r"cpu, torch.sparse_coo, compiled for torch.float32"):
+        fast(torch.randn(3, 8).to_sparse())

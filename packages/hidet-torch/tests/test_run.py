@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from compiling import close
+from torch import nn
 
+import hidet_torch
 from hidet.frontend.report import FallbackWarning
 from hidet_torch.backend import hidet
 from hidet_torch.dtypes import PARTS, TO_HIDET
@@ -38,3 +41,25 @@ def test_a_graph_over_several_devices_runs_in_pytorch_and_says_so() -> None:
         found = fast(x, y)
     torch.testing.assert_close(found[0], x.relu() + 1)
     assert found[1].device.type == "meta"
+
+
+class Factored(nn.Module):
+    """What PyTorch checks the success of: an operator with an effect."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.cholesky(torch.relu(x)) * 2 + torch.linalg.cholesky(x @ x.mT)
+
+
+@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.parametrize("exported", [False, True])
+def test_an_error_in_the_middle_of_a_call_is_raised_and_the_next_call_is_right(
+    exported: bool,
+) -> None:
+    net, x = Factored(), 2 * torch.eye(4)
+    torch._dynamo.reset()
+    compiled = hidet_torch.compile(net, x) if exported else torch.compile(net, backend="hidet")
+    with torch.no_grad():
+        close(compiled(x), net(x))
+        with pytest.raises(torch.linalg.LinAlgError, match="could not be completed"):
+            compiled(0 * x)
+        close(compiled(x), net(x))

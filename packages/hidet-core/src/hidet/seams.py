@@ -16,6 +16,7 @@ SEAMS: dict[str, str] = {
     "run_graph": "hidet.build.eager:run_graph",
     "draft": "hidet.build.draft:Draft",
     "build_graph": "hidet.build.compiled:build_graph",
+    "explain_fusion": "hidet.build.explain:explain_fusion",
     "correctness_report": "hidet.build.correctness:correctness_report",
     "optimize_graph": "hidet.optimize.pipeline:optimize",
     "build_module": "hidet.build.module:build_module",

@@ -1,8 +1,14 @@
 """Which operators share a kernel, as text."""
 
+import pytest
+
 from hidet import ops
 from hidet.build.explain import explain_fusion
+from hidet.build.schedule import grouped, optimized
+from hidet.build.target import target_for
 from hidet.graph import symbol, trace_from
+from hidet.optimize import split
+from hidet.testing.fuzz import random_case
 from hidet.testing.graph_passes import weight
 
 
@@ -12,10 +18,10 @@ def test_groups_and_reasons():
     graph = trace_from([ops.softmax(y), ops.sum(y, 0)], [x])
     text = explain_fusion(graph, "sm_90a")
     lines = text.splitlines()
-    assert lines[0] == "main: 3 groups"
+    assert lines[0] == "main: 3 kernels"
     assert lines[1].startswith("matmul_relu: anchor matmul, schedule matmul_simt, ")
     assert any("2 readers (softmax, sum) are apart" in line for line in lines)
-    assert any(line.startswith("softmax: no anchor") for line in lines)
+    assert any(line.startswith("softmax: automatic schedule") for line in lines)
 
 
 def test_what_is_folded_is_a_part_of_its_own():
@@ -23,7 +29,7 @@ def test_what_is_folded_is_a_part_of_its_own():
     y = ops.batch_norm(ops.conv1d(x, weight(6, 4, 3)), weight(6), weight(6, low=0.5))
     text = explain_fusion(trace_from([ops.reshape(y, (-1,))], [x]), "cpu")
     assert text.startswith("prepare: ")
-    assert "\nmain: 1 groups\n" in text
+    assert "\nmain: 1 kernel\n" in text
 
 
 def test_a_view_takes_no_kernel():
@@ -31,3 +37,65 @@ def test_a_view_takes_no_kernel():
     y = ops.reshape(ops.softmax(x), (3, 4))
     text = explain_fusion(trace_from([ops.sum(y, 0), ops.sum(y, 1)], [x]), "cpu")
     assert "another shape of what lies in memory, no kernel" in text
+
+
+def square():
+    return symbol((16, 16))
+
+
+def reasons(outputs, inputs):
+    """Why operators are apart, without those that are not asked about."""
+    lines = trace_from(outputs, inputs).explain("sm_90a").splitlines()
+    return [line.removeprefix("    apart: ") for line in lines if line.startswith("    apart: ")]
+
+
+def test_each_neighbour_has_a_reason():
+    x, w = square(), square()
+    product, relu = ops.matmul(x, w), ops.relu(x)
+    once = "an element of matmul takes many others: it is computed once"
+    assert reasons([ops.softmax(product)], [x, w]) == [f"softmax reads it from memory: {once}"]
+    assert reasons([product + ops.matmul(w, x)], [x, w]) == [f"add reads it from memory: {once}"]
+    assert reasons([ops.cumsum(relu, 1)], [x]) == [
+        "cumsum reads it from memory: cumsum is always computed by itself"
+    ]
+    assert reasons([product, ops.relu(product)], [x, w]) == [
+        "relu reads it from memory: the caller gets it too, so it is there"
+    ]
+    assert reasons([ops.sum(ops.exp(x), 1), relu, ops.exp(x) * 2.0], [x])[-1:] == [
+        "sum reads it from memory: 2 operators read it, and it is computed once for them"
+    ]
+
+
+def test_a_reason_that_no_longer_holds_is_not_told():
+    """The product of the exponential was apart at first, and is one kernel with it at last."""
+    x = square()
+    told = reasons([ops.sum(ops.exp(x), 1), ops.exp(x) * 2.0], [x])
+    assert told
+    assert not any("multiply reads it" in each for each in told)
+
+
+def test_who_reads_the_same_is_told():
+    x = square()
+    told = reasons([ops.relu(x), ops.permute(ops.tanh(x[:8]), (1, 0))], [x])
+    assert told == ["relu reads the same, and is apart: its results have another shape"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_neighbour_is_passed_over(seed):
+    graph = random_case(41_000 + seed).graph
+    target = target_for(graph, "sm_90a")
+    main = split(optimized(graph, target)).main
+    sections = explain_fusion(graph, target).partition("main: ")[2].split("\n")
+    told = {}
+    for line in sections[1:]:
+        if not line.startswith(" "):
+            last = line.partition(":")[0]
+        elif line.startswith("    apart: "):
+            told.setdefault(last, "")
+            told[last] += line
+    groups = grouped(main, target)
+    for group in (each for each in groups if not each.is_free):
+        for other in groups:
+            for node in other.nodes if other is not group else ():
+                if set(group.results) & set(node.inputs) & set(other.inputs):
+                    assert node.op.name in told[group.name]

@@ -73,7 +73,17 @@ def updated():
     return [ops.slice_scatter(both, ops.exp(b), 1, 2, 5), ops.sum(both, 0)], [x, v, w]
 
 
-CASES = [of_one, twice, also_an_output, rows, with_nothing, of_slices, known_later, updated]
+def under_another_shape():
+    x = symbol((5, 8))
+    (a, v), (b, w) = product(x, 3), product(x, 4)
+    both = ops.concat([a, b], 1)
+    return [ops.reshape(both, (1, 5, 7)), ops.exp(both), ops.sum(both, 0)], [x, v, w]
+
+
+CASES = [
+    of_one, twice, also_an_output, rows, with_nothing, of_slices, known_later, updated,
+    under_another_shape,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])

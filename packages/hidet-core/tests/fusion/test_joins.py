@@ -42,7 +42,7 @@ def described(group):
 
 
 def notes(found):
-    return [note for group in found for note in group.notes if "taken apart" in note]
+    return [note.text for group in found for note in group.notes if "taken apart" in note.text]
 
 
 def test_operands_that_others_make_are_written_where_the_result_lies():

@@ -178,8 +178,8 @@ def test_notes_say_why_operators_are_apart():
     y = ops.matmul(x, w)
     graph = trace_from([ops.softmax(y), ops.relu(y)], [x, w])
     (first, *_) = partition(graph, lambda op: isinstance(op, Matmul))
-    assert any("2 readers (softmax, relu) are apart" in note for note in first.notes)
-    assert any("softmax reads it from memory" in note for note in first.notes)
+    assert any("2 readers (softmax, relu) are apart" in note.text for note in first.notes)
+    assert any("softmax reads it from memory" in note.text for note in first.notes)
 
 
 def test_a_sum_that_a_norm_and_others_read_is_stored_by_the_norm():

@@ -65,15 +65,17 @@ def test_duplicate_creators():
     same_value(before, after)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("heads", [2, 4])
-def test_spell_attention(heads):
-    q, k, v = symbol((1, 4, 5, 8)), symbol((1, heads, 5, 8)), symbol((1, heads, 5, 8))
+def test_spell_attention(heads, dtype):
+    q, k, v = (symbol((1, each, 5, 8), dtype) for each in (4, heads, heads))
     before = trace_from([ops.attention(q, k, v, causal=True)], [q, k, v])
     after = spell_attention(before)
     assert any(isinstance(node.op, Attention) for node in before.nodes)
     names = [node.op.name for node in after.nodes]
     assert names.count("matmul") == 2
-    assert "attention_weights" in names
+    (scores,) = (n.inputs[0] for n in after.nodes if n.op.name == "attention_weights")
+    assert scores.dtype.name == ("float64" if dtype == "float64" else "float32")
     assert "attention" not in names
     same_value(before, after)
 

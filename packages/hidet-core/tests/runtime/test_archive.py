@@ -100,7 +100,9 @@ def rewritten(change):
         (lambda m, f: f.pop("binaries/unit"), "binaries/unit is missing or was"),
         (lambda m, f: f.pop("weights.safetensors"), "weights.safetensors is missing"),
         (lambda m, f: m["sha256"].pop("binaries/unit"), "lacks the binaries unit"),
+        (lambda m, f: m["sha256"].pop("weights.safetensors"), "weights.safetensors is missing or"),
         (lambda m, f: m["plans"].pop("main"), "has no main plan"),
+        (lambda m, f: m.update(meta=[1]), r"says of itself \[1\], which is no mapping"),
         (lambda m, f: m["plans"]["main"]["steps"][0].update(reads=[77]), "step 0 names a buffer"),
         (lambda m, f: m["weights"].update(more=["float32", [2]]), "damaged"),
         (lambda m, f: m["weights"].update(half=["float32", [9]]), "damaged"),
@@ -112,6 +114,18 @@ def rewritten(change):
 def test_a_forged_manifest_is_refused_with_what_is_wrong(change, message):
     with pytest.raises(BadArchive, match=message):
         read(rewritten(change), "model.hidet")
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_would_grow_when_it_is_read_is_refused(how):
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(BYTES)) as file, zipfile.ZipFile(out, "w", how) as grown:
+        for name in file.namelist():
+            grown.writestr(name, file.read(name))
+        grown.writestr("more", bytes(1 << 24))
+    assert len(out.getvalue()) < 1 << 17
+    with pytest.raises(BadArchive, match="is compressed, which no archive of hidet is"):
+        read(out.getvalue(), "model.hidet")
 
 
 def test_other_files_are_no_archives(tmp_path):

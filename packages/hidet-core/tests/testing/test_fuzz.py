@@ -12,7 +12,7 @@ from hidet.testing.fuzz import Case, judged, random_case, shrunk
 from hidet.testing.fuzz.__main__ import main
 from hidet.testing.fuzz.judge import differences
 from hidet.testing.fuzz.values import Values
-from hidet.types import bf16, f16, f32
+from hidet.types import bf16, f16, f32, f64
 
 SEED = 20_000
 """Where the numbers of the graphs tried here begin; `python -m ci.fuzz` tries as many as asked."""
@@ -45,7 +45,7 @@ def test_graphs_have_what_models_have():
     names = {node.op.name for case in cases for node in case.graph.nodes}
     assert names >= {"matmul", "linear", "conv", "softmax", "layer_norm", "concat", "take", "cast"}
     types = {each.dtype for case in cases for each in case.graph.inputs}
-    assert types >= {f16, bf16, f32}
+    assert types >= {f16, bf16, f32, f64}
     assert any(len(case.calls) > 1 for case in cases)
     assert any(len(case.graph.outputs) > 2 for case in cases)
     assert any(case.graph.constants for case in cases)

@@ -132,9 +132,11 @@ def differs(given: int, size: Any, known: Known) -> bool:
     return bool(expected.is_number and expected != given)
 
 
-def kind_of(value: Any) -> tuple[torch.dtype, torch.device] | None:
-    """The element type and the device of a tensor."""
-    return (value.dtype, value.device) if isinstance(value, torch.Tensor) else None
+def kind_of(value: Any) -> tuple[torch.dtype, torch.device, torch.layout] | None:
+    """The element type, the device and the layout of a tensor."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    return value.dtype, value.device, value.layout
 
 
 def sizes_of(value: Any) -> tuple[Any, ...]:
@@ -147,7 +149,7 @@ def bounds(ranges: Mapping[Any, Any]) -> dict[Any, Range]:
     found: dict[Any, Range] = {}
     for size, each in ranges.items():
         low = 0 if each.lower <= SPECIALIZED else int(each.lower)
-        high = float("inf") if each.upper == int_oo else int(each.upper)
+        high = float("inf") if each.upper in (int_oo, sympy.oo) else int(each.upper)
         found[size] = (low, high)
     return found
 
@@ -157,10 +159,12 @@ def check_type(name: str, value: Any, example: Any) -> None:
     if isinstance(example, torch.Tensor):
         if not isinstance(value, torch.Tensor):
             raise BadArgument(f"input {name} is {type(value).__name__}, compiled for a tensor")
-        if value.dtype != example.dtype or value.device != example.device:
-            raise BadArgument(
-                f"input {name} is {value.dtype} on {value.device}, "
-                f"compiled for {example.dtype} on {example.device}"
-            )
+        given, wanted = (
+            f"{each.dtype} on {each.device}"
+            + ("" if each.layout == torch.strided else f", {each.layout}")
+            for each in (value, example)
+        )
+        if given != wanted:
+            raise BadArgument(f"input {name} is {given}, compiled for {wanted}")
     elif not isinstance(example, torch.SymInt) and value != example:
         raise BadArgument(f"input {name} is {value!r}, compiled for {example!r}")

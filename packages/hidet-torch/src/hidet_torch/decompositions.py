@@ -14,6 +14,8 @@ from torch._decomp import (
     get_decompositions,
 )
 
+from hidet_torch.converters.table import torch as converters
+
 KEEP = frozenset(
     [
         "gelu",
@@ -54,8 +56,6 @@ KEEP = frozenset(
         "std",
         "std_mean",
         "var_mean",
-        "upsample_nearest2d",
-        "upsample_bilinear2d",
         "pixel_shuffle",
         "reflection_pad1d",
         "reflection_pad2d",
@@ -73,11 +73,9 @@ KEEP = frozenset(
         "_scaled_dot_product_flash_attention_for_cpu",
         "_scaled_dot_product_flash_attention",
         "_scaled_dot_product_efficient_attention",
-        "_scaled_dot_product_cudnn_attention",
-        "_scaled_dot_product_fused_attention_overrideable",
     ]
 )
-"""Operators that stay whole, by their names without overload."""
+"""Operators that stay whole, by their names: those overloads of them that are converted."""
 
 
 aten = torch.ops.aten
@@ -88,6 +86,8 @@ FURTHER = [
     aten.ldexp.Tensor,
     aten.triu_indices.default,
     aten.tril_indices.default,
+    aten.upsample_bilinear2d.vec,
+    aten.upsample_nearest2d.vec,
 ]
 """Operators that PyTorch counts as elementary and can take apart nevertheless."""
 
@@ -114,4 +114,12 @@ def taken_apart() -> MappingProxyType[Any, Callable[..., Any]]:
 
 def without_kept(table: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
     """A table without the operators that stay whole."""
-    return {op: f for op, f in table.items() if op._schema.name.split("::")[1] not in KEEP}
+    return {op: f for op, f in table.items() if not stays_whole(op)}
+
+
+def stays_whole(op: Any) -> bool:
+    """Whether an operator is not to be taken apart.
+
+    Overloads that nothing converts would stay in PyTorch: they become the ones that are.
+    """
+    return op._schema.name.split("::")[1] in KEEP and op in converters

@@ -46,6 +46,13 @@ class Explanation:
         each = (footprint_of(graph, target, symbols) for graph in self.flow)
         return reduce(Footprint.beside, each, Footprint())
 
+    def kernels(self, target: str | None = None) -> str:
+        """Which operators would share kernels, and why others would not; nothing is compiled.
+
+        It is told for the graphs' device, or for one that this machine need not have: "sm_90a".
+        """
+        return "\n".join(graph.explain(target) for graph in self.flow)
+
     def __str__(self) -> str:
         if not self.graphs:
             return NOTHING

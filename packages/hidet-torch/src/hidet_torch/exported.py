@@ -20,6 +20,7 @@ from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import exported_decompositions
 from hidet_torch.in_place import COPY
 from hidet_torch.named import Named
+from hidet_torch.overlaps import require_apart
 from hidet_torch.run import CompiledCall
 from hidet_torch.saving import standalone
 from hidet_torch.settings import Settings, settings_for
@@ -102,13 +103,14 @@ class CompiledModel:
                 program = program.run_decompositions(exported_decompositions())
         self.named.look()
         held = Held(program, self.named.tensors)
-        write_back(program)
+        written = write_back(program)
         self.run = compile_inference(program.graph_module, held.frozen, self.settings)
         self.given = held.given
         spec = program.call_spec
         self.in_spec, self.out_spec = spec.in_spec, spec.out_spec
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
         self.accepted = Accepted(program, self.places)
+        self.written = written.intersection(self.accepted.inputs)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
         self.is_one = tree_flatten(object())[1] == self.out_spec
@@ -155,6 +157,9 @@ class CompiledModel:
     def call(self, flat: Sequence[Any]) -> Any:
         """What the model gives for the leaves of its inputs."""
         self.accepted.check(flat)
+        if self.written:
+            named = zip(self.accepted.inputs, flat, strict=True)
+            require_apart({n: t for n, t in named if isinstance(t, torch.Tensor)}, self.written)
         given: list[Any] = list(self.given)
         for place, value in zip(self.places, flat, strict=True):
             given[place] = value
@@ -194,22 +199,27 @@ class CompiledModel:
         return flat
 
 
-def write_back(program: ExportedProgram) -> None:
-    """Let the graph write what the program writes to, instead of returning it too."""
+def write_back(program: ExportedProgram) -> set[str]:
+    """Let the graph write what the program writes to, instead of returning it too.
+
+    Gives the names of the placeholders that it writes to.
+    """
     graph = program.graph_module.graph
     place: dict[Any, torch.fx.Node] = {}
     specs = program.graph_signature.input_specs
     for node, spec in zip(graph.find_nodes(op="placeholder"), specs, strict=True):
         place[spec.target] = place[getattr(spec.arg, "name", None)] = node
     (output,) = graph.find_nodes(op="output")
-    results = []
+    results, written = [], set()
     for value, spec in zip(output.args[0], program.graph_signature.output_specs, strict=True):
         if spec.kind in (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION):
             target = place[spec.target]
             with graph.inserting_before(output):
                 copy = graph.call_function(COPY, (target, value))
             copy.meta["val"] = target.meta["val"]
+            written.add(target.name)
         elif spec.kind is OutputKind.USER_OUTPUT:
             results.append(value)
     output.args = (tuple(results),)
     program.graph_module.recompile()
+    return written

@@ -48,6 +48,18 @@ def is_random(target: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
 
 
+def has_effects(target: Any) -> bool:
+    """Whether PyTorch keeps an operator in its place for what it does besides its results."""
+    return target is torch.ops.higher_order.with_effects
+
+
+def is_token(node: torch.fx.Node) -> bool:
+    """Whether a placeholder only orders operators that have effects: nobody gives it a value."""
+    return bool(node.users) and all(
+        has_effects(user.target) and user.args[0] is node for user in node.users
+    )
+
+
 def is_complex(node: torch.fx.Node) -> bool:
     """Whether a node's value is complex."""
     value = node.meta.get("val")

@@ -63,6 +63,8 @@ class FixedCall:
                 address = tensor.data_ptr()
                 if address % ALIGNMENT or tensor.shape != shape or not tensor.is_contiguous():
                     return slow(boxed)
+                if tensor.is_neg():  # its sign is still to be changed
+                    return slow(boxed)
                 addresses.append(address)
             check()
             if runner.epoch != epoch:
@@ -131,7 +133,7 @@ def layouts(interface: Interface) -> list[Layout] | None:
 
 def is_plain_input(live: LiveInput, device: str) -> bool:
     """Whether an argument is used as it is, if it lies in rows."""
-    return in_rows(live.order) and live.device == device and not (live.complex or live.lazy)
+    return in_rows(live.order) and live.device == device and not live.complex
 
 
 def is_plain_output(output: Output) -> bool:

@@ -19,17 +19,13 @@ __all__ = ["Alias", "Imported", "Interface", "LiveInput", "Mutation", "Number", 
 
 @dataclass(frozen=True)
 class LiveInput:
-    """Argument number `position` as an input of the graph; its axes lie in `order`.
-
-    `lazy` says that a conjugation or a sign may not have been carried out yet.
-    """
+    """Argument number `position` as an input of the graph; its axes lie in `order`."""
 
     position: int
     tensor: Tensor
     order: tuple[int, ...]
     device: str
     complex: bool = False
-    lazy: bool = False
 
 
 @dataclass(frozen=True)

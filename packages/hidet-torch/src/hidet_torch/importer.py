@@ -20,6 +20,7 @@ from hidet_torch.dtypes import hidet_dtype
 from hidet_torch.facts import (
     is_complex,
     is_random,
+    is_token,
     main_device,
     rearranged,
     require_device,
@@ -108,6 +109,8 @@ class Importer:
         value = node.meta.get("val")
         if node in self.frozen:
             self.values[node] = self.constant(self.frozen[node])
+        elif is_token(node):
+            self.values[node] = None
         elif isinstance(value, torch.Tensor):
             self.values[node] = self.live(node, value, position)
         elif isinstance(value, torch.SymInt):
@@ -129,9 +132,8 @@ class Importer:
         whole = (*order, *range(value.ndim, len(shape)))
         type_ = TensorType(hidet_dtype(value.dtype), tuple(shape[axis] for axis in whole))
         symbol = Tensor(type_, self.device, name=node.name)
-        lazy = value.is_conj() or value.is_neg()
         own = device_of(value.device)
-        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex(), lazy))
+        self.inputs.append(LiveInput(position, symbol, order, own, value.is_complex()))
         return rearranged(symbol, inverse(whole))
 
     def attribute(self, node: torch.fx.Node) -> None:

@@ -138,7 +138,7 @@ def reader(live: LiveInput, device: str) -> Read:
 
     def read(given: Sequence[Any]) -> View:
         tensor = filled(given[position], device) if moved else given[position]
-        if live.lazy:
+        if tensor.is_neg() or tensor.is_conj():  # a sign that is still to be changed
             tensor = tensor.detach().resolve_conj().resolve_neg()
         if order is not None:
             tensor = tensor.permute(order)

@@ -11,7 +11,7 @@ from hidet.graph import Foreign, Tensor, apply_all
 from hidet.graph.foreign import ResultTypes
 from hidet.types import TensorType, u8
 from hidet_torch.dtypes import hidet_dtype
-from hidet_torch.facts import is_random, require_device, require_plain
+from hidet_torch.facts import has_effects, is_random, require_device, require_plain
 from hidet_torch.foreign import ForeignCall, Number, Slot
 from hidet_torch.sizes import Sizes
 from hidet_torch.slices import is_symbolic
@@ -24,10 +24,10 @@ class Staying:
         self.values, self.sizes, self.device = values, sizes, device
         self.calls: dict[str, ForeignCall] = {}
         self.token: Tensor | None = None
-        """What the last call that draws random numbers gives to the next one."""
+        """What the last call that draws random numbers, or has effects, gives to the next one."""
 
     def add(self, node: torch.fx.Node) -> None:
-        """A node that PyTorch runs; random ones in a chain, which keeps their order."""
+        """A node that PyTorch runs; those whose order matters in a chain, which keeps it."""
         operands: list[Tensor] = []
         args, kwargs = self.template(node.args, operands), self.template(node.kwargs, operands)
         expected = node.meta.get("val")
@@ -36,8 +36,8 @@ class Staying:
         if any(isinstance(each, torch.SymInt | torch.SymFloat) for each in results):
             raise NotYet(f"{node.target}, whose results are numbers that depend on data")
         types = [self.type_of(results[number]) for number in tensors]
-        random = is_random(node.target)
-        if random:
+        ordered = is_random(node.target) or has_effects(node.target)
+        if ordered:
             operands += [] if self.token is None else [self.token]
             types.append(TensorType(u8, (1,)))
         key = f"{len(self.calls)}:{node.target}"
@@ -46,7 +46,7 @@ class Staying:
         made = apply_all(
             Foreign, tuple(operands), key=key, gives=ResultTypes(types), device=self.device
         )
-        if random:
+        if ordered:
             self.token = made[-1]
         placed_ = dict(zip(tensors, made, strict=False))
         many = tuple(placed_.get(number) for number in range(len(results)))
@@ -57,6 +57,8 @@ class Staying:
         match value:
             case torch.fx.Node():
                 example = value.meta.get("val")
+                if self.values[value] is None:  # a token, which is for nothing but the order
+                    return None
                 if isinstance(example, torch.Tensor):
                     require_device(example, self.device)
                     operands.append(self.values[value])

@@ -68,7 +68,7 @@ class Draft:
         for part, planner in self.planners.items():
             planner.run(self.groups[part], RECIPES)
         for part, planner in self.planners.items():
-            self.stages.groups(part, planner.groups, self.target)
+            self.stages.groups(part, planner.graph, planner.groups, self.target)
 
 
 def plan_graph(graph: FlowGraph, target: Target | str | None = None) -> dict[str, Plan]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from hidet.build.schedule import chosen, grouped, optimized
+from hidet.build.schedule import chosen, grouped, has_schedule, optimized
 from hidet.build.target import target_for
 from hidet.fusion import Group
+from hidet.fusion.reasons import MOST
+from hidet.fusion.repeating import weight
+from hidet.fusion.roles import Role, Roles
 from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Node, Tensor
 from hidet.optimize import split
 from hidet.target import Target
 
@@ -16,7 +20,8 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     """The groups of operators that a compilation of `graph` would make, nothing compiled.
 
     Those of `prepare` run once, before the first call; those of `main` at each call. For each group
-    come its operators, the schedule of its anchor, and why its neighbours are apart.
+    come its operators, the schedule of its anchor, and for each operator that reads its results
+    from memory why it is apart.
     """
     found = target_for(graph, target)
     parts = split(optimized(graph, found))
@@ -25,18 +30,20 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
         if part is not None:
             groups = grouped(part, found)
             count = sum(not group.is_free for group in groups)
-            texts.append(f"{name}: {count} groups\n{described(groups, found)}")
+            noun = "kernel" if count == 1 else "kernels"
+            texts.append(f"{name}: {count} {noun}\n{described(groups, found, part.outputs)}")
     return "\n".join(texts)
 
 
-def described(groups: Sequence[Group], target: Target) -> str:
-    """A line for each group, for each operator in it, and for each reason."""
+def described(groups: Sequence[Group], target: Target, outputs: Collection[Tensor]) -> str:
+    """A line for each group, for each operator in it, and for each reason; `outputs` are those of
+    the graph."""
+    apart = Apart(groups, target, outputs)
     lines = []
     for group in groups:
         lines.append(f"{group.name}: {manner(group, target)}")
         lines += [f"    {node.op!r}" for node in group.nodes]
-        notes = [group.reason] if group.reason else []
-        lines += [f"    apart: {note}" for note in (*notes, *group.notes)]
+        lines += [f"    apart: {why}" for why in apart.reasons(group)]
     return "\n".join(lines)
 
 
@@ -47,6 +54,51 @@ def manner(group: Group, target: Target) -> str:
     if group.joins:
         return "written part by part where it lies, no kernel"
     if group.anchor is None:
-        return "no anchor"
+        return "automatic schedule"
     best = chosen(group, target)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
+
+
+class Apart:
+    """Why the operators of different groups are apart."""
+
+    def __init__(
+        self, groups: Sequence[Group], target: Target, outputs: Collection[Tensor]
+    ) -> None:
+        self.roles = Roles(lambda op: has_schedule(op, target))
+        self.kept = set(outputs)
+        self.readers: dict[Tensor, list[tuple[Group, Node]]] = {}
+        for group in groups:
+            read = set(group.inputs)
+            for node in group.nodes:
+                for each in read.intersection(node.inputs):
+                    self.readers.setdefault(each, []).append((group, node))
+
+    def reasons(self, group: Group) -> Iterator[str]:
+        """Why what reads the group's results is not in it; each reason once."""
+        later = [(t, *reader) for t in group.results for reader in self.readers.get(t, [])]
+        nodes = {node for _, _, node in later}
+        found = [group.reason] if group.reason else []
+        told: set[Node] = set()
+        for note in group.notes:
+            if not note.readers or nodes.intersection(note.readers):  # else they joined after all
+                found.append(note.text)
+                told.update(note.readers)
+        for tensor, reader, node in later:
+            if node not in told and not group.is_free:
+                why = self.unspoken(group, tensor, reader, node)
+                found.append(f"{node.op.name} reads it from memory: {why}")
+        yield from dict.fromkeys(found)
+
+    def unspoken(self, group: Group, tensor: Tensor, reader: Group, node: Node) -> str:
+        """Why nobody tried to bring a group and what reads its result together."""
+        for one in (node, group.last):
+            if self.roles.of(one.op) is Role.ALONE:
+                return f"{one.op.name} is always computed by itself"
+        if tensor in self.kept:
+            return "the caller gets it too, so it is there"
+        if len(group.results) > 1:
+            return "it is one of several results of its kernel"
+        if weight(group.nodes) + weight(reader.nodes) > MOST:
+            return f"a kernel computes {MOST} operators at most"
+        return f"{node.op.name} goes along with what makes another operand"

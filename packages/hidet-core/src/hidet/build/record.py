@@ -70,10 +70,10 @@ class GraphStages:
         if self.folder is not None:
             self.write(after.__name__, graph.show())
 
-    def groups(self, part: str, groups: Sequence[Group], target: Target) -> None:
-        """Which operators become one kernel, and why not more."""
+    def groups(self, part: str, graph: FlowGraph, groups: Sequence[Group], target: Target) -> None:
+        """Which operators of a part become one kernel, and why not more."""
         if self.folder is not None:
-            self.write(f"groups_of_{part}", described(groups, target))
+            self.write(f"groups_of_{part}", described(groups, target, graph.outputs))
 
 
 def graph_folder(graph: FlowGraph) -> Path:

@@ -21,6 +21,7 @@ from hidet.fusion.pairs import has_pairs
 from hidet.fusion.partition import partition
 from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
+from hidet.fusion.siblings import unite
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
@@ -115,7 +116,9 @@ def grouped(graph: FlowGraph, target: Target) -> list[Group]:
         return gain_in_memory(group, tensor, target)
 
     groups = partition(graph, scheduled)
-    return join(groups, graph, scheduled, gain) if options.fusion.get() else groups
+    if not options.fusion.get():
+        return groups
+    return unite(join(groups, graph, scheduled, gain), graph, scheduled)
 
 
 def gain_in_memory(group: Group, tensor: Tensor, target: Target) -> Gain | None:

@@ -8,5 +8,6 @@ from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group
 from hidet.fusion.joins import join
 from hidet.fusion.partition import partition
+from hidet.fusion.siblings import unite
 
-__all__ = ["Group", "fuse", "join", "partition"]
+__all__ = ["Group", "fuse", "join", "partition", "unite"]

@@ -23,6 +23,17 @@ class Inset:
     whole: Tensor | None = None
 
 
+@dataclass(frozen=True)
+class Note:
+    """Why a group goes no further; `readers` are the operators that it could have gone to."""
+
+    text: str
+    readers: tuple[Node, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(eq=False)
 class Group:
     """Operators that become one scheduled kernel, in an order in which they can run.
@@ -34,7 +45,7 @@ class Group:
     anchor: Node | None = None
     reason: str = ""
     """Why the operators of a group that was split are apart."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     """Why what reads the results, or makes the operands, is not in the group."""
     also: tuple[Tensor, ...] = ()
     """What leaves the group besides the last operator's results: it has their shape."""

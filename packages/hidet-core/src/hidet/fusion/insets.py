@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from hidet.compute.sizes import Shape, tidy
 from hidet.fusion.compose import leading_to
-from hidet.fusion.group import Group, Inset
+from hidet.fusion.group import Group, Inset, Note
 from hidet.graph.tensor import Node, Tensor
 from hidet.mapping.slot import Slot
 from hidet.ops.joining import Concat
@@ -94,7 +94,7 @@ def source(group: Group, tensor: Tensor) -> tuple[Tensor, Shape]:
 def written_apart(group: Group, operand: Operand, why: str) -> Group:
     """A group that computes or copies an operand of a group's concatenation to its places."""
     chain = leading_to([operand.tensor], group.nodes) or copy_of(operand.tensor)
-    note = f"written apart from the rest of the concat: {why}"
+    note = Note(f"written apart from the rest of the concat: {why}")
     return Group(chain, notes=[note], insets=operand.places, stored=False, order=group.order)
 
 

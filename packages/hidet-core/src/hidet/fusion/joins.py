@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hidet.fusion import insets
 from hidet.fusion.compose import leading_to
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, Note
 from hidet.fusion.insets import Operand, concat_in, operands, written_apart
 from hidet.fusion.repeating import LAUNCH_BYTES, nbytes
 from hidet.fusion.roles import Role, Roles
@@ -129,7 +129,8 @@ class Joins:
         against = self.against(group, found, made, gain)
         if against:
             reasons = dict.fromkeys(each for each in why.values() if each)
-            group.notes.append(f"concat is not taken apart: {'; '.join([against, *reasons])}")
+            text = f"concat is not taken apart: {'; '.join([against, *reasons])}"
+            group.notes.append(Note(text))
             for one in made:
                 self.forget(one)
             self.reads(group)

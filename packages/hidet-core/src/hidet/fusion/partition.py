@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from hidet import options
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, Note
 from hidet.fusion.reasons import MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import weight
@@ -23,6 +23,8 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize.separate_outputs import is_view
+
+MEETS = "reductions of what it makes meet that again: with them it is one kernel"
 
 
 def partition(graph: FlowGraph, scheduled: Callable[[Op], bool]) -> list[Group]:
@@ -109,7 +111,10 @@ class Partition:
         able = []
         for tensor in reversed(dict.fromkeys(node.inputs)):
             group = self.producer(tensor)
-            if group is None or (leads and not self.roles.injective(group)):
+            if group is None:
+                continue
+            if leads and not self.roles.injective(group):
+                group.notes.append(Note(f"{node.op.name} is apart: {MEETS}", (node,)))
                 continue
             if self.takes(group, tensor, node):
                 able.append(group)
@@ -164,7 +169,7 @@ class Partition:
             return False
         why = self.reasons.apart(group, tensor, node)
         if why:
-            group.notes.append(f"{node.op.name} is apart: {why}")
+            group.notes.append(Note(f"{node.op.name} is apart: {why}", (node,)))
         return not why
 
     # ---- several readers ----------------------------------------------------------------------
@@ -179,13 +184,14 @@ class Partition:
             return
         inside = self.regions.behind(group.last, 2 * MOST)
         why = (
-            "its readers do not meet again"
+            "what they make does not all come together again"
             if inside is None
             else self.reasons.divides(group, inside, self.reserved)
         )
         if why or inside is None:
             names = ", ".join(dict.fromkeys(each.op.name for each in readers))
-            group.notes.append(f"{len(readers)} readers ({names}) are apart: {why}")
+            text = f"{len(readers)} readers ({names}) are apart: {why}"
+            group.notes.append(Note(text, tuple(readers)))
             return
         group.repeats *= ways(results[0], inside)
         self.reserved.update(dict.fromkeys(inside, group))
@@ -271,7 +277,7 @@ class Partition:
     def is_prologue(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:
         """Whether `node` computes what it reads of `chain` itself."""
         why = self.reasons.stored(chain, tensor, node, role)
-        note = f"{node.op.name} reads it from memory: {why}"
+        note = Note(f"{node.op.name} reads it from memory: {why}", (node,))
         if why and note not in chain.notes:
             chain.notes.append(note)
         return not why

@@ -25,6 +25,8 @@ the gain. Those that only move elements are not counted."""
 DENSEST = 512
 """How often one value may appear in another one, written out: ways multiply along a chain."""
 
+ELSEWHERE = "it needs elements that another thread of the kernel computes"
+
 
 class Reasons:
     """The reasons in one graph, by the roles and regions of its operators."""
@@ -43,7 +45,7 @@ class Reasons:
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
         once = len(places) == 1
         straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
-        return "" if straight else "it reads elements where they are not written"
+        return "" if straight else ELSEWHERE
 
     def divides(self, group: Group, inside: list[Node], reserved: Collection[Node]) -> str:
         """Why the operators between a result and where its ways meet may not join; else nothing.
@@ -68,16 +70,14 @@ class Reasons:
             if group.anchor is not None:
                 return "a reduction lies between"
             return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
-        return (
-            "" if self.all_land(group, inside) else "it reads elements where they are not written"
-        )
+        return "" if self.all_land(group, inside) else ELSEWHERE
 
     def stored(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> str:
         """Why the result of `chain` is stored for `node` to read; else nothing."""
         if node.device != chain.last.device:
             return "it runs on another device"
         if not self.roles.injective(chain):
-            return "what makes it is no map of elements"
+            return f"an element of {self.whole(chain)} takes many others: it is computed once"
         if all(is_view(each) for made in chain.nodes for each in made.outputs):
             return "a new shape of what lies in memory costs nothing there"
         if chain.repeats * ways(tensor, [node]) > DENSEST:
@@ -85,7 +85,7 @@ class Reasons:
         readers = len(self.users[tensor])
         straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
         if readers > 1 and not repeatable(chain, readers, straight):
-            return f"{readers} operators read it"
+            return f"{readers} operators read it, and it is computed once for them"
         if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):
             return "its functions would be computed for every tile"
         if role is Role.ANCHOR and not all(moves_only(each.op) for each in chain.nodes):
@@ -93,6 +93,11 @@ class Reasons:
             if any(read_by_all(node.op, place) for place in places):
                 return "it would be computed in every block"
         return ""
+
+    def whole(self, chain: Group) -> str:
+        """The operator of a group that takes many elements for one."""
+        found = [each for each in chain.nodes if self.roles.of(each.op) is not Role.INJECTIVE]
+        return found[-1].op.name
 
     def stages(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> int:
         """How many kernels the automatic schedule makes of operators together.

@@ -26,9 +26,16 @@ class Roles:
 
     def __init__(self, scheduled: Callable[[Op], bool]) -> None:
         self.scheduled = scheduled
+        self.known: dict[Op, Role] = {}
 
     def of(self, op: Op) -> Role:
         """What part an operator can play."""
+        if op not in self.known:
+            self.known[op] = self.found(op)
+        return self.known[op]
+
+    def found(self, op: Op) -> Role:
+        """The same, found out."""
         if isinstance(op, Foreign):
             return Role.ALONE
         if self.scheduled(op):

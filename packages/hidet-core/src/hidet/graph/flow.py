@@ -109,6 +109,13 @@ class FlowGraph:
         """
         return seams.call("correctness_report", self, inputs, float64=float64)
 
+    def explain(self, target: str | None = None) -> str:
+        """Which operators would share kernels, and why others would not; nothing is compiled.
+
+        It is told for the graph's device, or for a target that need not be here, as "sm_90a".
+        """
+        return seams.call("explain_fusion", self, target)  # type: ignore[no-any-return]
+
     def cuda_graph(self) -> Any:
         """The graph compiled for a GPU; its `run([...])` replays one CUDA graph."""
         device = next((each.device for each in (*self.inputs, *self.outputs)), "cpu")

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hidet.compute import Grid, elementwise, grid, select
+from hidet.compute import Grid, accumulator, elementwise, grid, select
 from hidet.compute.functions import exp
 from hidet.compute.grid import spread
 from hidet.compute.sizes import broadcast, same_shape, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
-from hidet.types import DType, TensorType, boolean, f16, f32
+from hidet.types import DType, TensorType, boolean, f16, f32, f64
 
 
 def attention_weights(
@@ -44,14 +44,14 @@ class AttentionWeights(Op):
         return self.dtype[self.scores.shape]
 
     def define(self, scores: Grid, mask: Grid | None) -> Grid:
-        low = float("-inf")
+        wide, low = accumulator(scores.dtype), float("-inf")
 
         def kept(*index: Expr) -> Expr:
-            value = scores[index].cast(f32) * self.scale
+            value = scores[index].cast(wide) * self.scale
             if mask is not None:
                 entry = wrap(spread(mask, index, self.scores.shape))
                 added = not entry.dtype.is_bool
-                value = value + entry.cast(f32) if added else select(entry, value, low)
+                value = value + entry.cast(wide) if added else select(entry, value, low)
             return select(index[-1] <= index[-2], value, low) if self.causal else value
 
         values = grid(self.scores.shape, kept)
@@ -79,3 +79,4 @@ class AttentionWeights(Op):
         yield cls(f32[3, 9, 9], None, True, 0.25, f16)
         yield cls(f32[2, 2, 5, 6], boolean[2, 1, 5, 6], False, 0.5, f32)
         yield cls(f32[2, 5, 33], f16[5, 33], False, 0.5, f16)
+        yield cls(f64[3, 5, 7], f64[5, 7], True, 0.5, f64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hidet.compute import accumulator
 from hidet.compute.sizes import same
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
@@ -15,7 +16,6 @@ from hidet.ops.attention import Attention
 from hidet.ops.attention_weights import attention_weights
 from hidet.ops.matmul import matmul
 from hidet.ops.shape import reshape
-from hidet.types import f32
 
 
 def spell_attention(
@@ -24,9 +24,10 @@ def spell_attention(
     """Write attention out where no schedule computes it whole, as `scheduled` says.
 
     before   y = attention(q, k, v, mask)
-    after    s = matmul(q, k^T) in float32;  w = attention_weights(s, mask);  y = matmul(w, v)
+    after    s = matmul(q, k^T);  w = attention_weights(s, mask);  y = matmul(w, v)
 
-    Where one head of k and v serves several of q, these become rows of one product.
+    Scores are of float32 at least. Where one head of k and v serves several of q, these become
+    rows of one product.
     """
     return rewrite(graph, lambda node: None if scheduled(node.op) else spelled(node))
 
@@ -42,7 +43,7 @@ def spelled(node: Node) -> tuple[Tensor, ...] | None:
         if shared:
             times = wrap(q.shape[-3]) // k.shape[-3]
             q = reshape(q, (*q.shape[:-3], k.shape[-3], times * q.shape[-2], q.shape[-1]))
-        scores = matmul(q, k, transpose_b=True, dtype=f32)
+        scores = matmul(q, k, transpose_b=True, dtype=accumulator(q.dtype))
         scores = reshape(scores, op.scores())
         weights = attention_weights(
             scores, mask, causal=op.causal, scale=op.scale, dtype=op.q.dtype

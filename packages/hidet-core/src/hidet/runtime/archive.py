@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import lzma
 import os
 import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +34,7 @@ READABLE = (1, FORMAT)
 MANIFEST = "manifest.json"
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, SafetensorError,
+    zipfile.BadZipFile, struct.error, SafetensorError,
 )  # fmt: skip
 """What reading a file raises that is not what it should be."""
 
@@ -122,7 +120,7 @@ def read(content: bytes, where: str) -> Archive:
     """The archive in a file's content."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
-            members = {name: file.read(name) for name in file.namelist()}
+            members = {each.filename: whole(file, each, where) for each in file.infolist()}
         digest, _, manifest = members.pop(MANIFEST).partition(b"\n")
         if hashlib.sha256(manifest).hexdigest().encode() != digest:
             raise BadArchive(f"{where}: the manifest was altered")
@@ -134,11 +132,20 @@ def read(content: bytes, where: str) -> Archive:
         raise BadArchive(f"{where} is no archive of hidet, or a damaged one: {error}") from error
 
 
+def whole(file: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> bytes:
+    """A member's content. None is compressed: a small file could ask for any amount of memory."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise BadArchive(f"{where}: {member.filename} is compressed, which no archive of hidet is")
+    return file.read(member)
+
+
 def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:
     """The archive that a manifest describes, if everything fits together."""
     if facts["format"] not in READABLE:
         raise BadArchive(f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}")
-    for name, digest in facts["sha256"].items():
+    if not isinstance(facts["meta"], dict):
+        raise BadArchive(f"{where} says of itself {str(facts['meta'])[:80]}, which is no mapping")
+    for name, digest in {"weights.safetensors": "", **facts["sha256"]}.items():
         if hashlib.sha256(members.get(name, b"")).hexdigest() != digest:
             raise BadArchive(f"{where}: {name} is missing or was altered")
     plans = {name: read_plan(plan) for name, plan in facts["plans"].items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -55,6 +56,12 @@ class Buffer:
     def item_bytes(self) -> int:
         """Bytes of one element."""
         return int(np.dtype(dtype(self.dtype).numpy).itemsize)
+
+    @property
+    def elements(self) -> int | None:
+        """How many there are; None if that is not known before a call."""
+        sizes = [size for size in self.shape if isinstance(size, int)]
+        return prod(sizes) if len(sizes) == len(self.shape) else None
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,12 @@ class Reader:
             whole = None if within is None else buffers[within]
             if whole is None or whole.role not in ("output", "workspace"):
                 raise BadArchive(f"buffer {number} is a part of no output or workspace")
-            if (part.dtype, len(part.shape)) != (whole.dtype, len(whole.shape)):
+            if part.dtype != whole.dtype:
                 raise BadArchive(f"buffer {number} is a part of one of another type")
+            # The whole may be under another shape: an output is, if that is what the caller gets.
+            least, most = part.elements, whole.elements
+            if least is not None and most is not None and least > most:
+                raise BadArchive(f"buffer {number} is a part of a smaller one")
         if any(buffer.within is not None for buffer in buffers if buffer.role != "part"):
             raise BadArchive("a buffer with memory of its own lies within another one")
         if any(parts & set(step.reads) for step in steps):

@@ -11,8 +11,8 @@ import numpy as np
 from hidet import sim
 from hidet.build.recipe import overlap_on
 from hidet.build.schedule import has_schedule, implement, optimized
-from hidet.fusion import Group, partition
-from hidet.graph import FlowGraph, Tensor, evaluate
+from hidet.fusion import Group, partition, unite
+from hidet.graph import FlowGraph, Op, Tensor, evaluate
 from hidet.ir.kernel import Call, Module
 from hidet.optimize import split
 from hidet.passes.pipeline import lower
@@ -24,8 +24,16 @@ CUDA = Target.parse("sm_90a")
 
 def groups_of(graph: FlowGraph, target: Target = CUDA) -> list[Group]:
     """The groups of an optimised graph that take a kernel, those of folded constants apart."""
-    main = split(optimized(graph, target)).main
-    return partition(main, lambda op: has_schedule(op, target))
+    return groups_in(split(optimized(graph, target)).main, target)
+
+
+def groups_in(main: FlowGraph, target: Target) -> list[Group]:
+    """The groups of a graph as it is, with concatenations as kernels of their own."""
+
+    def scheduled(op: Op) -> bool:
+        return has_schedule(op, target)
+
+    return unite(partition(main, scheduled), main, scheduled)
 
 
 def simulated(
@@ -41,7 +49,7 @@ def simulated(
     if parts.prepare is not None:
         folded = zip(parts.derived, evaluate(parts.prepare), strict=True)
         values |= {t: np.ascontiguousarray(a, t.dtype.numpy).reshape(sizes(t)) for t, a in folded}
-    for group in partition(parts.main, lambda op: has_schedule(op, target)):
+    for group in groups_in(parts.main, target):
         for made in implement(group, target):
             for each in made.group.results:
                 values[each] = np.zeros(sizes(each), each.dtype.numpy)

@@ -80,7 +80,9 @@ def choose_tile(stage: MapStage) -> Tile | None:
     if len(real) < 2 or 0 in stage.shape or short(sizes[real[-1]]):
         return None
     column = real[-1]
-    across = [each for each in dict.fromkeys(reads(stage.value)) if jumps(each, column)]
+    values = (stage.value, *(value for _, value in stage.also))
+    found = dict.fromkeys(each for value in values for each in reads(value))
+    across = [each for each in found if jumps(each, column)]
     for row in reversed(real[:-1]):
         turned = tuple(each for each in across if stride(each, row) == 1)
         if turned and not short(sizes[row]) and len(turned) <= MOST:

@@ -15,16 +15,16 @@ from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
 from hidet.graph.flow import sorted_nodes
 from hidet.ir.expr import Var
-from hidet.testing.fuzz import blocks, contractions, elementwise, moves
+from hidet.testing.fuzz import blocks, branches, contractions, elementwise, moves, ordering
 from hidet.testing.fuzz.pool import SIZES, Pool, Unfit
-from hidet.types import DType, Size, bf16, f16, f32
+from hidet.types import DType, Size, bf16, f16, f32, f64
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Pool], Sequence[Tensor]]
 MAKERS: tuple[tuple[int, Maker], ...] = (
     (6, elementwise.smooth), (7, elementwise.paired), (2, elementwise.chosen),
-    (1, elementwise.converted), (1, elementwise.decided), (1, elementwise.compared),
-    (1, elementwise.whole), (1, elementwise.logical),
+    (1, elementwise.converted), (1, elementwise.decided), (2, elementwise.compared),
+    (1, elementwise.whole), (2, elementwise.logical),
     (3, moves.reshaped), (3, moves.permuted), (1, moves.turned), (2, moves.sliced),
     (2, moves.divided), (2, moves.joined), (2, moves.enlarged), (1, moves.triangle),
     (2, moves.gathered), (1, moves.replaced),
@@ -35,8 +35,11 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (1, blocks.running), (3, blocks.normed), (1, blocks.spelled_attention),
     (1, blocks.whole_attention), (1, blocks.gated), (1, blocks.siblings), (1, blocks.rotary),
     (1, blocks.convolved),
+    (2, ordering.ranked), (1, ordering.running), (2, ordering.scattered), (1, ordering.jumping),
+    (1, ordering.counted),
+    (2, branches.parted), (1, branches.masked_attention), (2, branches.measured),
 )  # fmt: skip
-TYPES: tuple[DType, ...] = (f32, f32, f16, bf16)
+TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2
 """How many graphs have sizes that a call brings."""
 TRIES = 12

@@ -16,6 +16,12 @@ SMOOTH = (
     lambda x: ops.rsqrt(ops.absolute(x) + 0.5), lambda x: ops.reciprocal(ops.absolute(x) + 1.0),
     lambda x: ops.log(ops.absolute(x) + 1.0), lambda x: ops.log1p(ops.square(x)),
     lambda x: ops.clamp(x, -0.75, 0.5), lambda x: ops.pow(ops.absolute(x) + 0.1, 1.5),
+    lambda x: ops.tan(ops.clamp(x, -1.0, 1.0)), lambda x: ops.sinh(ops.clamp(x, -2.0, 2.0)),
+    lambda x: ops.cosh(ops.clamp(x, -2.0, 2.0)), lambda x: ops.asin(ops.tanh(x) * 0.75),
+    lambda x: ops.acos(ops.tanh(x) * 0.75), lambda x: ops.atanh(ops.tanh(x) * 0.75),
+    lambda x: ops.acosh(ops.absolute(x) + 1.5), lambda x: ops.log2(ops.absolute(x) + 1.0),
+    lambda x: ops.log10(ops.absolute(x) + 1.0), lambda x: ops.prelu(x, 0.25), ops.erfc,
+    ops.tanhshrink, ops.softshrink, lambda x: ops.celu(x, 2.0),
     lambda x: x * 0.5 + 1.0, lambda x: 2.0 - x, lambda x: ops.pow(x, 2.0),
 )  # fmt: skip
 PAIRED = (

@@ -26,9 +26,10 @@ NUDGE = 2.0
 """Units in the last place by which a value may be off after one operator."""
 KEEP_VALUES = frozenset(
     {
-        "absolute", "as_strided", "clamp", "concat", "equal", "expand", "flip", "gather", "max",
-        "max_pool", "maximum", "min", "minimum", "negative", "pad", "permute", "relu", "reshape",
-        "roll", "slice", "slice_scatter", "take", "tile", "triangle", "where",
+        "absolute", "as_strided", "clamp", "concat", "copysign", "cummax", "cummin", "equal",
+        "expand", "flip", "gather", "max", "max_pool", "maximum", "min", "minimum", "negative",
+        "pad", "permute", "relu", "reshape", "roll", "slice", "slice_scatter", "sort", "take",
+        "tile", "triangle", "where",
     }
 )  # fmt: skip
 """Operators whose results are elements of their operands, so that nothing is rounded."""
