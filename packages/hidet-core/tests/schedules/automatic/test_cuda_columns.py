@@ -1,5 +1,7 @@
 """Reductions along axes that are not the innermost one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,13 @@ def test_clusters_of_columns(made):
     softmax = made(lambda x: ops.softmax(x, 0), f32[2100, 72])
     assert softmax.module.kernels[0].launch.cluster == (8, 1, 1)
     softmax.check()
+
+
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+def test_all_blocks_learn_what_a_later_reduction_needs(made, of):
+    variance = made(lambda x: ops.var(x, 0), of[2100, 76], target=replace(HOPPER, cores=4))
+    assert variance.module.kernels[0].launch.cluster == (8, 1, 1)
+    variance.check(lowered=True)
 
 
 def test_powers_of_two():

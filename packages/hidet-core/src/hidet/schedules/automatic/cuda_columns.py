@@ -148,7 +148,7 @@ class Writer:
     """One kernel in the making."""
 
     def __init__(self, stage: MapStage, shape: Columns, count: int) -> None:
-        self.stage, self.shape = stage, shape
+        self.stage, self.shape, self.count = stage, shape, count
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
         self.across = THREAD % shape.across if shape.deep > 1 else THREAD
         self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
@@ -282,11 +282,13 @@ class Writer:
 
     def among_blocks(self, reduce: Reduce, met: Var, done: Var, position: int) -> Body:
         """The same for columns that the blocks of a cluster share: each tells its part to those
-        who write elements, into whose shared memory it writes."""
+        who write elements or need the result for another one, into whose shared memory it writes.
+        """
         shape = self.shape
         told_type = TensorType(spoken(done.dtype), (shape.blocks, shape.width), Scope.SHARED)
         told, rank = Var(f"told{position}", told_type), BLOCK % shape.blocks
-        listeners = shape.blocks if shape.inner_vars else 1
+        needed = bool(shape.inner_vars) or position < self.count - 1
+        listeners = shape.blocks if needed else 1
         bar = Address(self.bars, (constant(position, i32),))
         tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, bar, listeners))
         wait = Invoke("mbarrier_wait", (bar, constant(0, i32)), options=("parity",))
@@ -296,7 +298,7 @@ class Writer:
             Declare(told),
             *begun,
             *self.one_each(tell),
-            *self.one_each(finish if shape.inner_vars else (If(rank.eq(0), finish),)),
+            *self.one_each(finish if needed else (If(rank.eq(0), finish),)),
         )
 
     def one_each(self, body: Body) -> Body:
