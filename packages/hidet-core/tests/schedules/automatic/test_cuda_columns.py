@@ -54,7 +54,7 @@ def test_operands_are_read_sixteen_bytes_at_a_time(made):
 
 
 def test_what_is_needed_again_stays_in_caches(made):
-    shapes = f32[640, 64], f32[64,]
+    shapes = f32[16400, 64], f32[64,]
 
     def once(function):
         kernels = made(function, *shapes).module.kernels
@@ -81,13 +81,26 @@ def test_only_columns_are_taken(function, down):
 
 
 @pytest.mark.parametrize(
-    ("of", "blocks"),
-    [(f16[4096, 4096], 8), (f32[4096, 4096], 8), (f16[1024, 65536], 1), (f16[64, 4096], 1)],
+    ("of", "grid", "threads", "cluster"),
+    [
+        (f16[4096, 4096], 128, 512, 2),
+        (f32[4096, 4096], 128, 512, 1),
+        (f16[65536, 1024], 128, 512, 8),
+        (f16[4096, 20000], 313, 256, 1),
+        (f16[1024, 65536], 512, 256, 1),
+        (f16[512, 1024], 32, 512, 2),
+        (f16[64, 4096], 32, 256, 1),
+    ],
     ids=str,
 )
-def test_blocks_of_a_cluster_share_long_columns(made, of, blocks):
+def test_most_multiprocessors_have_a_block_in_the_smallest_clusters(
+    made, of, grid, threads, cluster
+):
     (kernel,) = made(lambda x: ops.sum(x, (0,)), of).module.kernels
-    assert kernel.launch.cluster == (blocks, 1, 1)
+    launch = kernel.launch
+    assert (int(launch.grid[0].value), int(launch.block[0].value)) == (grid, threads)
+    assert launch.cluster == (cluster, 1, 1)
+    assert launch.min_blocks * threads == 1024
 
 
 def test_blocks_tell_their_parts_and_wait_for_no_others(made):
@@ -98,21 +111,36 @@ def test_blocks_tell_their_parts_and_wait_for_no_others(made):
 
 
 def test_clusters_tell_parts_of_eight_bytes(made):
-    largest = made(lambda x: ops.max(x, (0,)), f64[1025, 544])
-    assert largest.module.kernels[0].launch.cluster == (8, 1, 1)
+    largest = made(lambda x: ops.max(x, (0,)), f64[1029, 544])
+    assert largest.module.kernels[0].launch.cluster == (4, 1, 1)
     largest.check(-100, 100)
 
 
-def test_very_long_columns_are_summed_in_two_kernels(made):
-    first, second = made(lambda x: ops.sum(x, (0,)), f32[16384, 4096]).module.kernels
+def test_few_columns_are_summed_in_two_kernels(made):
+    first, second = made(lambda x: ops.sum(x, (0,)), f32[32768, 100]).module.kernels
     assert first.launch.cluster == second.launch.cluster == (1, 1, 1)
 
 
-def test_clusters_of_columns(made):
-    made(lambda x: ops.sum(x, (0,)), f16[2049, 2056]).check()
-    softmax = made(lambda x: ops.softmax(x, 0), f32[2100, 72])
-    assert softmax.module.kernels[0].launch.cluster == (8, 1, 1)
+@pytest.mark.parametrize(
+    ("shape", "cluster"),
+    [((2100, 3), 4), ((2100, 7), 8), ((1100, 72), 4), ((523, 129), 2), ((1031, 26), 4)],
+    ids=str,
+)
+def test_clusters_of_columns(made, shape, cluster):
+    softmax = made(lambda x: ops.softmax(x, 0), f32[shape])
+    assert softmax.module.kernels[0].launch.cluster == (cluster, 1, 1)
     softmax.check()
+
+
+def test_columns_that_end_within_a_block(made):
+    made(lambda x: ops.sum(x, (0,)), f16[517, 2056]).check(lowered=True)
+
+
+@pytest.mark.parametrize("of", [f16, f32], ids=str)
+def test_all_blocks_learn_what_a_later_reduction_needs(made, of):
+    variance = made(lambda x: ops.var(x, 0), of[2100, 76])
+    assert variance.module.kernels[0].launch.cluster == (8, 1, 1)
+    variance.check(lowered=True)
 
 
 def test_powers_of_two():

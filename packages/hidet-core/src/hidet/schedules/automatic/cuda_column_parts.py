@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet.compute import Reduce
-from hidet.ir.expr import Address, Expr, Load, Var, constant, convert
+from hidet.ir.expr import Address, Expr, Load, Select, Var, constant, convert
 from hidet.ir.stmt import Assign, Body, Declare, Invoke, Stmt, Store
 from hidet.schedules.automatic.cuda_merge import EVERY_LANE
 from hidet.schedules.automatic.emit import joined, unrolled
@@ -15,23 +15,42 @@ from hidet.target import WARP
 from hidet.types import i32, u32
 
 
-def in_warp(reduce: Reduce, partial: Var, across: int) -> Body:
-    """Combine what the lanes of a warp have that share columns, `across` lanes apart."""
-    (count,), dtype, lane = shape_of(partial), partial.dtype, Var("v", i32)
+def in_warp(reduce: Reduce, partial: Var, across: int) -> tuple[Body, Expr, int]:
+    """Combine what the lanes of a warp have that share columns, `across` lanes apart; then each has
+    the results of so many of its columns, from one on.
+
+    Two lanes tell each other half of their columns, and each goes on with the half that it was told
+    of; where there is one column left they tell each other that.
+    """
+    (count,) = shape_of(partial)
+    first: Expr = constant(0, i32)
     assert isinstance(count, int)
-    wide = i32 if dtype.bits < 16 else dtype  # shuffles move 16 bits or more
     body: list[Stmt] = []
-    for step in range(across.bit_length() - 1, WARP.bit_length() - 1):
-        far, own = Var(f"far_{partial.name}", wide), Load(partial, (lane,))
-        operands = EVERY_LANE, convert(own, wide), constant(1 << step, i32)
-        both = joined(reduce.how, own, convert(far, dtype))
-        each: Body = (
-            Declare(far, constant(0, wide)),
-            Invoke("shfl_xor_sync", operands, (far,)),
-            Store(partial, (lane,), both),
-        )
-        body += unrolled(lane, count, each)
-    return tuple(body)
+    step = across
+    while step < WARP:
+        upper = THREAD // step % 2
+        body += told_half(reduce, partial, step, count, upper)
+        first, count = (first + upper * (count // 2), count // 2) if count > 1 else (first, count)
+        step *= 2
+    return tuple(body), first, count
+
+
+def told_half(reduce: Reduce, partial: Var, step: int, count: int, upper: Expr) -> Body:
+    """Lanes `step` apart tell each other of `count` columns what they do not go on with: the first
+    half if they are the `upper` one of the two."""
+    dtype, lane = partial.dtype, Var("v", i32)
+    wide = i32 if dtype.bits < 16 else dtype  # shuffles move 16 bits or more
+    far, half = Var(f"far_{partial.name}", wide), count // 2
+    low, high = Load(partial, (lane,)), Load(partial, (lane + half,))
+    own = Select(upper.eq(1), high, low) if half else low
+    other = Select(upper.eq(1), low, high) if half else low
+    operands = EVERY_LANE, convert(other, wide), constant(step, i32)
+    each: Body = (
+        Declare(far, constant(0, wide)),
+        Invoke("shfl_xor_sync", operands, (far,)),
+        Store(partial, (lane,), joined(reduce.how, own, convert(far, dtype))),
+    )
+    return unrolled(lane, max(half, 1), each)
 
 
 def total_of(reduce: Reduce, parts: Var, use: Callable[[Var], Body]) -> Body:

@@ -2,15 +2,16 @@
 
 Neighbouring threads take neighbouring columns, 16 bytes of them each; `deep` threads share a column
 and meet in their warps, then in shared memory, in a fixed order. Where that makes too few blocks,
-those of a cluster share columns too: what they tell arrives at mbarriers, since the barrier of a
-cluster would wait for every thread of theirs. Every reduction is computed once; then the elements
-of the columns are written.
+they are narrower and have more threads, and those of a cluster share columns too: what they tell
+arrives at mbarriers, since the barrier of a cluster would wait for every thread of theirs. Every
+reduction is computed once; then the elements of the columns are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hidet.compute import Reduce
 from hidet.compute.places import unravel
@@ -44,13 +45,16 @@ from hidet.types import Scope, Size, TensorType, i32, u64
 THREADS = 256
 ACROSS = 16
 """Threads side by side: 256 bytes of a row at once."""
+LARGE = 512
+"""Threads of a block that has a multiprocessor to itself or shares it with one other."""
+NARROW = 8
+"""Threads side by side where columns are few: 128 bytes, a line of the caches."""
 SHALLOW = 16
 """Elements below which one thread takes a whole column."""
-RESIDENT = 4
-"""Blocks of a multiprocessor at a time: as many as a split reduction has for each."""
-LONGEST = 64
-"""Rows of a thread up to which a cluster is better than a second kernel: that takes a while to
-begin, but its blocks do not wait for each other."""
+TOGETHER = 1024
+"""Threads of a multiprocessor at a time."""
+FEW = 4
+"""Rows of a thread below which more threads would wait for each other longer than they read."""
 IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
 
@@ -72,6 +76,11 @@ class Columns:
     def threads(self) -> int:
         """Threads of a block."""
         return self.across * self.deep
+
+    @property
+    def resident(self) -> int:
+        """Blocks that a multiprocessor is to hold at a time."""
+        return TOGETHER // max(self.threads, THREADS)
 
     @property
     def together(self) -> int:
@@ -102,20 +111,35 @@ def choose_columns(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
     across = min(power(chunks), THREADS if shallow else ACROSS)
     deep = 1 if shallow else THREADS // across
     alone = Columns(tuple(outer), tuple(columns), inner, lanes, across, deep)
-    tiles = -(-chunks // across) * known_product([sizes[var] for var in outer])
-    return alone if shallow else shared(alone, tiles, deepest, target)
+    around = known_product([sizes[var] for var in outer])
+    return alone if shallow else spread(alone, chunks, around, deepest, target)
 
 
-def shared(alone: Columns, tiles: int, deepest: int, target: Target) -> Columns:
-    """The same with blocks that share columns, if there are too few `tiles` of them and the rows
-    are neither few nor, where a sum could also be split over two kernels, very many."""
-    wanted = RESIDENT * target.cores
-    blocks = min(target.max_blocks_per_cluster, power(wanted // max(1, tiles)))
-    together = replace(alone, blocks=blocks)
-    rows = deepest // together.together
-    fits = tiles < wanted // 2 and target.has_feature("cluster") and rows >= IN_FLIGHT
-    enough = rows <= LONGEST and tiles * together.blocks >= target.cores
-    return together if fits and (enough or alone.inner_vars) else alone
+def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Target) -> Columns:
+    """The same over more multiprocessors, if there are few columns: narrower blocks, of as many
+    threads as find rows to read, and then as many in a cluster.
+
+    Clusters are no larger than they must be: a few multiprocessors have no place for large ones
+    (eight of an H200 for those of four blocks), and some of the others get one block too many.
+    """
+    if -(-chunks // alone.across) * around >= 2 * target.cores:
+        return alone
+    across = min(alone.across, NARROW)
+    tiles = -(-chunks // across) * around
+    large = tiles <= 2 * target.cores and deepest * across >= FEW * LARGE
+    threads = LARGE if large else THREADS
+    rows = deepest * across // threads
+    if rows < FEW:
+        return alone
+    blocks, most = 1, min(target.max_blocks_per_cluster, rows // FEW)
+    while 2 * blocks <= most and not on_most(tiles * blocks, target):
+        blocks *= 2
+    return replace(alone, across=across, deep=threads // across, blocks=blocks)
+
+
+def on_most(blocks: int, target: Target) -> bool:
+    """Whether most multiprocessors have one of so many blocks."""
+    return 3 * blocks >= 2 * target.cores
 
 
 def walks_down(reduce: AnyReduce, last: Var) -> bool:
@@ -148,7 +172,7 @@ class Writer:
     """One kernel in the making."""
 
     def __init__(self, stage: MapStage, shape: Columns, count: int) -> None:
-        self.stage, self.shape = stage, shape
+        self.stage, self.shape, self.count = stage, shape, count
         self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
         self.across = THREAD % shape.across if shape.deep > 1 else THREAD
         self.down: Expr = THREAD // shape.across if shape.deep > 1 else constant(0, i32)
@@ -165,8 +189,8 @@ class Writer:
         if shape.blocks > 1:
             number = BLOCK // shape.blocks
             self.down = BLOCK % shape.blocks * shape.deep + self.down
-        tile: Expr = number % tiles if outer else number
-        self.chunk = tile * shape.across + self.across
+        self.first: Expr = (number % tiles if outer else number) * shape.across
+        self.chunk = self.first + self.across
         self.index: dict[Var, Expr] = dict.fromkeys(stage.vars, constant(0, i32))
         self.index |= zip(shape.outer_vars, unravel(number // tiles, outer), strict=True)
 
@@ -179,9 +203,9 @@ class Writer:
             assert isinstance(reduce, Reduce)
             body += self.reduction(reduce, position)
         body += self.elements()
-        made = kernel(name, params, tuple(body), self.blocks, self.shape.threads, RESIDENT)
-        cluster = (self.shape.blocks, 1, 1)
-        launch = replace(made.launch, cluster=cluster)
+        shape = self.shape
+        made = kernel(name, params, tuple(body), self.blocks, shape.threads, shape.resident)
+        launch = replace(made.launch, cluster=(shape.blocks, 1, 1))
         return replace(made, launch=launch, once=self.once(reduces))
 
     def prepared(self, reduces: Sequence[AnyReduce]) -> Body:
@@ -204,9 +228,9 @@ class Writer:
         sizes = self.sizes | dict(zip(reduce.vars, reduce.extents, strict=True))
         return read_once(reduce.value, [var for var, size in sizes.items() if size != 1])
 
-    def here(self, lane: Expr) -> dict[Var, Expr]:
-        """The stage's index at a lane of this thread's columns."""
-        *outer, chunk = unravel(self.chunk, self.chunked)
+    def here(self, chunk: Expr, lane: Expr) -> dict[Var, Expr]:
+        """The stage's index at a lane of a chunk of columns."""
+        *outer, chunk = unravel(chunk, self.chunked)
         place = (*outer, chunk * self.shape.lanes + lane)
         return self.index | dict(zip(self.shape.column_vars, place, strict=True))
 
@@ -219,29 +243,31 @@ class Writer:
         """`body` where this thread's columns are some."""
         return guarded(self.chunk, self.chunks, self.shape.across, body)
 
-    def vector(self, lane: Var, body: Body) -> Body:
-        """`body` for each lane."""
-        return (For(lane, constant(self.shape.lanes, i32), body, LoopKind.VECTOR),)
+    def vector(self, lane: Var, body: Body, count: int = 0) -> Body:
+        """`body` for each of so many lanes, or all."""
+        return (For(lane, constant(count or self.shape.lanes, i32), body, LoopKind.VECTOR),)
 
     def reduction(self, reduce: Reduce, position: int) -> Body:
-        """One reduction of all columns; afterwards every thread can read the results."""
+        """One reduction of all columns; afterwards every thread can read the results, or elements
+        that are one for each column are written."""
         of = TensorType(reduce.value.dtype, (self.shape.lanes,), Scope.REGISTER)
-        partial = Var(f"partial{position}", of)
+        own = Var(f"partial{position}", of)
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
             place = dict(zip(reduce.vars, unravel(row, reduce.extents), strict=True))
-            value = substitute(replaced(reduce.value, self.results(lane)), self.here(lane) | place)
+            here = self.here(self.chunk, lane)
+            value = substitute(replaced(reduce.value, self.results(lane)), here | place)
             before, result = with_serial_reductions(value, {})
-            update = joined(reduce.how, Load(partial, (lane,)), result)
-            return self.vector(lane, (*before, Store(partial, (lane,), update)))
+            update = joined(reduce.how, Load(own, (lane,)), result)
+            return self.vector(lane, (*before, Store(own, (lane,), update)))
 
         rows = self.each(product(reduce.extents), element)
-        body = (Declare(partial, reduce.identity), *self.inside(rows))
+        body = (Declare(own, reduce.identity), *self.inside(rows))
         if self.shape.deep == 1:
-            self.known[reduce] = partial
+            self.known[reduce] = own
             return body
-        return body + self.meet(reduce, partial, position)
+        return body + self.meet(reduce, own, position)
 
     def each(self, count: Size, element: Callable[[Expr], Body]) -> Body:
         """`element(row)` for this thread's rows, a few of them in flight."""
@@ -257,63 +283,88 @@ class Writer:
         body = (For(turn, constant(together, i32), body, LoopKind.UNROLL),)
         return body if few is not None else (For(outer, wrap(ceil_div(turns, together)), body),)
 
-    def meet(self, reduce: Reduce, partial: Var, position: int) -> Body:
+    def meet(self, reduce: Reduce, own: Var, position: int) -> Body:
         """Combine what the threads of each column have: in a warp, then in the order of warps."""
         shape, dtype = self.shape, reduce.value.dtype
         warps = shape.threads // WARP
         met = Var(f"met{position}", TensorType(dtype, (warps, shape.width), Scope.SHARED))
-        done = Var(f"done{position}", TensorType(dtype, (shape.width,), Scope.SHARED))
-        self.known[reduce] = done
         lane = Var("v", i32)
-        mine = (THREAD // WARP, self.across * shape.lanes + lane)
-        write = self.vector(lane, (Store(met, mine, Load(partial, (lane,))),))
-        combine = self.one_each(total_of(reduce, met, lambda total: store(done, total)))
-        if shape.blocks > 1:
-            combine = self.among_blocks(reduce, met, done, position)
+        halve, first, count = in_warp(reduce, own, shape.across)
+        mine = (THREAD // WARP, self.across * shape.lanes + first + lane)
+        keep = self.vector(lane, (Store(met, mine, Load(own, (lane,))),), count)
+        holders = shape.across * shape.lanes // count
+        combine = self.by_blocks if shape.blocks > 1 else self.by_warps
         return (
             Declare(met),
-            Declare(done),
-            *in_warp(reduce, partial, shape.across),
-            *guarded(THREAD % WARP, shape.across, WARP, write),
+            *halve,
+            *guarded(THREAD % WARP, holders, WARP, keep),
             Invoke("syncthreads"),
-            *combine,
-            Invoke("syncthreads"),
+            *combine(reduce, met, position),
         )
 
-    def among_blocks(self, reduce: Reduce, met: Var, done: Var, position: int) -> Body:
+    def by_warps(self, reduce: Reduce, met: Var, position: int) -> Body:
+        """What the warps of a block found, put together."""
+        before, use, after = self.using(reduce, position)
+        return (*before, *self.one_each(total_of(reduce, met, use)), *after)
+
+    def by_blocks(self, reduce: Reduce, met: Var, position: int) -> Body:
         """The same for columns that the blocks of a cluster share: each tells its part to those
-        who write elements, into whose shared memory it writes."""
-        shape = self.shape
-        told_type = TensorType(spoken(done.dtype), (shape.blocks, shape.width), Scope.SHARED)
+        who go on, into whose shared memory it writes."""
+        shape, last = self.shape, self.ends(position)
+        told_type = TensorType(spoken(met.dtype), (shape.blocks, shape.width), Scope.SHARED)
         told, rank = Var(f"told{position}", told_type), BLOCK % shape.blocks
-        listeners = shape.blocks if shape.inner_vars else 1
         bar = Address(self.bars, (constant(position, i32),))
-        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, bar, listeners))
+        count = 1 if last else shape.blocks
+        tell = total_of(reduce, met, lambda total: tell_blocks(told, rank, total, bar, count))
+        before, use, after = self.using(reduce, position)
         wait = Invoke("mbarrier_wait", (bar, constant(0, i32)), options=("parity",))
-        finish = (wait, *total_of(reduce, told, lambda total: store(done, total)))
+        finish = (wait, *total_of(reduce, told, use))
         begun = () if position else (Invoke("cluster_wait"),)  # all blocks are there to be told
         return (
+            *before,
             Declare(told),
             *begun,
             *self.one_each(tell),
-            *self.one_each(finish if shape.inner_vars else (If(rank.eq(0), finish),)),
+            *self.one_each((If(rank.eq(0), finish),) if last else finish),
+            *after,
         )
+
+    def ends(self, position: int) -> bool:
+        """Whether a reduction is the last of all, whose results nobody needs but who finds them."""
+        return position == self.count - 1 and not self.shape.inner_vars
+
+    def using(self, reduce: Reduce, position: int) -> tuple[Body, Callable[[Var], Body], Body]:
+        """What becomes of a column's result: the statements before, those of the thread that has
+        it, and those after."""
+        if self.ends(position):
+            return (), partial(self.element, reduce), ()
+        of = TensorType(reduce.value.dtype, (self.shape.width,), Scope.SHARED)
+        done = self.known[reduce] = Var(f"done{position}", of)
+        return (Declare(done),), partial(store, done), (Invoke("syncthreads"),)
+
+    def element(self, reduce: Reduce, total: Var) -> Body:
+        """Write the element of the one column that this thread has found the last result of."""
+        chunk, lane = self.first + THREAD // self.shape.lanes, THREAD % self.shape.lanes
+        known: dict[Expr, Expr] = {each: Load(kept, (THREAD,)) for each, kept in self.known.items()}
+        written = put(self.stage, self.here(chunk, lane), known | {reduce: total})
+        return guarded(chunk, self.chunks, self.shape.across, written)
 
     def one_each(self, body: Body) -> Body:
         """`body` for each column of the block, by one thread."""
         return guarded(THREAD, self.shape.width, self.shape.threads, body)
 
     def elements(self) -> Body:
-        """Write the elements of the columns: each row of them by other threads."""
+        """Write the elements of the columns, if that is still to be done: each row of them by other
+        threads."""
         inner = [self.sizes[var] for var in self.shape.inner_vars]
         lane = Var("v", i32)
 
         def element(row: Expr) -> Body:
             place = dict(zip(self.shape.inner_vars, unravel(row, inner), strict=True))
-            written = put(self.stage, self.here(lane) | place, self.results(lane))
+            here = self.here(self.chunk, lane)
+            written = put(self.stage, here | place, self.results(lane))
             return self.vector(lane, written)
 
         if inner:
             return self.inside(self.each(product(inner), element))
-        body = element(constant(0, i32))
-        return self.inside(body if self.shape.deep == 1 else (If(self.down.eq(0), body),))
+        return self.inside(element(constant(0, i32))) if self.shape.deep == 1 else ()

@@ -12,7 +12,7 @@ from hidet.compute import Reduce
 from hidet.ir.expr import Expr, Get, Select, Var, constant
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size
-from hidet.schedules.automatic.cuda_columns import choose_columns
+from hidet.schedules.automatic.cuda_columns import choose_columns, on_most
 from hidet.schedules.automatic.emit import free, row_level
 from hidet.schedules.automatic.plan import MapStage, Plan, Stage, reductions
 from hidet.target import Target
@@ -45,14 +45,15 @@ def split(stage: MapStage, target: Target) -> tuple[MapStage, MapStage] | None:
         return None
     extents = [constant_size(size) or 0 for size in reduce.extents]
     columns = choose_columns(stage, [reduce], target)
-    if columns is not None and columns.blocks > 1:
-        return None
     outputs = prod(constant_size(size) or 0 for size in stage.shape)
-    width = 1 if columns is None else columns.width
+    width, together, wanted = 1, 1, BLOCKS * target.cores
+    if columns is not None:  # a large block for each multiprocessor is as good
+        width, together, wanted = columns.width, columns.blocks, target.cores
     blocks = -(-outputs // width)
     each = prod(extents) * width
-    parts = min(BLOCKS * target.cores // max(1, blocks), each // LEAST)
-    if parts < 2:
+    enough = columns is not None and on_most(blocks * together, target)
+    parts = min(wanted // max(1, blocks), each // LEAST)
+    if enough or parts < 2 or each // together < 2 * LEAST:
         return None
     axis = next((a for a, n in enumerate(extents) if n >= parts), extents.index(max(extents)))
     step = 1 if axis != len(extents) - 1 else STEP if columns is None else 4 * columns.deep
