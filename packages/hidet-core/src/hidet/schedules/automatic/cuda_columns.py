@@ -134,6 +134,8 @@ def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Targe
     blocks, most = 1, min(target.max_blocks_per_cluster, rows // FEW)
     while 2 * blocks <= most and not on_most(tiles * blocks, target):
         blocks *= 2
+    if 2 < blocks <= target.max_blocks_per_cluster // 2:  # smaller ones lie more evenly
+        blocks, threads = 2 * blocks, threads // 2
     return replace(alone, across=across, deep=threads // across, blocks=blocks)
 
 
