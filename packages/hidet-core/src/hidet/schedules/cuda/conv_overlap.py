@@ -196,13 +196,13 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             begin(bars)
             count = 0
             if threadIdx.x < point.consumers:
-                weigh(b, taps, left)
-                fence_proxy_async("shared::cta")
-                barrier_sync(TOGETHER, point.consumers)
                 sums = register_tensor(f32, columns // 2)
                 shift = register_tensor(f32, (columns // 8, 2))
                 if p.bias is not None:
                     bring(bias, shift, 0, 0, left)
+                weigh(b, taps, left)
+                fence_proxy_async("shared::cta")
+                barrier_sync(TOGETHER, point.consumers)
                 stop = cast(EVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
