@@ -20,6 +20,7 @@ from hidet.graph.tensor import Tensor
 from hidet.ops.conv import Conv
 
 NARROW_BYTES = 2
+"""Elements that tensor cores multiply as they are have as many at most."""
 TOGETHER_BYTES = 16
 """What the channels of a pixel are a multiple of where they are copied together."""
 

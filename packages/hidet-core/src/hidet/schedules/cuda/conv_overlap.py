@@ -76,7 +76,8 @@ AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
-ALL, EVER = 0xFFFFFFFF, 0x7FFFFFFF
+ALL, NEVER = 0xFFFFFFFF, 0x7FFFFFFF
+"""All lanes of a warp; a turn that never comes."""
 TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
@@ -203,7 +204,8 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 weigh(b, taps, left)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                stop = cast(EVER, i32)
+                # From this turn of its places on the warp leaves them for later.
+                stop = cast(NEVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
                     mbarrier_wait(~bars[FULL, stage], count // stages % 2)
