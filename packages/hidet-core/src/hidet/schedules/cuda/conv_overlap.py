@@ -199,11 +199,11 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, columns // 2)
                 shift = register_tensor(f32, (columns // 8, 2))
-                if p.bias is not None:
-                    bring(bias, shift, 0, 0, left)
                 weigh(b, taps, left)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
+                if p.bias is not None:
+                    bring(bias, shift, 0, 0, left)
                 # From this turn of its places on the warp leaves them for later.
                 stop = cast(NEVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
