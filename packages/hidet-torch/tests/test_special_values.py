@@ -1,7 +1,7 @@
 """Infinities, NaN, subnormal and largest numbers: what is finite, infinite or NaN is so in eager.
 
 Where eager itself strays from float64, float64 counts (`WORSE`). All operators of a family are one
-graph, on this machine and by CUDA kernels in the simulator.
+graph, on this machine, by CUDA kernels in the simulator, and on a GPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from torch.nn import functional as F
 from hidet.options import options
 
 INF, NAN = float("inf"), float("nan")
-PRODUCT_KINDS = [("cpu", torch.float32), ("sim", torch.float32), ("sim", torch.float16)]
+TYPES = torch.float32, torch.float16, torch.bfloat16
+ON_GPU = [pytest.param("cuda", of, marks=pytest.mark.gpu) for of in TYPES]
+PRODUCT_KINDS = [("cpu", torch.float32), ("sim", torch.float32), ("sim", torch.float16), *ON_GPU]
 KINDS = [*PRODUCT_KINDS, ("cpu", torch.float16), ("cpu", torch.bfloat16)]
 Table = dict[str, Callable[..., Any]]
 
@@ -65,8 +67,10 @@ IMAGES: Table = {
     "mean": lambda v: (F.avg_pool2d(v, 3, 2, 1), F.adaptive_avg_pool2d(v, 2)),
     "batch_norm": lambda v: F.batch_norm(v, v.new_zeros(4), v.new_ones(4)),
     "padded": lambda v: F.pad(v, (1, 0, 2, 1), value=-INF).amax(1),
-    "picked": lambda v: v.reshape(8, -1)[torch.tensor([7, 0, 3, 0])],
-    "added": lambda v: v.new_zeros(8).index_add(0, torch.arange(8) // 3, v[:, :, 0, 0].reshape(8)),
+    "picked": lambda v: v.reshape(8, -1)[torch.tensor([7, 0, 3, 0], device=v.device)],
+    "added": lambda v: v.new_zeros(8).index_add(
+        0, torch.arange(8, device=v.device) // 3, v[:, :, 0, 0].reshape(8)
+    ),
 }
 
 
@@ -157,16 +161,26 @@ def in_float64(function: Callable[..., Any], *given: Any) -> tuple[torch.Tensor,
     return tuple(each.to(given[0].dtype) for each in several(function(*wide)))
 
 
-def unlike(table: Table, *given: Any) -> dict[str, Any]:
+def ran(function: Callable[..., Any], target: str, *given: Any) -> Any:
+    """What the function gives, compiled for a target; tensors may have to move there."""
+    if target != "cuda":
+        with options(target=target):
+            return compiled(function)(*given)
+    return compiled(function)(*(each.cuda() if hasattr(each, "cuda") else each for each in given))
+
+
+def unlike(table: Table, target: str, *given: Any) -> dict[str, Any]:
     """The operators whose results are not of the kinds that they are in eager, with some places."""
 
     def all_of_them(*args: Any) -> list[tuple[torch.Tensor, ...]]:
         return [several(function(*args)) for function in table.values()]
 
     wrong = {}
-    for (name, function), found in zip(table.items(), compiled(all_of_them)(*given), strict=True):
+    for (name, function), found in zip(
+        table.items(), ran(all_of_them, target, *given), strict=True
+    ):
         wanted = in_float64(function, *given) if name in WORSE else several(function(*given))
-        for mine, right in zip(found, wanted, strict=True):
+        for mine, right in zip((each.cpu() for each in found), wanted, strict=True):
             places = (kinds(mine) != kinds(right)).nonzero()[:4].tolist()
             if places:
                 wrong[name] = [(p, mine[tuple(p)].item(), right[tuple(p)].item()) for p in places]
@@ -175,26 +189,22 @@ def unlike(table: Table, *given: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("target", "of"), KINDS, ids=str)
 def test_elements(target: str, of: torch.dtype) -> None:
-    with options(target=target):
-        assert unlike(ELEMENTS, elements(of)) == {}
+    assert unlike(ELEMENTS, target, elements(of)) == {}
 
 
 @pytest.mark.parametrize(("target", "of"), KINDS, ids=str)
 def test_rows(target: str, of: torch.dtype) -> None:
-    with options(target=target):
-        assert unlike(ROWS, rows(of), -1) == {}
+    assert unlike(ROWS, target, rows(of), -1) == {}
 
 
 @pytest.mark.parametrize(("target", "of"), KINDS, ids=str)
 def test_images(target: str, of: torch.dtype) -> None:
-    with options(target=target):
-        assert unlike(IMAGES, image(of)) == {}
+    assert unlike(IMAGES, target, image(of)) == {}
 
 
 @pytest.mark.parametrize(("target", "of"), PRODUCT_KINDS, ids=str)
 def test_products(target: str, of: torch.dtype) -> None:
-    with options(target=target):
-        assert unlike(PRODUCTS, *operands(of)) == {}
+    assert unlike(PRODUCTS, target, *operands(of)) == {}
 
 
 CONVOLUTIONS = {
@@ -218,8 +228,10 @@ def test_convolutions(target: str, of: torch.dtype) -> None:
     def all_of_them(v: torch.Tensor) -> list[torch.Tensor]:
         return [net(v[:, : net.in_channels]) for net in nets.values()]
 
-    with torch.no_grad(), options(target=target):
-        given = compiled(all_of_them)(x)
+    with torch.no_grad():
+        for net in nets.values():
+            net.to("cuda" if target == "cuda" else "cpu")
+        given = ran(all_of_them, target, x)
         for (name, net), found in zip(nets.items(), given, strict=True):
-            wanted = net.double()(x[:, : net.in_channels].double()).to(of)
-            assert torch.equal(kinds(found), kinds(wanted)), name
+            wanted = net.cpu().double()(x[:, : net.in_channels].double()).to(of)
+            assert torch.equal(kinds(found.cpu()), kinds(wanted)), name

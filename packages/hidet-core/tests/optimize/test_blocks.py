@@ -21,10 +21,11 @@ def always(*ops):
     return True
 
 
-def convolution(x, w, **how):
+def convolution(x, w, dtype="float16", **how):
     """A graph of one convolution with a bias, and its operator."""
-    image = symbol(x)
-    graph = trace_from([ops.relu(ops.conv(image, weight(*w), weight(w[0]), **how))], [image])
+    image = symbol(x, dtype)
+    taps, shift = (from_numpy(weight(*shape).numpy().astype(dtype)) for shape in (w, w[:1]))
+    graph = trace_from([ops.relu(ops.conv(image, taps, shift, **how))], [image])
     return graph, next(node.op for node in graph.nodes if isinstance(node.op, Conv))
 
 
@@ -71,6 +72,15 @@ def test_windows_of_one_block_are_a_linear_layer():
 )
 def test_what_has_none(x, w, how):
     assert not has_blocks(convolution(x, w, **how)[1])
+
+
+@pytest.mark.parametrize(
+    ("window", "step", "whole"), [(7, 2, False), (11, 4, False), (16, 16, True)]
+)
+def test_float32_has_whole_blocks(window, step, whole):
+    for dtype in ("float16", "float32"):
+        _, op = convolution((2, 3, 32, 32), (4, 3, window, window), dtype, stride=step)
+        assert has_blocks(op) == (whole or dtype == "float16")
 
 
 def half(*shape):

@@ -26,7 +26,8 @@ def attention(
 
     Each of the g heads of k and v serves h / g heads of q. `scale` is 1 / sqrt(d) by default. A
     bool mask keeps where it is true, another one is added; it broadcasts to [..., h, m, n].
-    `causal` keeps columns up to the row's number. A row that keeps nothing gives zeros.
+    `causal` keeps columns up to the row's number. A row that keeps nothing gives zeros. What is
+    infinite or NaN in a row of v that is not kept counts as zero times that, or not at all.
     """
     factor = scale if scale is not None else 1 / math.sqrt(known(q.shape[-1]))
     return apply(Attention, q, k, v, mask, causal=causal, scale=factor)

@@ -5,6 +5,9 @@
 
 A step over pixels is a step to the next block, and channels of blocks are enough to be copied
 together: those of 2 x 2 pixels, one of zeros with each three. The padding is in the blocks.
+
+Where windows are no whole blocks, as here, pixels beside them are multiplied by zero: an infinity
+or NaN there spoils that window too.
 """
 
 from __future__ import annotations
@@ -16,15 +19,24 @@ from hidet.compute.sizes import numbers
 from hidet.graph.tensor import Tensor
 from hidet.ops.conv import Conv
 
+NARROW_BYTES = 2
+"""Elements that tensor cores multiply as they are have as many at most."""
 TOGETHER_BYTES = 16
 """What the channels of a pixel are a multiple of where they are copied together."""
 
 
 def has_blocks(op: Conv) -> bool:
-    """Whether windows step over blocks of pixels, whose channels are too few to be copied."""
+    """Whether windows step over blocks of pixels, whose channels are too few to be copied.
+
+    In float32 only windows that are whole blocks: on an H200 the first layer of ResNet takes 306 us
+    for 32 images in blocks, and 227 us as it is.
+    """
     known = all(isinstance(size, int) for size in (*op.sizes, *op.window, op.each))
     plain = not op.channels_last and op.groups == 1 and set(op.dilation) == {1}
-    return known and plain and min(op.stride) > 1 and not is_copied(op, numbers((op.each,))[0])
+    if not (known and plain and min(op.stride) > 1) or is_copied(op, numbers((op.each,))[0]):
+        return False
+    whole = all(size % step == 0 for size, step in zip(op.window, op.stride, strict=True))
+    return whole or op.x.dtype.nbytes <= NARROW_BYTES
 
 
 def is_copied(op: Conv, channels: int) -> bool:

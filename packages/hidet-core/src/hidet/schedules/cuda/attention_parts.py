@@ -10,8 +10,7 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, index, assignment, call-overload"
-from hidet.ir.expr import Value
+# mypy: disable-error-code="comparison-overlap, index, assignment"
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -20,7 +19,6 @@ from hidet.lang import (
     cdiv,
     f32,
     grid,
-    i32,
     isfinite,
     register_tensor,
     script,
@@ -29,7 +27,6 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang import max as maximum
-from hidet.lang import min as minimum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.schedules.attention import Rows, mask_type
 from hidet.schedules.cuda.attention_plain import in_parts, mending
@@ -69,28 +66,28 @@ def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
 
 def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
     """A part of a kernel: (q, k, v, mask, sums, totals, y, z, row). Each lane writes what it has
-    summed, up to the first row in which something is no number; from there on see `mending`."""
-    count, mend, parts = height // 8, mending(rows, width // 8, 8, 2), in_parts(rows)
+    summed."""
+    mend, parts = mending(rows, width // 8, 8, 2), in_parts(rows)
 
     @script
     def write(q, k, v, mask, sums, totals, y, z, row):  # type: ignore[no-untyped-def]
-        lane, stop = threadIdx.x % WARP, cast(count, i32)
-        for i, half in unroll(grid(height // 16, 2)):
-            total = totals[i, half]
-            if parts:
-                finite = isfinite(total)
-                for j, c in unroll(grid(width // 8, 2)):
-                    finite = finite and isfinite(sums[i, j, half * 2 + c])
-                stop = select(finite, stop, minimum(stop, i * 2 + half))
-            inverse = select(total == 0.0, 0.0, 1.0 / total)
-            if i * 2 + half < stop if parts else True:
+        lane, finite = threadIdx.x % WARP, True
+        if parts:
+            for i, half in unroll(grid(height // 16, 2)):
+                finite = finite and isfinite(totals[i, half])
+            for i, j, e in unroll(grid(height // 16, width // 8, 4)):
+                finite = finite and isfinite(sums[i, j, e])
+        if finite:
+            for i, half in unroll(grid(height // 16, 2)):
+                total = totals[i, half]
+                inverse = select(total == 0.0, 0.0, 1.0 / total)
                 for j in unroll(width // 8):
                     for c in vectorize(2):
                         at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
                         value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
                         y.put(*rows.row_at(z, *at), value)
-        if parts:
-            for number in range(stop, count):
+        else:
+            for number in range(height // 8):
                 mend(q, k, v, mask, y, z, row + number * 8 + lane // 4, lane % 4 * 2)
 
     return write
@@ -131,49 +128,44 @@ def finishing(
     of a tile.
 
     Each of `together` blocks of a cluster writes its share. They have to meet before it, and once
-    more before the first of them ends. From the first vector on in which something is no number a
-    thread's are as `mending` finds them.
+    more before the first of them ends.
     """
-    merge, mend = merging(parts, together), mending(rows, 1, VECTOR, VECTOR)
-    across, mends = width // VECTOR, in_parts(rows)
+    merge, give = merging(parts, together), giving(rows)
+    across = width // VECTOR
     pieces = block * across
-    steps = -(-pieces // (threads * together))
-
-    def place(step: Value, share: Value) -> tuple[Value, Value]:
-        piece = (step * together + share) * threads + threadIdx.x
-        return piece // across, piece % across * VECTOR
 
     @script
     def finish(q, k, v, mask, pile, facts, y, z, top, share):  # type: ignore[no-untyped-def]
-        stop = cast(steps, i32)
-        for step in range(steps):
-            row, column = place(step, share)
+        for step in range(-(-pieces // (threads * together))):
+            piece = (step * together + share) * threads + threadIdx.x
+            row, column = piece // across, piece % across * VECTOR
             if row < block and top + row < rows.count:
                 values = register_tensor(f32, (VECTOR,), init=0.0)
                 _, total = merge(pile, facts, row, column, values)
-                if mends:
-                    stop = select(are_finite(total, values), stop, minimum(stop, step))
-                inverse = select(total == 0.0, 0.0, 1.0 / total)
-                if step < stop if mends else True:
-                    for one in vectorize(VECTOR):
-                        at = rows.row_at(z, top + row, column + one)
-                        y.put(*at, cast(values[one] * inverse, y.dtype))
-        if mends:
-            for step in range(stop, steps):
-                row, column = place(step, share)
-                if row < block and top + row < rows.count:
-                    mend(q, k, v, mask, y, z, top + row, column)
+                give(q, k, v, mask, y, z, top + row, column, total, values)
 
     return finish
 
 
-@script
-def are_finite(total, values):  # type: ignore[no-untyped-def]
-    """A part of a kernel: (total, values) -> whether they are all finite."""
-    finite = isfinite(total)
-    for one in unroll(VECTOR):
-        finite = finite and isfinite(values[one])
-    return finite
+def giving(rows: Rows) -> ScriptFunction:
+    """A part of a kernel: (q, k, v, mask, y, z, row, column, total, values). Writes elements."""
+    mend, parts = mending(rows, 1, VECTOR, VECTOR), in_parts(rows)
+
+    @script
+    def give(q, k, v, mask, y, z, row, column, total, values):  # type: ignore[no-untyped-def]
+        inverse, finite = select(total == 0.0, 0.0, 1.0 / total), True
+        if parts:
+            finite = isfinite(total)
+            for one in unroll(VECTOR):
+                finite = finite and isfinite(values[one])
+        if finite:
+            for one in vectorize(VECTOR):
+                at = rows.row_at(z, row, column + one)
+                y.put(*at, cast(values[one] * inverse, y.dtype))
+        else:
+            mend(q, k, v, mask, y, z, row, column)
+
+    return give
 
 
 def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
@@ -207,8 +199,8 @@ def joining(
 ) -> ScriptFunction:
     """The kernel that puts the parts of several blocks together; a stack has `padded` rows."""
     slices, _, width = partial_type.shape
-    merge, mend = merging(int(slices), 1), mending(rows, 1, VECTOR, VECTOR)
-    across, op, mends = width // VECTOR, rows.op, in_parts(rows)
+    merge, give = merging(int(slices), 1), giving(rows)
+    across, op = width // VECTOR, rows.op
 
     @script
     def join(
@@ -223,11 +215,6 @@ def joining(
         if row < rows.count:
             values = register_tensor(f32, (VECTOR,), init=0.0)
             _, total = merge(partial, partial_facts, z * padded + row, column, values)
-            inverse = select(total == 0.0, 0.0, 1.0 / total)
-            if are_finite(total, values) if mends else True:
-                for one in vectorize(VECTOR):
-                    y.put(*rows.row_at(z, row, column + one), cast(values[one] * inverse, y.dtype))
-            else:
-                mend(q, k, v, mask, y, z, row, column)
+            give(q, k, v, mask, y, z, row, column, total, values)
 
     return join

@@ -76,7 +76,8 @@ AT_ONCE = 2 * PIECE
 """Rows that the two warpgroups of a block multiply at once."""
 PRODUCERS = WARPGROUP
 """Threads beside those that multiply, which gather lines."""
-ALL, EVER = 0xFFFFFFFF, 0x7FFFFFFF
+ALL, NEVER = 0xFFFFFFFF, 0x7FFFFFFF
+"""All lanes of a warp; a turn that never comes."""
 TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
@@ -196,14 +197,15 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             begin(bars)
             count = 0
             if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, columns // 2)
+                shift = register_tensor(f32, (columns // 8, 2))
                 weigh(b, taps, left)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                sums = register_tensor(f32, columns // 2)
-                shift = register_tensor(f32, (columns // 8, 2))
                 if p.bias is not None:
                     bring(bias, shift, 0, 0, left)
-                stop = cast(EVER, i32)
+                # From this turn of its places on the warp leaves them for later.
+                stop = cast(NEVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
                     mbarrier_wait(~bars[FULL, stage], count // stages % 2)
