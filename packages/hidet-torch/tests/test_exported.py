@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 from collections.abc import Callable
 
@@ -334,6 +336,13 @@ def test_a_number_out_of_a_tensor_stays_in_pytorch() -> None:
     with pytest.warns(FallbackWarning, match=r"_local_scalar_dense|item"):
         fast = hidet_torch.compile(Scaled(), x)
     close(fast(x), Scaled()(x))
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, pickle.dumps])
+def test_what_is_compiled_is_no_data(way: Callable[[object], object]) -> None:
+    fast = hidet_torch.compile(model(), torch.randn(3, 8))
+    with pytest.raises(BadArgument, match=r"cannot be copied or pickled(.|\n)*save\(path\)"):
+        way(fast)
 
 
 def test_a_tensor_without_strides_is_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch.export import ExportedProgram
@@ -130,6 +130,13 @@ class CompiledModel:
 
     def __repr__(self) -> str:
         return f"<compiled {type(self.named.model).__name__}, called as {spelled(self.in_spec)}>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """What copying and pickling ask for: kernels that are loaded are neither."""
+        raise BadArgument(
+            "a compiled model cannot be copied or pickled",
+            help="compile a copy of the model; save(path) writes the compiled one to a file",
+        )
 
     def graph(self) -> FlowGraph:
         """The model as it is now as a graph that needs no PyTorch.

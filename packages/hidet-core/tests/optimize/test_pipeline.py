@@ -1,0 +1,85 @@
+"""Every pass of the list has something to do at its place in it."""
+
+import pytest
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.graph.apply import tracing
+from hidet.optimize import PASSES, optimize
+from hidet.options import options
+from hidet.testing.graph_passes import weight
+
+X = symbol((2, 3, 8))
+Q, K, V = (symbol((1, 2, 5, 8)) for _ in range(3))
+IMAGE = symbol((1, 4, 6, 6))
+
+
+def flat_batches():
+    flat = [ops.reshape(each, (2, 5, 8)) for each in (Q, K)]
+    return ops.reshape(ops.matmul(*flat, transpose_b=True), (1, 2, 5, 5))
+
+
+def batch_norm():
+    y = ops.conv2d(IMAGE, weight(6, 4, 3, 3))
+    return ops.batch_norm(y, weight(6), weight(6, low=0.5), weight(6), weight(6))
+
+
+def attention():
+    return ops.matmul(ops.softmax(ops.matmul(Q, K, transpose_b=True) * 0.5), V)
+
+
+def causal():
+    place = ops.arange(0, 5)
+    return ops.attention(Q, K, V, ops.less_equal(place, ops.unsqueeze(place, 1)))
+
+
+def gated():
+    return ops.silu(ops.linear(X, weight(6, 8))) * ops.linear(X, weight(6, 8, high=0.5))
+
+
+def siblings():
+    return [ops.softmax(ops.linear(X, weight(n, 8))) for n in (6, 7)]
+
+
+def numbers():
+    one = ops.full((), 0.5)
+    return [ops.exp(X) + one, ops.softmax(X) * one]
+
+
+GRAPHS = {
+    "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
+    "unflatten_batch": flat_batches,
+    "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
+    "fold_scale": batch_norm,
+    "find_attention": attention,
+    "read_masks": causal,
+    "lower_precision": lambda: ops.linear(X, weight(6, 8)),
+    "merge_gates": gated,
+    "merge_siblings": siblings,
+    "assign_layout": lambda: ops.relu(ops.conv2d(IMAGE, weight(4, 4, 3, 3))),
+    "spell_attention": lambda: ops.attention(Q, K, V),
+    "separate_outputs": lambda: [ops.exp(X), X],
+    "duplicate_creators": numbers,
+}
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(each.__name__ for each in PASSES))
+def test_a_pass_changes_a_graph(name):
+    with tracing():
+        made = GRAPHS[name]()
+    outputs = made if isinstance(made, list) else [made]
+    graph = trace_from(outputs, [X, Q, K, V, IMAGE])
+    texts, changed = [graph.show()], set()
+
+    def watch(each, after):
+        texts.append(after.show())
+        if texts[-1] != texts[-2]:
+            changed.add(each.__name__)
+
+    with options(precision="float16" if name == "lower_precision" else ""):
+        optimize(graph, [watch], channels_last=lambda op: name == "assign_layout")
+    assert name in changed
+
+
+def test_all_are_there():
+    assert list(GRAPHS) == list(dict.fromkeys(each.__name__ for each in PASSES))
