@@ -78,8 +78,13 @@ class Loading:
 
     def nbytes(self, s: Stmt) -> int:
         """The bytes of operands that a statement loads."""
-        loads = {load for e in values(s) for load, _ in reads(e) if load.tensor in self.operands}
-        return sum(max(4, load.lanes * load.dtype.nbytes) for load in loads)
+        loads = {load for e in self.reading(s) for load, _ in reads(e)}
+        mine = (load for load in loads if load.tensor in self.operands)
+        return sum(max(4, load.lanes * load.dtype.nbytes) for load in mine)
+
+    def reading(self, s: Stmt) -> list[Expr]:
+        """The values and indices in a plain statement that mention operands: few of many do."""
+        return [e for e in values(s) if not self.operands.isdisjoint(e.mentioned())]
 
 
 def is_plain(s: Stmt) -> bool:
@@ -144,7 +149,7 @@ class Batch:
     def loaded(self, s: Stmt, path: Path) -> dict[Expr, Expr]:
         """The loads in a statement that go ahead, and the variables that hold what they load."""
         found: dict[Load, set[Path]] = {}
-        for e in values(s):
+        for e in self.kernel.reading(s):
             for load, more in reads(e, path):
                 if load.tensor in self.kernel.operands:
                     found.setdefault(load, set()).add(more)
