@@ -15,8 +15,9 @@ SOURCES = Path(hidet.__file__).parent
 
 def calls():
     """All `seams.call("name", ...)` in the sources: file and line, name, arguments."""
-    for path in sorted(SOURCES.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+    texts = {path: path.read_text() for path in sorted(SOURCES.rglob("*.py"))}
+    for path in (path for path, text in texts.items() if "seams.call" in text):
+        for node in ast.walk(ast.parse(texts[path])):
             match node:
                 case ast.Call(func=ast.Attribute(ast.Name("seams"), "call"), args=[name, *given]):
                     where = f"{path.relative_to(SOURCES)}:{node.lineno}"

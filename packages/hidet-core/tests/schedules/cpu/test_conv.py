@@ -34,27 +34,27 @@ ROWS = [
     Conv(f32[2, 4, 17, 2], f32[6, 2, 3, 1], f32[6], (3, 2), ((1, 0), (0, 0)), (2, 3), 2),
 ]
 CASES = [
-    *((op, conv_panels(op, WIDE, ConvRegisters(8, 2))) for op in CONVS),
-    *((op, conv_panels(op, WIDE, ConvRegisters(14, 1))) for op in CONVS[-5:]),
-    *((op, conv_panels(op, HALF, ConvRegisters(6, 2))) for op in CONVS[-5:]),
-    *((op, conv_panels(op, PLAIN, ConvRegisters(4, 2))) for op in CONVS[-5:-3]),
-    *((op, conv_rows(op, WIDE, Tile(8, 2))) for op in ROWS),
-    *((op, conv_rows(op, WIDE, Tile(4, 4))) for op in ROWS[-4:]),
-    *((op, conv_rows(op, HALF, Tile(6, 2))) for op in ROWS),
-    *((op, conv_rows(op, PLAIN, Tile(2, 1))) for op in ROWS[-4:]),
-    *((op, depthwise_rows(op, WIDE, RowVectors(count))) for op in APART for count in (1, 2)),
-    *((op, depthwise_rows(op, PLAIN, RowVectors(4))) for op in APART),
+    *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in CONVS),
+    *((conv_panels, op, WIDE, ConvRegisters(14, 1)) for op in CONVS[-5:]),
+    *((conv_panels, op, HALF, ConvRegisters(6, 2)) for op in CONVS[-5:]),
+    *((conv_panels, op, PLAIN, ConvRegisters(4, 2)) for op in CONVS[-5:-3]),
+    *((conv_rows, op, WIDE, Tile(8, 2)) for op in ROWS),
+    *((conv_rows, op, WIDE, Tile(4, 4)) for op in ROWS[-4:]),
+    *((conv_rows, op, HALF, Tile(6, 2)) for op in ROWS),
+    *((conv_rows, op, PLAIN, Tile(2, 1)) for op in ROWS[-4:]),
+    *((depthwise_rows, op, WIDE, RowVectors(count)) for op in APART for count in (1, 2)),
+    *((depthwise_rows, op, PLAIN, RowVectors(4)) for op in APART),
 ]
 
 
 @pytest.fixture(scope="module")
 def library(compile_modules):
-    return compile_modules([built.module for _, built in CASES])
+    return compile_modules([made(op, *how).module for made, op, *how in CASES])
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_convolutions(library, number, check):
-    op = CASES[number][0]
+    op = CASES[number][1]
     arrays, result = op.examples(seed=number), op.results()[0]
     found = np.full(result.shape, 77, result.dtype.numpy)
     library(number, *arrays, found)
