@@ -178,9 +178,9 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        begin, multiply, mend = beginning(point), multiplying(p, point), mending(p, columns)
+        begin, multiply = beginning(point), multiplying(p, point)
         bring, finish = biasing(p, columns), writing(p, columns, early=True)
-        weigh = weighing(p, columns, point.consumers)
+        weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point, finish)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
         @script
@@ -219,11 +219,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                             top = tile % each * rows + part * AT_ONCE
                             finish(sums, staged, shift, c, tile // each, top, left)
                     count += 1
-                for step in range(stop, count * parts):
-                    tile = blockIdx.x + step // parts * gridDim.x
-                    top = tile % each * rows + step % parts * AT_ONCE
-                    mend(a, taps, sums, tile // each, top)
-                    finish(sums, staged, shift, c, tile // each, top, left)
+                make_up(a, taps, sums, staged, shift, c, left, stop, count * parts)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     stage = count % stages
@@ -234,6 +230,23 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                     count += 1
 
     return assemble(name, [product], names_of(p), ["c"])
+
+
+def making_up(p: Overlap, point: OverlapTile, finish: ScriptFunction) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (x, taps, sums, staged, bias, y, left, first, end). The
+    turns from the first on that a warp left for later, in the plain way."""
+    each, parts = point.tiles(p)[0], point.block[0] // AT_ONCE
+    mend = mending(p, point.columns)
+
+    @script
+    def make_up(a, taps, sums, staged, shift, c, left, first, end):  # type: ignore[no-untyped-def]
+        for turn in range(first, end):
+            tile = blockIdx.x + turn // parts * gridDim.x
+            top = tile % each * point.block[0] + turn % parts * AT_ONCE
+            mend(a, taps, sums, tile // each, top)
+            finish(sums, staged, shift, c, tile // each, top, left)
+
+    return make_up
 
 
 def beginning(point: OverlapTile) -> ScriptFunction:
