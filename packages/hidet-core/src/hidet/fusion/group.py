@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hidet.graph.tensor import Node, Tensor
@@ -104,3 +104,17 @@ class Group:
         """Let operators in; each is there once, and all stay in an order in which they can run."""
         self.nodes = list(dict.fromkeys([*self.nodes, *nodes]))
         self.nodes.sort(key=self.order.__getitem__)
+
+
+def in_order(groups: Sequence[Group], before: Callable[[Group], Sequence[Group]]) -> list[Group]:
+    """The groups, each behind those that it reads: those are `before` it."""
+    done: dict[Group, None] = {}
+    pending = [(group, False) for group in reversed(groups)]
+    while pending:
+        group, ready = pending.pop()
+        if ready:
+            done[group] = None
+        elif group not in done:
+            pending.append((group, True))
+            pending += [(each, False) for each in before(group) if each not in done]
+    return list(done)

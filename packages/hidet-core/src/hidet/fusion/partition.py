@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from hidet import options
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group, Note
+from hidet.fusion.group import Group, Note, in_order
 from hidet.fusion.reasons import MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import weight
@@ -62,25 +62,13 @@ class Partition:
             self.group_of[node] = group
             if node is group.last:
                 self.reserve(group)
-        return self.needed(self.in_order())
+        groups = list(dict.fromkeys(self.group_of.values()))
+        return self.needed(in_order(groups, self.before))
 
     def alone(self, node: Node) -> Group:
         """A group of one operator."""
         anchor = node if self.roles.of(node.op) is Role.ANCHOR else None
         return Group([node], anchor, order=self.order)
-
-    def in_order(self) -> list[Group]:
-        """The groups, each behind those that it reads."""
-        done: dict[Group, None] = {}
-        pending = [(group, False) for group in reversed(dict.fromkeys(self.group_of.values()))]
-        while pending:
-            group, ready = pending.pop()
-            if ready:
-                done[group] = None
-            elif group not in done:
-                pending.append((group, True))
-                pending += [(each, False) for each in self.before(group) if each not in done]
-        return list(done)
 
     def before(self, group: Group) -> list[Group]:
         """The groups whose results a group reads."""

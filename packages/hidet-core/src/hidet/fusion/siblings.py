@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group, Note
+from hidet.fusion.group import Group, Note, in_order
 from hidet.fusion.reasons import DENSEST, MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import nbytes, weight
@@ -53,7 +53,7 @@ class Siblings:
             joined = self.joined(group, list(dict.fromkeys(others)))
             for tensor in (*shared(group), *group.results):
                 near.setdefault(tensor, []).append(joined)
-        return self.in_order()
+        return in_order(self.groups, self.before)
 
     def joined(self, group: Group, others: Sequence[Group]) -> Group:
         """The first of `others` that the group can be a part of, with it; else the group."""
@@ -126,19 +126,6 @@ class Siblings:
         first.also = tuple(each for each in results if each in read | self.kept and each not in own)
         first.notes += [note for note in second.notes if note not in first.notes]
         self.maker.update(dict.fromkeys(results, first))
-
-    def in_order(self) -> list[Group]:
-        """The groups, each behind those that it reads."""
-        done: dict[Group, None] = {}
-        pending = [(group, False) for group in reversed(self.groups)]
-        while pending:
-            group, ready = pending.pop()
-            if ready:
-                done[group] = None
-            elif group not in done:
-                pending.append((group, True))
-                pending += [(each, False) for each in self.before(group) if each not in done]
-        return list(done)
 
 
 def shared(group: Group) -> list[Tensor]:
