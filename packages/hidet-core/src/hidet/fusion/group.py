@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from hidet.graph.tensor import Node, Tensor
+from hidet.ir.order import producers_first
 from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.base import Choice
 from hidet.types import Size
@@ -106,15 +108,26 @@ class Group:
         self.nodes.sort(key=self.order.__getitem__)
 
 
-def in_order(groups: Sequence[Group], before: Callable[[Group], Sequence[Group]]) -> list[Group]:
-    """The groups, each behind those that it reads: those are `before` it."""
-    done: dict[Group, None] = {}
-    pending = [(group, False) for group in reversed(groups)]
+Before: TypeAlias = Callable[[Group], Sequence[Group]]
+"""The groups whose results a group reads."""
+
+
+def in_order(groups: Sequence[Group], before: Before) -> list[Group]:
+    """The groups, each behind those that it reads."""
+    return producers_first(groups, lambda group: [*reversed(before(group))])
+
+
+def waits(group: Group, other: Group, before: Before) -> bool:
+    """Whether `group` needs something, besides its results, for which `other` is needed."""
+    seen = {other}
+    pending = [each for each in before(group) if each is not other]
     while pending:
-        group, ready = pending.pop()
-        if ready:
-            done[group] = None
-        elif group not in done:
-            pending.append((group, True))
-            pending += [(each, False) for each in before(group) if each not in done]
-    return list(done)
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        found = before(current)
+        if other in found:
+            return True
+        pending += found
+    return False

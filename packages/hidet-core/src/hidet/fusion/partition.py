@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from hidet import options
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group, Note, in_order
+from hidet.fusion.group import Group, Note, in_order, waits
 from hidet.fusion.reasons import MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import weight
@@ -235,25 +235,10 @@ class Partition:
             return False
         if all(is_view(each) for one in made.nodes for each in one.outputs):
             return False
-        if self.waits(group, made):
+        if waits(group, made, self.before):
             return False
         nodes = list(dict.fromkeys([*made.nodes, *group.nodes]))
         return self.reasons.stages(nodes, (tensor, *node.outputs)) == 1
-
-    def waits(self, group: Group, other: Group) -> bool:
-        """Whether `group` needs something, besides its results, for which `other` is needed."""
-        seen: set[Group] = {other}
-        pending = [each for each in self.before(group) if each is not other]
-        while pending:
-            current = pending.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            found = self.before(current)
-            if other in found:
-                return True
-            pending += found
-        return False
 
     def move(self, chain: Group, tensor: Tensor, group: Group) -> None:
         """A chain that one operator reads belongs to that one's group; another one is repeated."""

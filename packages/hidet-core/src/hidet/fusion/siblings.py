@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hidet.compute.sizes import same_shape
-from hidet.fusion.group import Group, Note, in_order
+from hidet.fusion.group import Group, Note, in_order, waits
 from hidet.fusion.reasons import DENSEST, MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import nbytes, weight
@@ -86,7 +86,7 @@ class Siblings:
             return "one kernel would do too much"
         if self.repeats(first, second) > DENSEST:
             return "the value would be written out too often"
-        if self.waits(second, first):
+        if waits(second, first, self.before):
             return "another kernel has to run between the two"
         return "" if self.reasons.stages(nodes, results) == 1 else "it takes several kernels"
 
@@ -95,20 +95,6 @@ class Siblings:
         read = [each for each in first.results if each in set(second.inputs)]
         again = sum(first.repeats * ways(each, second.nodes) for each in read)
         return max(first.repeats, second.repeats + again)
-
-    def waits(self, group: Group, other: Group) -> bool:
-        """Whether `group` needs something, besides its results, for which `other` is needed."""
-        seen = {group}
-        pending = [each for each in self.before(group) if each is not other]
-        while pending:
-            current = pending.pop()
-            if current not in seen:
-                seen.add(current)
-                found = self.before(current)
-                if other in found:
-                    return True
-                pending += found
-        return False
 
     def before(self, group: Group) -> list[Group]:
         """The groups whose results a group reads."""

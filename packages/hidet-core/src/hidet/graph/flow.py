@@ -15,6 +15,7 @@ from hidet.graph.show import show
 from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Var
+from hidet.ir.order import producers_first
 from hidet.runtime.files import write_whole
 from hidet.runtime.plan import Limits, is_range
 
@@ -179,13 +180,7 @@ def sorted_nodes(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[No
         known = tensor in stop or tensor.storage is not None or tensor.trace is None
         return [] if known or tensor.trace is None else [tensor.trace[0]]
 
-    done: dict[Node, None] = {}
-    pending = [(node, False) for t in reversed(outputs) for node in producer(t)]
-    while pending:
-        node, ready = pending.pop()
-        if ready:
-            done[node] = None
-        elif node not in done:
-            pending.append((node, True))
-            pending.extend((each, False) for t in reversed(node.inputs) for each in producer(t))
-    return list(done)
+    def producers(tensors: Sequence[Tensor]) -> list[Node]:
+        return [node for tensor in tensors for node in producer(tensor)]
+
+    return producers_first(producers(outputs), lambda node: producers(node.inputs))

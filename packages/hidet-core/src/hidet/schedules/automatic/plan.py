@@ -16,6 +16,7 @@ from hidet.compute import ArgReduce, At, Computed, Grid, Input, Reduce, Scan, Sc
 from hidet.compute.classify import elements_read
 from hidet.compute.sizes import same_shape
 from hidet.ir.expr import Expr, Get, Math, Var
+from hidet.ir.order import producers_first
 from hidet.ir.walk import contains, find, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
 from hidet.types import Size, TensorType, i32
@@ -260,16 +261,7 @@ def producers(grid: Grid) -> list[Grid]:
 
 def topological(outputs: list[Grid]) -> list[Grid]:
     """All grids of a definition, producers first."""
-    order: dict[Grid, None] = {}
-    pending = [(grid, False) for grid in reversed(outputs)]
-    while pending:
-        grid, ready = pending.pop()
-        if ready:
-            order[grid] = None
-        elif grid not in order:
-            pending.append((grid, True))
-            pending.extend((each, False) for each in reversed(producers(grid)))
-    return list(order)
+    return producers_first(outputs, producers)
 
 
 def uses(order: list[Grid]) -> dict[Grid, list[Use]]:
