@@ -11,7 +11,7 @@ default stream, which frameworks' do not, nothing may use that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,11 @@ def beside_captures() -> Iterator[None]:
         yield
     finally:
         call("cuThreadExchangeStreamCaptureMode", before)
+
+
+def aside(device: str) -> AbstractContextManager[None]:
+    """The same for work on a device that is no part of a capture; on a CPU there is none."""
+    return nullcontext() if device == "cpu" else beside_captures()
 
 
 def wait_for_device() -> None:

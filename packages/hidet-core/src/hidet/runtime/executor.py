@@ -12,7 +12,7 @@ from typing import cast
 from hidet.errors import BadArchive, BadArgument, Capturing
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import BoundPlan, bind, called
-from hidet.runtime.captures import beside_captures, wait_for_device
+from hidet.runtime.captures import aside, wait_for_device
 from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
@@ -109,10 +109,7 @@ class Executor:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Where work belongs that is no part of a call: on the default stream, beside captures."""
-        if self.device == "cpu":
-            yield
-            return
-        with Work(self.device, 0), beside_captures():
+        with self.work(0), aside(self.device):
             yield
 
     def run(self, inputs: Sequence[View], stream: int) -> list[View]:

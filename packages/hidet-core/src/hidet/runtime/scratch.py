@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from weakref import WeakValueDictionary
 
-from hidet.runtime.captures import beside_captures
+from hidet.runtime.captures import aside
 from hidet.runtime.memory import Allocator
 from hidet.runtime.stream import Event
 from hidet.runtime.view import View
@@ -28,15 +26,12 @@ class Scratch:
         self.generation = 0
         """Changes with the memory, which only this object holds."""
         self.finished = None if device == "cpu" else Event(device)
-        self.aside: Callable[[], AbstractContextManager[None]] = (
-            nullcontext if device == "cpu" else beside_captures
-        )
 
     def reserve(self, nbytes: int) -> int:
         """The address of at least `nbytes` bytes, until the next call asks for more."""
         if self.memory is None or self.nbytes < nbytes:
             self.release()
-            with self.aside():
+            with aside(self.device):
                 self.memory = self.allocator.empty(nbytes, self.device)
             self.nbytes = nbytes
             self.generation += 1
