@@ -136,6 +136,14 @@ precision = Option(
     affects_code=True,
     allowed=("", "float16", "bfloat16"),
 )
+round_each = Option(
+    "round_each",
+    False,
+    "Round what each operator gives to its type, float16 or bfloat16, as frameworks do; off: what "
+    "never leaves a kernel stays float32 until it is stored, compared or cast by the model.",
+    _switch,
+    affects_code=True,
+)
 fp16_reduction = Option(
     "fp16_reduction",
     False,
@@ -224,6 +232,7 @@ OPTIONS: dict[str, Option[Any]] = {
         search_space,
         tune_seconds,
         precision,
+        round_each,
         fp16_reduction,
         tf32,
         mma,

@@ -101,21 +101,23 @@ def numbered(group: Group) -> list[Tensor]:
 
 def signature(group: Group) -> tuple[Any, ...]:
     """What a group computes, whichever tensors it is applied to."""
-    shape = shape_of(group)
-    return shape.anchor, shape.wiring, shape.also, shape.choice, shape.windows, shape.stored
+    s = shape_of(group)
+    return s.anchor, s.wiring, s.also, s.shared, s.choice, s.windows, s.stored
 
 
 @dataclass(frozen=True)
 class Shape:
     """A group without its tensors: operators, the numbers of what each reads, and the inputs.
 
-    `also` are the numbers of what leaves the group besides the last operator's results.
+    `also` are the numbers of what leaves the group besides the last operator's results, `shared`
+    those of what other groups compute too.
     """
 
     anchor: int | None
     wiring: tuple[tuple[Op, tuple[int, ...]], ...]
     inputs: tuple[TensorType, ...]
     also: tuple[int, ...] = ()
+    shared: tuple[int, ...] = ()
     choice: Choice | None = None
     windows: tuple[Window, ...] = ()
     stored: bool = True
@@ -131,10 +133,10 @@ def shape_of(group: Group) -> Shape:
     numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
     anchor = None if group.anchor is None else group.nodes.index(group.anchor)
     wiring = tuple((node.op, tuple(numbers[each] for each in node.inputs)) for node in group.nodes)
-    also = tuple(numbers[each] for each in group.also)
+    also, shared = (tuple(numbers[e] for e in each) for each in (group.also, group.shared))
     types = tuple(each.type for each in group.inputs)
     windows = tuple(Window(each.tensor.type, each.starts) for each in group.insets)
-    return Shape(anchor, wiring, types, also, group.choice, windows, group.stored)
+    return Shape(anchor, wiring, types, also, shared, group.choice, windows, group.stored)
 
 
 def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group:
@@ -145,7 +147,7 @@ def group_of(shape: Shape, constants: Mapping[int, Any] = NO_CONSTANTS) -> Group
         nodes.append(Node(op, tuple(tensors[number] for number in reads)))
         tensors += nodes[-1].outputs
     anchor = None if shape.anchor is None else nodes[shape.anchor]
-    also = tuple(tensors[number] for number in shape.also)
+    also, shared = (tuple(tensors[i] for i in each) for each in (shape.also, shape.shared))
     insets = tuple(Inset(Tensor(each.type), each.starts) for each in shape.windows)
-    group = Group(nodes, anchor, also=also, choice=shape.choice)
+    group = Group(nodes, anchor, also=also, shared=shared, choice=shape.choice)
     return replace(group, insets=insets, stored=shape.stored)

@@ -13,7 +13,7 @@ from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
 from hidet.fusion.fuse import fuse
-from hidet.fusion.group import Group
+from hidet.fusion.group import Group, mark_shared
 from hidet.fusion.insets import copying
 from hidet.fusion.inside import Window, write_inside
 from hidet.fusion.joins import FASTER, KERNEL, Gain, join
@@ -116,9 +116,10 @@ def grouped(graph: FlowGraph, target: Target) -> list[Group]:
         return gain_in_memory(group, tensor, target)
 
     groups = partition(graph, scheduled)
-    if not options.fusion.get():
-        return groups
-    return unite(join(groups, graph, scheduled, gain), graph, scheduled)
+    if options.fusion.get():
+        groups = unite(join(groups, graph, scheduled, gain), graph, scheduled)
+    mark_shared(groups)
+    return groups
 
 
 def gain_in_memory(group: Group, tensor: Tensor, target: Target) -> Gain | None:
@@ -220,7 +221,7 @@ def composed(group: Group, target: Target) -> Module:
     """The automatic schedule of the group's operators as one definition."""
     inputs = operands(group.inputs)
     known: dict[Tensor, Grid] = dict(inputs)
-    grids = compose(group.nodes, known)
+    grids = compose(group.nodes, known, group.rounded)
     outputs = [grids[each] for each in group.results]
     return automatic(group.name, list(inputs.values()), outputs, target)
 
@@ -251,6 +252,7 @@ def set_apart(group: Group, tensors: Sequence[Tensor]) -> list[Group]:
     stored = {each for part in parts for each in part.results}
     rest = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     parts.append(Group(rest, group.anchor, choice=group.choice))
+    mark_shared(parts, group.shared)
     for part in parts:
         part.reason = f"the schedule of {group.anchor.op.name} reads whole tiles from memory"
     return parts
@@ -270,6 +272,7 @@ def split(group: Group) -> list[Group]:
     after = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     if after:
         parts.append(Group(after))
+    mark_shared(parts, group.shared)
     for part in parts:
         part.reason = f"the schedule of {anchor.op.name} has no hook for it"
     return parts

@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from hidet import options
 from hidet.compute import Grid, Input
+from hidet.fusion.traits import decides
+from hidet.fusion.unrounded import Unrounded
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.cast import Cast
 
 
-def compose(nodes: Sequence[Node], known: Mapping[Tensor, Grid]) -> dict[Tensor, Grid]:
-    """A grid for each tensor that `nodes` make, over the grids of the tensors they read."""
+def compose(
+    nodes: Sequence[Node],
+    known: Mapping[Tensor, Grid],
+    rounded: Collection[Tensor] = (),
+    unrounded: Unrounded | None = None,
+) -> dict[Tensor, Grid]:
+    """A grid for each tensor that `nodes` make, over the grids of the tensors they read.
+
+    Narrow floats that one reads of another stay float32 in between, but for those of tensors in
+    `rounded`; `unrounded` knows what of `known` may be read so.
+    """
     grids: dict[Tensor, Grid] = dict(known)
+    free = Unrounded() if unrounded is None else unrounded
+    free.know(grids.values())
+    kept = set(rounded)
     for node in nodes:
-        defined = node.op.define(*node.op.arrange([grids[each] for each in node.inputs]))
+        given = [grids[each] for each in node.inputs]
+        defined = node.op.define(*node.op.arrange(given))
         outputs = defined if isinstance(defined, tuple) else (defined,)
-        grids.update(zip(node.outputs, outputs, strict=True))
+        if not decides(node.op):
+            outputs = tuple(free.read_wide(each, given) for each in outputs)
+        free.know(outputs)
+        for tensor, grid in zip(node.outputs, outputs, strict=True):
+            grids[tensor] = grid
+            if tensor not in kept and rounding_is_free(node):
+                free.let_free(grid)
     return grids
+
+
+def rounding_is_free(node: Node) -> bool:
+    """Whether nobody asked for the rounding of what an operator gives."""
+    return not (options.round_each.get() or isinstance(node.op, Cast))
 
 
 def operands(tensors: Sequence[Tensor]) -> dict[Tensor, Input]:

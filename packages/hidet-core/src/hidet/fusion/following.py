@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from hidet.compute import Definition, Input
-from hidet.fusion.compose import compose, operands
-from hidet.fusion.group import Group
+from hidet.compute import Definition, Grid, Input
+from hidet.fusion.compose import compose, operands, rounding_is_free
+from hidet.fusion.group import NARROW, Group
 from hidet.fusion.moves import Landing, landing
+from hidet.fusion.unrounded import Unrounded
+from hidet.types import f32
 
 
 class Following:
@@ -14,9 +16,20 @@ class Following:
     def __init__(self, group: Group) -> None:
         assert group.anchor is not None
         others = [each for each in group.nodes if each is not group.anchor]
-        self.value = Input("value", group.anchor.outputs[0].type)
+        result = group.anchor.outputs[0]
+        unrounded = Unrounded()
+        self.value = Input("value", result.type)
+        made: Grid = self.value
+        if (
+            result.dtype in NARROW
+            and result not in group.rounded
+            and rounding_is_free(group.anchor)
+        ):
+            self.value = Input("value", f32[result.shape])
+            made = unrounded.rounding(self.value, result.dtype)
         self.inputs = operands(group.inputs)
-        grids = compose(others, {**self.inputs, group.anchor.outputs[0]: self.value})
+        known = {**self.inputs, result: made}
+        grids = compose(others, known, group.rounded, unrounded)
         self.grid = grids[group.results[0]]
 
     @property

@@ -20,6 +20,7 @@ from hidet.ir.expr import (
     Add,
     Address,
     And,
+    Cast,
     Const,
     Equal,
     Expr,
@@ -115,7 +116,8 @@ class Surgery:
     def prologues(self) -> dict[Var, Prologue]:
         """For each of the anchor's operands that the group computes: how its reads are replaced."""
         inputs = operands(self.group.inputs)
-        grids = compose(leading_to(self.anchor.inputs, self.group.nodes), inputs)
+        rounded = {*self.anchor.inputs, *self.group.rounded}
+        grids = compose(leading_to(self.anchor.inputs, self.group.nodes), inputs, rounded)
         expansion = Expansion({inputs[each]: self.vars[each] for each in self.group.inputs})
         found: dict[Var, Prologue] = {}
         for tensor, var in zip(self.anchor.inputs, self.anchor_inputs, strict=True):
@@ -138,8 +140,9 @@ class Surgery:
         if after.landing is None or not isinstance(after.grid, Computed):
             raise InternalError(f"the epilogue of {self.group.name} moves elements out of sight")
         tensors: dict[Grid, Var] = {after.inputs[each]: self.vars[each] for each in after.inputs}
-        tensors[after.value] = result
-        return {result: Epilogue(result, out, after.grid, after.landing, Expansion(tensors))}
+        value = Var(result.name, after.value.type)
+        tensors[after.value] = value
+        return {result: Epilogue(value, out, after.grid, after.landing, Expansion(tensors))}
 
 
 class Prologue:
@@ -178,12 +181,16 @@ class Prologue:
 
 
 class Epilogue:
-    """A write that computes what follows and writes that instead."""
+    """A write that computes what follows and writes that instead.
+
+    What follows reads `value`, which stands for the anchor's result: in float32 where nobody needs
+    it rounded.
+    """
 
     def __init__(
-        self, result: Var, out: Var, grid: Computed, landing: Landing, read: Expansion
+        self, value: Var, out: Var, grid: Computed, landing: Landing, read: Expansion
     ) -> None:
-        self.result, self.out, self.grid, self.read = result, out, grid, read
+        self.value, self.out, self.grid, self.read = value, out, grid, read
         self.axes, self.pairs = landing.axes, landing.pairs
 
     def put(self, write: Put) -> Stmt:
@@ -193,7 +200,10 @@ class Epilogue:
         """
         if self.pairs:
             return write
-        return self.written(write, write.index, lambda value: put_reads(value, self.result, write))
+        written = self.before_rounding(write.value)
+        return self.written(
+            write, write.index, lambda e: reads_replaced(e, self.value, lambda _: written)
+        )
 
     def put_pair(self, write: Put, even: Expr, odd: Expr) -> Body:
         """What becomes of the write of an even element and of its neighbour, given both values."""
@@ -202,9 +212,16 @@ class Epilogue:
 
         def known(value: Expr) -> Expr:
             """The value with what it reads of the result in place: which one, its index says."""
-            return reads_replaced(value, self.result, lambda e: values[parity(e.index[-1])])
+            return reads_replaced(value, self.value, lambda e: values[parity(e.index[-1])])
 
         return (self.written(write, index, known),)
+
+    def before_rounding(self, value: Expr) -> Expr:
+        """What is written, as what follows reads it: before its rounding, if that is the type."""
+        match value:
+            case Cast(wide) if wide.type is self.value.dtype:
+                return wide
+        return value
 
     def written(self, write: Put, at: tuple[Expr, ...], known: Callable[[Expr], Expr]) -> Stmt:
         """The write of the element that lands where the result's element `at` goes."""
@@ -222,7 +239,7 @@ def paired(loop: For, writes: Mapping[Var, Epilogue]) -> For:
     """A loop over neighbours that are written in pairs, if it is one."""
     for result, epilogue in writes.items():
         if epilogue.pairs and len(writes_of(loop.body, result)) == 1:
-            return in_pairs(loop, result, epilogue.put_pair)
+            return in_pairs(loop, result, epilogue.before_rounding, epilogue.put_pair)
     return loop
 
 
@@ -234,11 +251,6 @@ def parity(e: Expr) -> int:
 def is_zero(e: Expr) -> bool:
     """Whether it is the constant 0."""
     return isinstance(e, Const) and e.value == 0
-
-
-def put_reads(value: Expr, tensor: Var, write: Put) -> Expr:
-    """`value` with every read of `tensor` replaced: it reads the element that is being written."""
-    return reads_replaced(value, tensor, lambda _: write.value)
 
 
 def reads_replaced(value: Expr, tensor: Var, by: Callable[[Get], Expr]) -> Expr:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -10,7 +11,10 @@ from hidet.graph.tensor import Node, Tensor
 from hidet.ir.order import producers_first
 from hidet.optimize.separate_outputs import is_view
 from hidet.schedules.base import Choice
-from hidet.types import Size
+from hidet.types import Size, bf16, f16
+
+NARROW = f16, bf16
+"""The floats that operators compute in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Group:
     """Why what reads the results, or makes the operands, is not in the group."""
     also: tuple[Tensor, ...] = ()
     """What leaves the group besides the last operator's results: it has their shape."""
+    shared: tuple[Tensor, ...] = ()
+    """Narrow floats that another group computes too, for itself or for others to read."""
     insets: tuple[Inset, ...] = ()
     """Where the last operator's result is written within larger tensors."""
     stored: bool = True
@@ -88,6 +94,12 @@ class Group:
         return (*self.also, *own, *(each.tensor for each in self.insets))
 
     @property
+    def rounded(self) -> frozenset[Tensor]:
+        """What is rounded to its type for all its readers: what leaves the group, and what others
+        compute too, so that a tensor has the same elements wherever it is read."""
+        return frozenset((*self.also, *self.last.outputs, *self.shared))
+
+    @property
     def is_shape(self) -> bool:
         """Whether it is a new shape of what lies in memory alone, for which nothing runs."""
         return len(self.nodes) == 1 and is_view(self.results[0])
@@ -106,6 +118,19 @@ class Group:
         """Let operators in; each is there once, and all stay in an order in which they can run."""
         self.nodes = list(dict.fromkeys([*self.nodes, *nodes]))
         self.nodes.sort(key=self.order.__getitem__)
+
+
+def mark_shared(groups: Sequence[Group], besides: Collection[Tensor] = ()) -> None:
+    """Let groups know which of their tensors several of them compute; `besides` are others'."""
+    times = Counter(node for group in groups for node in group.nodes)
+    others = set(besides)
+    for group in groups:
+        group.shared = tuple(
+            each
+            for node in group.nodes
+            for each in node.outputs
+            if each.dtype in NARROW and (times[node] > 1 or each in others)
+        )
 
 
 Before: TypeAlias = Callable[[Group], Sequence[Group]]

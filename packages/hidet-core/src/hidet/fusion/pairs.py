@@ -33,8 +33,11 @@ def has_pairs(module: Module, result: Var) -> bool:
     return True
 
 
-def in_pairs(loop: For, result: Var, write: Write) -> For:
-    """A loop over neighbours as one over pairs of them: the even one is written, from both."""
+def in_pairs(loop: For, result: Var, seen: Callable[[Expr], Expr], write: Write) -> For:
+    """A loop over neighbours as one over pairs of them: the even one is written, from both.
+
+    What follows sees of a written value what `seen` gives of it.
+    """
     (put,) = writes(loop.body, result)
     half = Var(loop.var.name, i32)
     parts: list[Body] = []
@@ -43,22 +46,22 @@ def in_pairs(loop: For, result: Var, write: Write) -> For:
     for number in range(2):
         fresh: dict[Var, Expr] = {each: Var(each.name, each.of) for each in introduced(loop.body)}
         fresh[loop.var] = half * 2 + number
-        value = Var("even" if number == 0 else "odd", put.value.dtype)
+        value = Var("even" if number == 0 else "odd", seen(put.value).dtype)
         copied = substitute_body(loop.body, fresh)
         if number == 0:
             (first,) = writes(copied, result)
-        parts.append((Declare(value, constant(0, value.dtype)), *kept(copied, result, value)))
+        parts.append((Declare(value, constant(0, value.dtype)), *kept(copied, result, value, seen)))
         values.append(value)
     body = (*parts[0], *parts[1], *write(first, values[0], values[1]))
     return For(half, loop.extent // 2, body, loop.kind, loop.place)
 
 
-def kept(body: Body, result: Var, value: Var) -> Body:
-    """The statements with the written value kept in a variable."""
+def kept(body: Body, result: Var, value: Var, seen: Callable[[Expr], Expr]) -> Body:
+    """The statements with what is seen of the written value kept in a variable."""
 
     def change(node: Node) -> Node:
         own = isinstance(node, Put) and node.tensor is result
-        return Assign(value, convert(node.value, value.dtype)) if own else node  # type: ignore[attr-defined]
+        return Assign(value, convert(seen(node.value), value.dtype)) if own else node  # type: ignore[attr-defined]
 
     return rebuild_body(body, change)
 

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hidet.compute import At, Computed, Input, Kind, classify
+from hidet.compute import ArgReduce, At, Computed, Input, Kind, classify
 from hidet.compute.classify import inputs as read_inputs
 from hidet.fusion.moves import landing
 from hidet.graph.operator import Op
-from hidet.ir.expr import Expr, Math
+from hidet.ir.expr import (
+    Cast,
+    Equal,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Less,
+    LessEqual,
+    Math,
+    NotEqual,
+    TruncDiv,
+    TruncMod,
+)
 from hidet.ir.node import Node
 from hidet.ir.walk import contains, postorder
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import FEW_ROWS
+
+TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
+"""Functions of floats that jump."""
 
 
 @lru_cache(maxsize=4096)
@@ -25,6 +40,29 @@ def kind_of(op: Op) -> Kind:
 def cheap(op: Op) -> bool:
     """Whether computing an element again costs little: no functions such as exp or erf."""
     return not contains(op.definition().outputs, Math)
+
+
+@lru_cache(maxsize=4096)
+def decides(op: Op) -> bool:
+    """Whether the last bit of an operand may change the result by more than that: a comparison, a
+    number made whole, the place of the greatest."""
+    return not op.continuous and any(map(jumps, postorder(op.definition().outputs)))
+
+
+def jumps(node: Node) -> bool:
+    """Whether a part of a definition gives one thing or another, as some float has it."""
+    match node:
+        case Less(a) | LessEqual(a) | Equal(a) | NotEqual(a):
+            return a.dtype.is_float
+        case FloorDiv(a) | FloorMod(a) | TruncDiv(a) | TruncMod(a):
+            return a.dtype.is_float
+        case Math(name):
+            return name in TESTS
+        case ArgReduce():
+            return node.value.dtype.is_float
+        case Cast(a):
+            return a.dtype.is_float and not node.dtype.is_float
+    return False
 
 
 @lru_cache(maxsize=4096)

@@ -32,6 +32,9 @@ class Op:
     name: ClassVar[str] = ""
     defined: ClassVar[bool] = True
     """Whether it has a definition and a reference; only what stays in a framework has none."""
+    continuous: ClassVar[bool] = False
+    """Whether the definition compares floats only where what it gives is the same on both sides, as
+    a relu does at zero: then an operand need not be rounded before it decides."""
     within: ClassVar[tuple[float, float]] = (-2.0, 2.0)
     """The range of test values for floating-point operands."""
     factor: ClassVar[float] = 4.0

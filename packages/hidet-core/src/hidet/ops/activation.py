@@ -39,7 +39,7 @@ def log1p_exp(v: Any) -> Any:
 
 relu = unary(
     "relu", "Zero where negative; NaN stays NaN.",
-    lambda v: select(v <= 0, 0, v), lambda x: np.where(x <= 0, 0, x),
+    lambda v: select(v <= 0, 0, v), lambda x: np.where(x <= 0, 0, x), continuous=True,
 )  # fmt: skip
 relu6 = unary(
     "relu6", "Within 0 and 6; NaN stays NaN.",
@@ -81,10 +81,11 @@ selu = unary(
     "selu", "Scaled ELU; its constants keep mean and variance.",
     lambda v: SELU_SCALE * select(v > 0.0, v, SELU_ALPHA * f.expm1(v)),
     lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(x)), dtypes=FLOAT,
+    continuous=True,
 )  # fmt: skip
 prelu = binary(
     "prelu", "x, times y where negative.", lambda a, b: select(a > 0.0, a, a * b),
-    lambda x, y: np.where(x > 0, x, x * y), dtypes=FLOAT,
+    lambda x, y: np.where(x > 0, x, x * y), dtypes=FLOAT, continuous=True,
 )  # fmt: skip
 
 
@@ -203,6 +204,8 @@ class Gelu(Activation):
 class LeakyRelu(Activation):
     """x, times `slope` where negative."""
 
+    continuous: ClassVar[bool] = True
+
     slope: float
 
     def value(self, v: Expr) -> Any:
@@ -220,6 +223,8 @@ class LeakyRelu(Activation):
 @operator("elu")
 class Elu(Activation):
     """x where positive, else a scaled exponential less one; all times `scale`."""
+
+    continuous: ClassVar[bool] = True
 
     alpha: float
     scale: float

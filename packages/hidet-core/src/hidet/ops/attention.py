@@ -44,6 +44,8 @@ def known(size: Any) -> int:
 class Attention(Op):
     """Rows of q weigh rows of v by the softmax of their products with rows of k."""
 
+    continuous: ClassVar[bool] = True
+
     q: TensorType
     k: TensorType
     v: TensorType

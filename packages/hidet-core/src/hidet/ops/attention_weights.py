@@ -28,6 +28,8 @@ def attention_weights(
 class AttentionWeights(Op):
     """How much each row of v counts; a row of scores that keeps nothing gives zeros."""
 
+    continuous: ClassVar[bool] = True
+
     scores: TensorType
     mask: TensorType | None
     causal: bool

@@ -86,11 +86,11 @@ maximum = binary("maximum", "The larger one; NaN if either is.", larger, np.maxi
 minimum = binary("minimum", "The smaller one; NaN if either is.", smaller, np.minimum, dtypes=ANY)
 fmax = binary(
     "fmax", "The larger one; the other one where one is NaN.",
-    lambda a, b: without_nan(larger, a, b), np.fmax,
+    lambda a, b: without_nan(larger, a, b), np.fmax, continuous=True,
 )  # fmt: skip
 fmin = binary(
     "fmin", "The smaller one; the other one where one is NaN.",
-    lambda a, b: without_nan(smaller, a, b), np.fmin,
+    lambda a, b: without_nan(smaller, a, b), np.fmin, continuous=True,
 )  # fmt: skip
 atan2 = binary("atan2", "The angle of the point (y, x).", f.atan2, np.arctan2, gives="float")
 hypot = binary("hypot", "The distance of (x, y) from zero.", f.hypot, np.hypot, dtypes=FLOAT)

@@ -143,10 +143,11 @@ class Binary(Op):
 def unary(
     name: str, doc: str, value: Callable[[Any], Any], reference: Callable[[Any], Any], *,
     gives: Gives = "same", dtypes: tuple[DType, ...] = REAL, within: tuple[float, float] = (-3, 3),
-    factor: float = 4.0,
+    factor: float = 4.0, continuous: bool = False,
 ) -> UnaryFunction:  # fmt: skip
     """Declare an operator of one operand; gives its public function."""
     kind = declare(Unary, name, doc, value, reference, gives, dtypes, within, factor)
+    kind.continuous = continuous
 
     def function(x: Tensor) -> Tensor:
         return apply(kind, x)
@@ -158,10 +159,11 @@ def unary(
 def binary(
     name: str, doc: str, value: Callable[[Any, Any], Any], reference: Callable[[Any, Any], Any], *,
     gives: Gives = "same", dtypes: tuple[DType, ...] = REAL, within: tuple[float, float] = (-3, 3),
-    factor: float = 4.0, second: tuple[int, int] | None = None,
+    factor: float = 4.0, second: tuple[int, int] | None = None, continuous: bool = False,
 ) -> BinaryFunction:  # fmt: skip
     """Declare an operator of two operands; `second` bounds the second one in tests."""
     kind = declare(Binary, name, doc, value, reference, gives, dtypes, within, factor)
+    kind.continuous = continuous
     kind.second = second  # type: ignore[attr-defined]
 
     def function(x: Tensor | Scalar, y: Tensor | Scalar, *, dtype: DType | None = None) -> Tensor:

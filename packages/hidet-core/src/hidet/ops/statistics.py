@@ -94,6 +94,7 @@ class Var(FloatReduction):
 class LogSumExp(FloatReduction):
     """The logarithm of the sum of exponentials."""
 
+    continuous: ClassVar[bool] = True
     within: ClassVar[tuple[float, float]] = (-90, 90)
 
     def define(self, x: Grid) -> Grid:
