@@ -16,7 +16,9 @@ from collections.abc import Collection, Sequence
 
 from hidet.compute import At, Computed, Grid, Reduce
 from hidet.fusion.group import NARROW
-from hidet.ir.expr import Cast, Expr, Maximum, Minimum, Negate, Select
+from hidet.ir.expr import Cast, Expr, Math, Maximum, Minimum, Negate, Select
+from hidet.ir.functions import NEAR, call
+from hidet.ir.walk import postorder
 from hidet.types import DType, f32
 
 
@@ -112,11 +114,16 @@ class Reading:
         """A part of an expression."""
         return self.expr(node) if isinstance(node, Expr) else node
 
+    def near(self, value: Expr, to: DType) -> Expr:
+        """A value that was to be rounded: of functions a few bits more than that are enough."""
+        inside = postorder(value, set(self.unrounded.made))
+        return call(NEAR[to], value) if any(isinstance(e, Math) for e in inside) else value
+
     def before_rounding(self, e: Expr) -> Expr:
         """What `wider` gives, worked out: what only picks one of several values passes it on."""
         match e:
             case Cast(value) if value.type is f32:
-                return self.expr(value)
+                return self.near(self.expr(value), e.dtype)
             case At(grid, index) if isinstance(grid, Computed):
                 place = tuple(map(self.expr, index))
                 if grid in self.unrounded.free:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.ir.expr import Expr, Math, Value, convert, unify, wrap
-from hidet.types import DType, boolean, f32
+from hidet.types import DType, bf16, boolean, f16, f32
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,14 @@ FUNCTIONS: dict[str, Function] = {
         Function("hypot", 2, np.hypot),
         Function("copysign", 2, np.copysign),
         Function("fma", 3, lambda a, b, c: a * b + c),
+        Function("near_float16", 1, np.positive),
+        Function("near_bfloat16", 1, np.positive),
     )
 }
+
+NEAR: dict[DType, str] = {f16: "near_float16", bf16: "near_bfloat16"}
+"""By type, what gives its operand, a float32 of which a few bits more than the type has are enough:
+it was to be rounded, and stays as it is. A target may have cheaper functions for it."""
 
 
 def call(name: str, *args: Value) -> Expr:

@@ -36,6 +36,7 @@ from hidet.ir.expr import (
     Sub,
     is_vector,
 )
+from hidet.ir.functions import NEAR
 from hidet.types import DType, Type, VectorType, f32, f64, tf32
 
 LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
@@ -74,6 +75,8 @@ class CpuExpressions(ExpressionWriter):
         if e.name == "rsqrt" and operand in (f32, tf32, f64):
             return self.call("rsqrt", *e.args)
         text, level = function_text(self, e)
+        if e.name in NEAR.values():
+            return text, level
         direct = operand in (f32, tf32, f64) and e.name not in TESTS
         return (f"__builtin_{text}" if direct else text), level
 
@@ -122,7 +125,7 @@ class CpuExpressions(ExpressionWriter):
                 source = value.type
                 return is_native(source) and converts(source.element, e.dtype)  # type: ignore[union-attr]
             case Math(name, args):
-                return name in FAST and args[0].dtype is f32
+                return (name in FAST or name in NEAR.values()) and args[0].dtype is f32
             case Select(condition, then):
                 return not is_vector(condition) or selects(condition, then)
         return isinstance(e, LANEWISE)

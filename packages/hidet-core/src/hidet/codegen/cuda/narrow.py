@@ -2,8 +2,8 @@
 
 Such a value needs no 24 bits: what follows is right to 16 of them (2^-16 of the result, beside the
 rounding's own 2^-12), at a third of the instructions, so that a kernel which streams float16 keeps
-up with memory. Only factors of the rounded value are written so: products and quotients pass on a
-relative error as it is, sums may cancel. `1 + erf(x)` and its like count as one function, because
+up with memory. So does one that would be rounded, were it stored. Only factors of such a value are
+written so: products and quotients pass on a relative error as it is, sums may cancel. `1 + erf(x)` and its like count as one function, because
 their sum would lose what is small. Values that stay in float32 are never touched.
 
 A sum, difference or product of two float16 in float32, rounded to float16, is one instruction on
@@ -36,12 +36,14 @@ from hidet.ir.expr import (
     Sub,
     constant,
 )
+from hidet.ir.functions import NEAR
 from hidet.types import DType, bf16, f16, f32
 
 NARROW = (f16, bf16)
 ONE, TWO, MINUS_ONE, SQRT_2 = (constant(each, f32) for each in (1.0, 2.0, -1.0, math.sqrt(2)))
 EXACT = 1e-6
 """How far from one a factor may be that does not matter: constants come rounded to float32."""
+FEW_BITS = {name: of for of, name in NEAR.items()}
 PLAIN = 2.0**-100, 2.0**100
 """Numbers between these may change places with others without leaving the range of float32."""
 
@@ -145,6 +147,8 @@ class Narrowing:
             new = e.map_children(self.visit)
             if isinstance(new, Cast) and new.to in NARROW and new.value.type is f32:
                 new = on_halves(Cast(self.factors(new.value, new.to), new.to))
+            elif isinstance(new, Math) and new.name in FEW_BITS and new.of is f32:
+                new = self.factors(new.args[0], FEW_BITS[new.name])
             self.done[e] = new
         return self.done[e]
 
@@ -183,12 +187,14 @@ class Narrowing:
 def on_halves(e: Cast) -> Expr:
     """The same, computed in float16 if it is one step from two values of that type.
 
-    Zero where a value is negative is exact in either type, one instruction for two elements there.
+    Zero where a value is negative is exact in either type, one instruction for two elements there:
+    before or after rounding it is the same.
     """
     match e:
-        case Cast(Select(LessEqual(x, Const(0)), Const(0), Cast(value) as y)) if x is y:
-            if value.type is e.to:
-                return Maximum(value, constant(0, e.to))
+        case Cast(Select(LessEqual(x, Const(0)), Const(0), y)) if x is y:
+            narrow = y.value if isinstance(y, Cast) else on_halves(Cast(y, e.to))
+            if narrow.type is e.to and not isinstance(narrow, Cast):
+                return Maximum(narrow, constant(0, e.to))
         case Cast(Add() | Sub() | Mul() as step) if e.to is f16:
             a, b = half(step.a), half(step.b)
             if a is not None and b is not None:

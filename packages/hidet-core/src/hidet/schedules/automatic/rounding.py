@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hidet.ir.expr import Cast, Div, Expr, Mul
+from hidet.ir.expr import Cast, Div, Expr, Math, Mul
+from hidet.ir.functions import NEAR
 from hidet.ir.walk import find
 from hidet.types import bf16, f16
 
@@ -14,6 +15,8 @@ def only_rounded(value: Expr, parts: set[Expr]) -> bool:
     these pass on a relative error as it is, where a sum may cancel."""
     match value:
         case Cast(of) if value.to in NARROW and factors(of, parts):
+            return True
+        case Math(name, (of,)) if name in NEAR.values() and factors(of, parts):
             return True
     children = (each for each in value.children() if isinstance(each, Expr))
     return value not in parts and all(only_rounded(each, parts) for each in children)
