@@ -2,8 +2,9 @@
 
 Such a value needs no 24 bits: what follows is right to 16 of them (2^-16 of the result, beside the
 rounding's own 2^-12), at a third of the instructions, so that a kernel which streams float16 keeps
-up with memory. So does one that would be rounded, were it stored. Only factors of such a value are
-written so: products and quotients pass on a relative error as it is, sums may cancel. `1 + erf(x)` and its like count as one function, because
+up with memory. So is a value that would be rounded if it were stored (`near_float16`). Only factors
+of such a value are written so: products and quotients pass on a relative error as it is, sums may
+cancel. `1 + erf(x)` and its like count as one function, because
 their sum would lose what is small. Values that stay in float32 are never touched.
 
 A sum, difference or product of two float16 in float32, rounded to float16, is one instruction on
