@@ -1,8 +1,8 @@
-"""Graphs compiled and run, fused and not, and compared with float64."""
+"""Graphs compiled and run, fused and not, rounded in between and not, and compared with float64."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,12 @@ TIMES = 8.0
 """How much further than the noise of a few draws a correct result may be off."""
 UNITS = 16.0
 """Units in the last place of a typical value by which any result may be off."""
-WAYS = {"fused": True, "unfused": False}
+WAYS = {
+    "fused": {"fusion": True},
+    "fused, rounded": {"fusion": True, "round_each": True},
+    "unfused": {"fusion": False},
+}
+"""The options of each way to compute a graph."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +40,28 @@ class Verdict:
 
 
 def judged(cases: Sequence[Case], target: str = "") -> list[Verdict]:
-    """Each case compiled for `target` in both ways, several in one compilation, run, and compared.
+    """Each case compiled for `target` in all ways, several in one compilation, run, and compared.
 
     By default the target is that of the cases' device; "sim" runs them in the simulator.
     """
     found = {case.seed: Verdict(case) for case in cases}
-    for way, fusion in WAYS.items():
+    for way in WAYS:
         left = [case for case in cases if not found[case.seed].kind]
-        for verdict in attempted(left, way, fusion, target):
+        for verdict in attempted(left, way, target):
             found[verdict.case.seed] = verdict
     return list(found.values())
 
 
-def attempted(cases: Sequence[Case], way: str, fusion: bool, target: str) -> Iterator[Verdict]:
+def attempted(cases: Sequence[Case], way: str, target: str) -> Iterator[Verdict]:
     """Verdicts on one way of computing; where several fail together, each is tried alone."""
     if not cases:
         return
     try:
-        results = computed(cases, fusion, target)
+        results = computed(cases, WAYS[way], target)
     except Exception as error:  # whatever a compiler may raise is what is looked for
         if len(cases) > 1:
             for case in cases:
-                yield from attempted([case], way, fusion, target)
+                yield from attempted([case], way, target)
             return
         text = error.message if isinstance(error, HidetError) else str(error)
         yield Verdict(cases[0], f"{way}: {type(error).__name__}", text)
@@ -66,14 +71,16 @@ def attempted(cases: Sequence[Case], way: str, fusion: bool, target: str) -> Ite
         yield Verdict(case, f"{way}: wrong" if problem else "", problem)
 
 
-def computed(cases: Sequence[Case], fusion: bool, target: str) -> list[list[list[Array]]]:
-    """For each case, for each call, its outputs."""
+def computed(
+    cases: Sequence[Case], settings: Mapping[str, bool], target: str
+) -> list[list[list[Array]]]:
+    """For each case, for each call, its outputs, under options."""
     whole = FlowGraph(
         [each for case in cases for each in case.graph.inputs],
         [each for case in cases for each in case.graph.outputs],
         "fuzz",
     )
-    with options(target=target, fusion=fusion, progress=False):
+    with options(target=target, progress=False, **settings):
         compiled = reloaded(build_graph(whole))
         calls = [
             outputs(compiled, whole, [each for case in cases for each in case.arrays(call)])
