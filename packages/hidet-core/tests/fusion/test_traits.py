@@ -2,9 +2,11 @@
 
 import pytest
 
-from hidet import ops
-from hidet.fusion.traits import appearances, cheap, lands, moves_only
-from hidet.graph import Foreign, symbol
+from hidet import ops, seams
+from hidet.fusion.traits import appearances, cheap, decides, lands, moves_only
+from hidet.graph import OPERATORS, Foreign, symbol
+
+seams.call("load_operators")
 
 
 def op_of(tensor):
@@ -45,3 +47,28 @@ def test_cost_and_landing():
     assert appearances(op_of(ops.softmax(X)), 0) == 4
     assert lands(op_of(ops.permute(X, (1, 0))), 0)
     assert not lands(op_of(ops.flip(X, 0)), 0)
+
+
+def test_who_decides():
+    """A new operator that compares is added here, or says that it is continuous."""
+    found = {
+        name
+        for name, kind in OPERATORS.items()
+        if kind.defined and kind.__module__.startswith("hidet.")
+        and any(decides(op) for op in kind.samples() if any(t.dtype.is_float for t in op.types()))
+    }  # fmt: skip
+    assert found == {
+        "all", "any", "argmax", "argmin", "cast", "ceil", "equal", "floor", "floor_divide", "fmod",
+        "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
+        "logical_and", "logical_not", "logical_or", "logical_xor", "max_pool_indices", "norm",
+        "not_equal", "remainder", "round", "shrink", "sign", "signbit", "softplus", "sort",
+        "threshold", "trunc", "trunc_divide",
+    }  # fmt: skip
+
+
+def test_casts_decide_only_for_whole_numbers():
+    x = symbol((4, 6), "float16")
+    assert not decides(op_of(ops.cast(x, "float32")))
+    assert decides(op_of(ops.cast(x, "int32")))
+    assert decides(op_of(ops.cast(x, "bool")))
+    assert not any(decides(op_of(each)) for each in (ops.relu(x), ops.absolute(x), x * x))

@@ -10,7 +10,7 @@ from hidet.build.compile import compile_graph
 from hidet.graph import FlowGraph, Tensor
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, to_device
-from hidet.types import bf16, f16
+from hidet.types import bf16, f16, f32
 
 pytestmark = pytest.mark.gpu
 DEVICE = "cuda:0"
@@ -36,15 +36,19 @@ FUNCTIONS = {
 }
 
 
+def of_all(function, of):
+    """All numbers of a type, and what a function makes of them on the GPU."""
+    array = np.arange(65536, dtype=np.uint16).view(of.numpy)
+    x = Tensor(of[65536], DEVICE)
+    executor = Executor(compile_graph(FlowGraph([x], [function(x)], "case")).archive, DEVICE)
+    return array, array_of(executor([to_device(array, DEVICE)])[0]).astype(np.float64)
+
+
 @pytest.mark.parametrize("of", [f16, bf16], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_number(name, of):
     function, exact = FUNCTIONS[name]
-    bits = np.arange(65536, dtype=np.uint16)
-    array = bits.view(of.numpy)
-    x = Tensor(of[65536], DEVICE)
-    executor = Executor(compile_graph(FlowGraph([x], [function(x)], "case")).archive, DEVICE)
-    found = array_of(executor([to_device(array, DEVICE)])[0]).astype(np.float64)
+    array, found = of_all(function, of)
     wide = array.astype(np.float64)
     with np.errstate(all="ignore"):
         expected = exact(wide)
@@ -58,3 +62,19 @@ def test_every_number(name, of):
     unit = 2.0 ** np.maximum(np.frexp(nearest[usual])[1] - places, least)
     error = np.abs(found[usual] - expected[usual]) / unit
     assert error.max() < 0.53, f"at {wide[usual][error.argmax()]}"
+
+
+@pytest.mark.parametrize("of", [f16, bf16], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_number_that_is_not_rounded(name, of):
+    """What readers in the same kernel get: right to a few bits more than rounding would leave."""
+    function, exact = FUNCTIONS[name]
+    array, found = of_all(lambda x: ops.cast(function(x), f32), of)
+    wide = array.astype(np.float64)
+    with np.errstate(all="ignore"):
+        expected = exact(wide)
+    least = {f16: 2.0**-14, bf16: 2.0**-118}[of]
+    usual = (np.abs(wide) < 80) & (np.abs(expected) < np.finfo(np.float32).max)
+    usual &= (np.abs(expected) >= least) | (of is f16)
+    error = np.abs(found - expected)[usual] / np.maximum(np.abs(expected[usual]), least)
+    assert error.max() < {f16: 2.0**-15, bf16: 2.0**-14}[of], f"at {wide[usual][error.argmax()]}"

@@ -53,6 +53,17 @@ def test_sums_and_what_stays_in_float32_are_as_they_were():
     assert str(narrowed(inner)) == "(f32(f16(narrow_tanh(x))) + x)"
 
 
+def test_so_is_what_would_be_rounded_if_it_were_stored():
+    """Its readers get float32, and functions of few bits more."""
+    gelu = X * 0.5 * (1.0 + call("erf", X * 0.70710677))
+    assert str(narrowed(call("near_float16", gelu) + X)) == "((x * normal_distribution(x)) + x)"
+    wide = "((x * wide_normal_distribution(x)) + x)"
+    assert str(narrowed(call("near_bfloat16", gelu) + X)) == wide
+    both = call("near_float16", call("tanh", X)) * X
+    assert rounded(both) == "f16((narrow_tanh(x) * x))"
+    assert rounded(call("near_float16", X + call("tanh", X))) == "f16((x + tanh(x)))"
+
+
 def test_numbers_that_would_leave_the_range_stay_apart():
     e = Mul(X, constant(1e-30, f32)) * Mul(X, constant(1e-30, f32))
     assert narrowed(Cast(e, f16)) is Cast(e, f16)
@@ -137,6 +148,8 @@ def test_one_step_from_float16_to_float16_stays_there():
 def test_what_is_zero_where_negative_stays_in_its_type(of):
     a, b = wide(of, "a"), wide(of, "b")
     assert rounded(select(a <= 0.0, 0.0, a), of) == f"max(a, 0.0:{of.short})"
+    if of is f16:
+        assert rounded(select(a + b <= 0.0, 0.0, a + b)) == "max(__hadd_rn(a, b), 0.0:f16)"
     for e in (select(a <= 0.0, 0.0, b), select(a <= 1.0, 0.0, a), select(X <= 0.0, 0.0, X)):
         assert narrowed(Cast(e, of)) is Cast(e, of)
 

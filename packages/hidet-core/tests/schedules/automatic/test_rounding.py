@@ -3,6 +3,7 @@
 import pytest
 
 from hidet.ir.expr import Var, convert
+from hidet.ir.functions import call
 from hidet.schedules.automatic.rounding import only_rounded
 from hidet.types import bf16, f16, f32
 
@@ -17,6 +18,7 @@ PARTS = {P, S}
         convert(X * (P / S), bf16),
         convert(P * X, f16) + convert(X, f16),
         convert(convert(P / S, f16), f32) - X,  # what is rounded may be anything
+        call("near_float16", P / S) - X,
         X,
     ],
 )
@@ -26,7 +28,14 @@ def test_factors_and_divisors(value):
 
 @pytest.mark.parametrize(
     "value",
-    [P, P / S, convert(P - X, f16), convert((P + X) / S, f16), convert(convert(P, f16), f32) + P],
+    [
+        P,
+        P / S,
+        call("near_float16", P - X),
+        convert(P - X, f16),
+        convert((P + X) / S, f16),
+        convert(convert(P, f16), f32) + P,
+    ],
 )
 def test_sums_and_what_is_not_rounded(value):
     assert not only_rounded(value, PARTS)
