@@ -144,8 +144,7 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    wide = group.last is not group.anchor and Following(group).is_wide
-    module = best.schedule.apply(group.anchor.op, target, best.point, wide).module
+    module = best.schedule.apply(group.anchor.op, target, best.point).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]

@@ -34,7 +34,7 @@ class Schedule:
     target: str
     space: type[Any]
     when: Callable[[Any, Target], bool]
-    build: Callable[..., Scheduled]
+    build: Callable[[Any, Target, Any], Scheduled]
     closed: tuple[int, ...] = ()
     """Positions of the operands that it reads otherwise than through hooks, as by the copy engine:
     nothing can be computed where it reads them."""
@@ -44,9 +44,6 @@ class Schedule:
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""
-    takes_wide: bool = False
-    """Whether it asks, by a fourth argument, if what it gives to `put` is read in float32: else it
-    may bring that through shared memory in its own type."""
 
     def fitting(self, op: Op, target: Target) -> Iterator[Any]:
         """The points that fit operator and target."""
@@ -74,10 +71,9 @@ class Schedule:
         own = isinstance(op, self.ops) and target.kind == self.target
         return own and self.channels_last(op, target)
 
-    def apply(self, op: Op, target: Target, point: Any, wide: bool = False) -> Scheduled:
-        """The operator as kernels at `point`; `wide`: what follows reads results in float32."""
-        more = (wide,) if self.takes_wide else ()
-        built = self.build(op, target, point, *more)
+    def apply(self, op: Op, target: Target, point: Any) -> Scheduled:
+        """The operator as kernels at `point`."""
+        built = self.build(op, target, point)
         return Scheduled(built.module, point, self.name)
 
 
@@ -93,17 +89,13 @@ def schedule_for(
     closed: tuple[int, ...] = (),
     run: int = 0,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
-    takes_wide: bool = False,
 ) -> Callable[[F], F]:
-    """File a function `(op, target, point) -> Scheduled` as a schedule of these operators.
-
-    With `takes_wide` there is a fourth argument, whether what follows reads results in float32.
-    """
+    """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
 
     def file(build: F) -> F:
         name = build.__name__
         SCHEDULES.append(
-            Schedule(name, ops, target, space, when, build, closed, run, channels_last, takes_wide)
+            Schedule(name, ops, target, space, when, build, closed, run, channels_last)
         )
         return build
 

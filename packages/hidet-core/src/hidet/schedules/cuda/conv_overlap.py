@@ -66,7 +66,7 @@ from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
 from hidet.schedules.cuda.wgmma_write import biasing, staging_shape, writing
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.types import DType, Size, f32, i32, u64
+from hidet.types import Size, f32, i32, u64
 
 LINE_BYTES = 16
 APART = 1
@@ -164,15 +164,14 @@ def by_overlap(op: Conv, target: Target) -> bool:
     )
 
 
-@schedule_for(Conv, target="cuda", space=OverlapTile, when=by_overlap, takes_wide=True)
-def conv_overlap(op: Conv, target: Target, point: OverlapTile, wide: bool = False) -> Scheduled:
+@schedule_for(Conv, target="cuda", space=OverlapTile, when=by_overlap)
+def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
     """Tiles of places by channels with `wgmma`, out of lines that windows share."""
-    p = overlap_of(op)
-    return Scheduled(overlapped(op.name, p, point, target, f32 if wide else p.c.dtype), point)
+    return Scheduled(overlapped(op.name, overlap_of(op), point, target), point)
 
 
-def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target, written: DType) -> Module:
-    """The convolution as one kernel, whose sums are written in the type `written`."""
+def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
+    """The convolution as one kernel."""
     each, tiles, across = point.tiles(p)
     seats, stages = point.resident(p, target) * target.cores, point.stages
     (rows, columns), parts = point.block, point.block[0] // AT_ONCE
@@ -180,7 +179,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target, writte
 
     with script_module():
         begin, multiply = beginning(point), multiplying(p, point)
-        bring, finish = biasing(p, columns), writing(p, columns, written, early=True)
+        bring, finish = biasing(p, columns), writing(p, columns, early=True)
         weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point, finish)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
@@ -192,7 +191,7 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target, writte
             attr.cuda_min_blocks = point.resident(p, target)
             taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
             lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
-            staged = shared_tensor(written, staging_shape(point.consumers // WARP, written))
+            staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
             left = blockIdx.y * columns
             begin(bars)

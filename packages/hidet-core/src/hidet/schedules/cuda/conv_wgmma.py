@@ -55,9 +55,7 @@ def by_wgmma(op: Conv, target: Target) -> bool:
     )
 
 
-@schedule_for(
-    Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1), takes_wide=True
-)
-def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups, wide: bool = False) -> Scheduled:
+@schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1))
+def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
     """Tiles of places by channels with `wgmma`, brought by the copy engine."""
-    return Scheduled(by_warpgroups(op.name, windows_of(op), point, target, wide), point)
+    return Scheduled(by_warpgroups(op.name, windows_of(op), point, target), point)

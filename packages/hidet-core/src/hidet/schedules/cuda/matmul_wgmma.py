@@ -40,10 +40,7 @@ def by_wgmma(p: Product, target: Target) -> bool:
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarpgroups,
     when=lambda op, target: by_wgmma(product_of(op), target), closed=(0, 1),
-    takes_wide=True,
 )  # fmt: skip
-def matmul_wgmma(
-    op: Matmul | Linear, target: Target, point: MatmulWarpgroups, wide: bool = False
-) -> Scheduled:
+def matmul_wgmma(op: Matmul | Linear, target: Target, point: MatmulWarpgroups) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
-    return Scheduled(by_warpgroups(op.name, product_of(op), point, target, wide), point)
+    return Scheduled(by_warpgroups(op.name, product_of(op), point, target), point)

@@ -39,25 +39,21 @@ from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, staging_shape, writing
 from hidet.target import WARP, Target
-from hidet.types import DType, f32, u64
+from hidet.types import f32, u64
 
 GROUP = 8
 """Rows of tiles that blocks go down before they go on to the next column."""
 
 
-def by_warpgroups(
-    name: str, p: Contraction, point: Warpgroups, target: Target, wide: bool
-) -> Module:
-    """A product as one kernel; `wide`: its sums are written in float32."""
+def by_warpgroups(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel."""
     if point.slices > 1:
         return shared(name, p, point)
-    return persistent(name, p, point, target, f32 if wide else p.c.dtype)
+    return persistent(name, p, point, target)
 
 
-def persistent(
-    name: str, p: Contraction, point: Warpgroups, target: Target, dtype: DType
-) -> Module:
-    """A product as one kernel, whose blocks take whole tiles in turns and write `dtype`."""
+def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
+    """A product as one kernel, whose blocks take whole tiles in turns."""
     a_side, b_side = point.sides(p)
     stages = point.stages
     warps = point.consumers // WARP
@@ -70,7 +66,7 @@ def persistent(
 
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, finish = consuming(point, a_side, b_side), writing(p, point.columns, dtype, early)
+        consume, finish = consuming(point, a_side, b_side), writing(p, point.columns, early)
         position, bring = order(p, point), biasing(p, point.columns)
 
         @script
@@ -82,7 +78,7 @@ def persistent(
             boxes_a, boxes_b = a_side.map(a), b_side.map(b)
             tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
-            staged = shared_tensor(dtype, staging_shape(warps, dtype))
+            staged = shared_tensor(p.c.dtype, staging_shape(warps))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             if threadIdx.x < point.consumers:

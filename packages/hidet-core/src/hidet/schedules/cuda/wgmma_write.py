@@ -2,8 +2,7 @@
 
 Each warp owns sixteen rows. It brings their elements, in the result's type, into its own part of
 shared memory, sixty-four columns at a time, and writes rows of it: sixteen bytes for each lane, so
-that an epilogue reads and writes whole lines, whatever layout the products have. For one that
-computes with sums in float32 these are half as many columns in as much room.
+that an epilogue reads and writes whole lines, whatever layout the products have.
 """
 
 from __future__ import annotations
@@ -26,23 +25,16 @@ from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.target import WARP, WARPGROUP
-from hidet.types import DType, f16
 
 ROWS, COLUMNS = 16, 64
 """What a warp writes at once."""
 LANES = 8
-"""Elements that a lane writes at once, 16 bytes of them."""
+"""Elements of a 16-byte access; so many between rows keep them in different banks."""
 
 
-def staging_shape(warps: int, dtype: DType = f16) -> tuple[int, int, int]:
-    """The shape in shared memory of what warps are about to write: 16 bytes between rows keep them
-    in different banks."""
-    return warps, ROWS, at_once(dtype) + 16 // dtype.nbytes
-
-
-def at_once(dtype: DType) -> int:
-    """How many columns of so many bytes there is room for."""
-    return COLUMNS * f16.nbytes // dtype.nbytes
+def staging_shape(warps: int) -> tuple[int, int, int]:
+    """The shape in shared memory of what warps are about to write."""
+    return warps, ROWS, COLUMNS + LANES
 
 
 def biasing(p: Contraction, columns: int) -> ScriptFunction:
@@ -60,70 +52,41 @@ def biasing(p: Contraction, columns: int) -> ScriptFunction:
     return bring
 
 
-def writing(p: Contraction, columns: int, dtype: DType, early: bool = False) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `staged` is of
-    `dtype`. `early`: the bias is in registers, as `biasing` brings it."""
-    several = at_once(dtype)
-    fill, empty = filling(p, dtype, early), emptying(p, several)
+def writing(p: Contraction, columns: int, early: bool = False) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `early`: the bias
+    is in registers, as `biasing` brings it."""
+    across = COLUMNS // LANES
 
     @script
     def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
-        row = top + threadIdx.x // WARP * ROWS
-        for part in static(range(columns // several)):
-            fill(sums, staged, bias, part * several, z, row, left)
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = top + warp * ROWS
+        for part in static(range(columns // COLUMNS)):
+            for number in static(range(COLUMNS // 16)):
+                held = register_tensor(p.c.dtype, (2, 2, 2))
+                for beside in static(range(2)):
+                    block = part * (COLUMNS // 8) + number * 2 + beside
+                    for pair in vectorize(2):
+                        at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
+                        if p.bias is not None:
+                            found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
+                            shift = cast(found, f32)
+                        for half in static(range(2)):
+                            total = sums[block * 4 + half * 2 + pair]
+                            if p.bias is not None:
+                                total += shift
+                            held[beside, half, pair] = cast(total, p.c.dtype)
+                column = number * 16 + lane // 16 * 8
+                stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
             syncwarp()
-            empty(staged, c, z, row, left + part * several)
+            for step in unroll(ROWS * across // WARP):
+                i, j = step * (WARP // across) + lane // across, lane % across * LANES
+                for v in vectorize(LANES):
+                    there = (z, row + i, left + part * COLUMNS + j + v)
+                    c.put(*p.c_at(*there), staged[warp, i, j + v])
             syncwarp()
 
     return finish
-
-
-def filling(p: Contraction, dtype: DType, early: bool) -> ScriptFunction:
-    """A part of a kernel, for warps: (sums, staged, bias, first, z, row, left). The columns from
-    the first on, with their bias."""
-    pairs, wide = at_once(dtype) // 16, dtype is f32
-
-    @script
-    def fill(sums, staged, bias, first, z, row, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        for number in static(range(pairs)):
-            held = register_tensor(dtype, (2, 2, 2))
-            for beside in static(range(2)):
-                block = first // 8 + number * 2 + beside
-                within = number * 16 + beside * 8 + lane % 4 * 2
-                for pair in vectorize(2):
-                    at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
-                    if p.bias is not None:
-                        found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
-                        shift = cast(found, f32)
-                    for half in static(range(2)):
-                        total = sums[block * 4 + half * 2 + pair]
-                        if p.bias is not None:
-                            total += shift
-                        if wide:
-                            staged[warp, half * 8 + lane // 4, within + pair] = total
-                        else:
-                            held[beside, half, pair] = cast(total, dtype)
-            if not wide:
-                column = number * 16 + lane // 16 * 8
-                stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
-
-    return fill
-
-
-def emptying(p: Contraction, several: int) -> ScriptFunction:
-    """A part of a kernel, for warps: (staged, c, z, row, left). So many columns of their rows."""
-    across = several // LANES
-
-    @script
-    def empty(staged, c, z, row, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        for step in unroll(ROWS * across // WARP):
-            i, j = step * (WARP // across) + lane // across, lane % across * LANES
-            for v in vectorize(LANES):
-                c.put(*p.c_at(z, row + i, left + j + v), staged[warp, i, j + v])
-
-    return empty
 
 
 def keeping(point: Warpgroups) -> ScriptFunction:
