@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hidet import ops
 from hidet.compute.sizes import same_shape
@@ -12,9 +13,10 @@ from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.cast import Cast
 from hidet.ops.create import Full
+from hidet.ops.families import Binary
 from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
-from hidet.ops.shape import Permute, Reshape
+from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.types import DType
 
 Rule = Callable[[Node], "Tensor | None"]
@@ -156,10 +158,29 @@ def untransposed(x: Tensor) -> Tensor | None:
     return made.inputs[0] if made.op.axes == swapped else None
 
 
+def unexpanded(node: Node) -> Tensor | None:
+    """A function of two elements that reads what was expanded for it: it broadcasts anyway."""
+    op = node.op
+    if not isinstance(op, Binary):
+        return None
+    x, y = (before_expand(each) for each in node.inputs)
+    plain = replace(op, x=x.type, y=y.type)
+    if plain == op or not same_shape(plain.infer().shape, node.outputs[0].shape):
+        return None
+    return Node(plain, (x, y), node.place, node.device).outputs[0]
+
+
+def before_expand(x: Tensor) -> Tensor:
+    """The tensor that `x` is an expanded form of, or `x`."""
+    made = maker(x)
+    return made.inputs[0] if made is not None and isinstance(made.op, Expand) else x
+
+
 RULES: tuple[Rule, ...] = (
     joined_reshape,
     joined_permute,
     joined_cast,
     neutral,
     turned_operand,
+    unexpanded,
 )

@@ -246,6 +246,19 @@ def reductions(value: Expr) -> Iterator[Reduce | ArgReduce]:
     return (each for each in find(value, Expr) if isinstance(each, Reduce | ArgReduce))
 
 
+def row_kinds(stage: Stage) -> set[frozenset[Var]]:
+    """The variables of a stage that its reductions depend on: one set if all are of one row."""
+    if not isinstance(stage, MapStage):
+        return set()
+    own = set(stage.vars)
+    values = (stage.value, *(value for _, value in stage.also))
+    return {
+        frozenset(own.intersection(variables(each)))
+        for value in values
+        for each in reductions(value)
+    }
+
+
 def producers(grid: Grid) -> list[Grid]:
     """The grids that `grid` reads."""
     match grid:
