@@ -105,6 +105,12 @@ def test_rows_too_long_for_one_block_stay_apart():
     assert len(groups_of(trace_from([root_mean_square(x)], [x]))) == 2
 
 
+@pytest.mark.parametrize(("rows", "kernels"), [(256, 1), (257, 2)])
+def test_long_columns_stay_apart(rows, kernels):
+    x = symbol((rows, 64))
+    assert len(groups_of(trace_from([x - mean(x, 0)], [x]))) == kernels
+
+
 def test_what_reads_no_row_again_stays_apart():
     x, y = symbol((8, 8)), symbol((8, 8))
     assert len(groups_of(trace_from([y * mean(ops.exp(x))], [x, y]))) == 2

@@ -16,7 +16,7 @@ from hidet.fusion.roles import Role, Roles
 from hidet.fusion.traits import cheap, lands, moves_only, read_by_all
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize.separate_outputs import is_view
-from hidet.schedules.automatic.plan import Stage, plan, row_kinds
+from hidet.schedules.automatic.plan import Stage, has_long_columns, plan, row_kinds
 
 MOST = 24
 """Operators that compute in one group: beyond that a kernel's text and registers grow faster than
@@ -56,7 +56,7 @@ class Reasons:
         rows.difference_update(group.results)
         again = any(each in rows for node in nodes for each in node.inputs)
         reduced = any(self.roles.of(each.op) is Role.REDUCTION for each in nodes)
-        return (again or reduced) and self.same_rows([*group.nodes, *nodes])
+        return (again or reduced) and self.short([*group.nodes, *nodes])
 
     def divides(self, group: Group, inside: list[Node], reserved: Collection[Node]) -> str:
         """Why the operators between a result and where its ways meet may not join; else nothing.
@@ -110,6 +110,10 @@ class Reasons:
         """The operator of a group that takes many elements for one."""
         found = [each for each in chain.nodes if self.roles.of(each.op) is not Role.INJECTIVE]
         return found[-1].op.name
+
+    def short(self, nodes: list[Node]) -> bool:
+        """Whether operators are one kernel of rows, or of columns that one block may take."""
+        return self.same_rows(nodes) and not has_long_columns(self.planned(nodes)[0])
 
     def same_rows(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> bool:
         """Whether operators are one kernel, all of whose reductions are of the same rows."""
