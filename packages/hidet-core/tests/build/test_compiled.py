@@ -177,6 +177,13 @@ def test_what_fits_no_device_is_refused(graph, tmp_path, monkeypatch):
         hidet.load(path)
 
 
+def test_a_device_that_is_named_has_to_fit(graph, tmp_path):
+    path = tmp_path / "gpu.hidet"
+    graph.build("sm_80").save(path)
+    with pytest.raises(BadArchive, match="sm_80"):
+        hidet.load(path, "cpu")
+
+
 def test_a_damaged_file_is_refused(saved, tmp_path):
     content = bytearray(saved.read_bytes())
     short, altered = tmp_path / "short.hidet", tmp_path / "altered.hidet"
@@ -242,6 +249,13 @@ def test_the_command_line_runs_a_file(saved, tmp_path, capsys):
 
 
 @pytest.mark.gpu
+def test_a_file_of_several_arrays_is_no_input(saved, tmp_path, capsys):
+    np.savez(tmp_path / "two.npz", a=np.ones(3), b=np.ones(3))
+    base = ["run", str(saved), "--device", "cpu"]
+    assert main([*base, "--input", str(tmp_path / "two.npz")]) == 1
+    assert "holds several arrays" in capsys.readouterr().err
+
+
 def test_a_saved_graph_on_a_gpu(graph, saved):
     loaded = hidet.load(saved)
     assert loaded.device == "cuda:0"

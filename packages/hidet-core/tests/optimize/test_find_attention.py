@@ -12,6 +12,7 @@ from hidet.testing.graph_passes import kinds, lines, same_value
 Q, K = symbol((2, 3, 5, 8)), symbol((2, 3, 7, 8))
 V = symbol((2, 3, 7, 4))
 MASK = symbol((2, 1, 5, 7))
+MASK_OF_HEADS, ROWS = symbol((2, 3, 5, 7)), symbol((5, 7))
 
 
 def spelled(before=lambda s: s, inputs=(Q, K, V), weights=lambda w: w):
@@ -51,12 +52,84 @@ def test_the_text_before_and_after():
         lambda s: ops.where(ops.greater(MASK, 1.5), -3e38, s * 0.5),
         lambda s: ops.where(ops.greater(MASK, -9.0), s, float("-inf")),
         lambda s: ops.masked_fill(s, ops.greater(MASK, 5.0), float("-inf")),
+        lambda s: (s + MASK) * 0.5,
+        lambda s: s * 0.5 + MASK + ops.sin(MASK),
+        lambda s: ops.where(ops.greater(MASK, 0.0), s * 0.5, -3e38) + far(1.0),
+        lambda s: ops.masked_fill(s + MASK, ops.greater(MASK, 5.0), float("-inf")) * 0.5,
+        lambda s: ops.masked_fill(never(s, 5.0), ops.less(MASK, -5.0), float("-inf")),
+        lambda s: never(s, 1.0, -1e9) * 0.25 + MASK,
     ],
 )
 def test_masks(before):
     after = found(spelled(before, (Q, K, V, MASK)))
     assert kinds(after)[-1] == "attention"
     assert "softmax" not in kinds(after)
+
+
+def far(least):
+    """A mask of large negative numbers."""
+    return ops.where(ops.greater(MASK, least), -1e9, ops.zeros(MASK.shape))
+
+
+def never(scores, most, low=float("-inf")):
+    return ops.masked_fill(scores, ops.greater(MASK, most), low)
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (3, 1, 1), (2, 3, 1, 1), (5, 1), (2, 3, 5, 1)], ids=str
+)
+def test_a_scale_of_each_head_or_query_goes_to_the_queries(shape):
+    factor = symbol(shape)
+    for before in (lambda s: s * factor, lambda s: (s + MASK) * factor * 0.5):
+        after = found(spelled(before, (Q, K, V, MASK, factor)))
+        assert "attention" in kinds(after)
+        assert "softmax" not in kinds(after)
+    divided = spelled(lambda s: s / (ops.square(factor) + 1.0), (Q, K, V, factor))
+    assert "attention" in kinds(found(divided))
+
+
+def flat(x):
+    """Batch and heads as one axis."""
+    return ops.reshape(x, (-1, *x.shape[-2:]))
+
+
+@pytest.mark.parametrize(
+    ("before", "inputs"),
+    [
+        (lambda s: s * 0.5, ()),
+        (lambda s: flat(ops.reshape(s, (2, 3, 5, 7)) + MASK), (MASK,)),
+        (lambda s: flat(ops.reshape(s * 0.5 + flat(MASK_OF_HEADS), (2, 3, 5, 7)) + MASK), None),
+        (lambda s: flat(ops.reshape(s + ROWS, (2, 3, 5, 7)) + MASK), None),
+    ],
+)
+def test_products_in_a_batch_of_one_axis(before, inputs):
+    scores = before(ops.matmul(flat(Q), flat(K), transpose_b=True))
+    made = ops.reshape(ops.matmul(ops.softmax(scores), flat(V)), (2, 3, 5, 4))
+    given = (Q, K, V, *((MASK, MASK_OF_HEADS, ROWS) if inputs is None else inputs))
+    after = found(trace_from([made], given))
+    assert "attention" in kinds(after)
+    assert "softmax" not in kinds(after)
+
+
+def test_queries_that_share_a_head_as_rows_of_one_product():
+    q, k, v = symbol((2, 4, 5, 8)), symbol((2, 2, 7, 8)), symbol((2, 2, 7, 8))
+    rows = ops.matmul(ops.reshape(q, (2, 2, 10, 8)), k, transpose_b=True)
+    weights = ops.softmax(ops.reshape(rows, (2, 4, 5, 7)))
+    made = ops.matmul(ops.reshape(weights, (2, 2, 10, 7)), v)
+    assert "attention" in kinds(found(trace_from([made], [q, k, v])))
+
+
+def test_images_whose_channels_come_first():
+    q, k, v = symbol((2, 8, 5)), symbol((2, 8, 7)), symbol((2, 3, 7))
+    weights = ops.softmax(ops.matmul(q, k, transpose_a=True) * 0.5)
+    after = found(trace_from([ops.matmul(v, weights, transpose_b=True)], [q, k, v]))
+    assert kinds(after) == ["permute", "permute", "permute", "attention", "permute"]
+
+
+def test_matrices_without_a_batch():
+    q, k, v = symbol((5, 8)), symbol((7, 8)), symbol((7, 4))
+    weights = ops.softmax(ops.matmul(q, k, transpose_b=True))
+    assert "attention" in kinds(found(trace_from([ops.matmul(weights, v)], [q, k, v])))
 
 
 def test_casts_around_the_softmax():
@@ -69,7 +142,8 @@ def test_casts_around_the_softmax():
 def test_what_is_no_attention():
     graph = spelled(lambda s: s + MASK * 2.0, (Q, K, V, MASK))
     assert kinds(found(graph))[-1] == "attention"
-    for before in (lambda s: ops.tanh(s), lambda s: (s + MASK) * 2.0):
+    rows = ops.slice(MASK, -2, 0, 1)
+    for before in (lambda s: ops.tanh(s), lambda s: s * rows, lambda s: ops.where(MASK > 0, s, 0)):
         assert "softmax" in kinds(found(spelled(before, (Q, K, V, MASK))))
     scores = ops.matmul(Q, K, transpose_b=True)
     weights = ops.softmax(scores)
@@ -87,6 +161,16 @@ def test_heads_that_were_repeated_are_read_once():
     after = normalize(found(before))
     assert kinds(after) == ["attention"]
     assert after.nodes[0].op.k.shape == (1, 2, 7, 8)
+
+
+@pytest.mark.parametrize("rank", [4, 5])
+def test_one_head_that_is_expanded_is_read_once(rank):
+    lead = (2,) * (rank - 3)
+    q, k = symbol((*lead, 3, 5, 8)), symbol((*lead, 1, 7, 8))
+    wide = ops.expand(k, (*lead, 3, 7, 8))
+    weights = ops.softmax(ops.matmul(q, ops.transpose(wide)))
+    after = found(trace_from([ops.matmul(weights, wide)], [q, k]))
+    assert kinds(after) == ["attention"]
 
 
 def test_tiled_heads_stay():

@@ -63,6 +63,71 @@ def test_what_stays_apart():
         assert merge_gates(graph) is graph
 
 
+def own_sigmoid(gate, up):
+    return gate * ops.sigmoid(gate) * up
+
+
+def squared(gate, up):
+    positive = ops.relu(gate)
+    return up * (positive * positive)
+
+
+def limited(gate, up):
+    least = ops.minimum(gate, 2.0)
+    return (ops.clamp(up, -2.0, 2.0) + 1.0) * (least * ops.sigmoid(1.7 * least))
+
+
+GATES = [own_sigmoid, squared, limited]
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("bias", [True, False])
+def test_halves_of_one_layer(gate, bias):
+    x = symbol((2, 3, 8))
+    whole = ops.linear(x, weight(10, 8), weight(10) if bias else None)
+    for halves in (ops.chunk(whole, 2, -1), ops.chunk(whole, 2, -1)[::-1]):
+        before = trace_from([gate(*halves)], [x])
+        after = merge_gates(before)
+        assert [step(node) for node in after.nodes if node.op.name == "slice"] == [2, 2]
+        same_value(before, after)
+
+
+def step(node):
+    return node.op.steps[-1]
+
+
+def test_parts_that_are_no_halves_stay():
+    x = symbol((3, 8))
+    whole = ops.linear(x, weight(12, 8))
+    first, second, third = ops.split(whole, 4, -1)
+    for outputs in (
+        [first * second * third],
+        [first * second],
+        [first * ops.slice(whole, -1, 2, 6)],
+        [ops.chunk(whole, 2, -1)[0] * ops.slice(whole, -1, 6), whole],
+        [ops.slice(whole, -1, 0, 11, 2) * ops.slice(whole, -1, 1, 12, 2)],
+    ):
+        graph = trace_from(outputs, [x])
+        assert merge_gates(graph) is graph
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32"])
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("parted", [True, False])
+def test_gates_that_read_a_product_twice_are_one_kernel(gate, kind, parted):
+    x = symbol((9, 40), kind)
+    if parted:
+        halves = ops.chunk(ops.linear(x, like(x, weight(54, 40)), like(x, weight(54))), 2, -1)
+    else:
+        halves = (ops.linear(x, like(x, weight(27, 40, high=1 + up))) for up in range(2))
+    graph = trace_from([gate(*halves)], [x])
+    (group,) = (group for group in groups_of(graph) if group.anchor is not None)
+    assert group.last.op.name == "multiply"
+    arrays = [each.astype(dtype(kind).numpy) for each in arrays_for(graph)]
+    (found,) = simulated(graph, arrays)
+    assert_close(found, evaluate(graph, *arrays)[0], graph.outputs[0].dtype, 64.0)
+
+
 @pytest.mark.parametrize("kind", ["float16", "float32"])
 @pytest.mark.parametrize("rows", [1, 9])
 def test_one_kernel_computes_the_gate(kind, rows):

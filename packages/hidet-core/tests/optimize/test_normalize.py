@@ -91,3 +91,14 @@ def test_copies_stay():
     updated = ops.in_place(ops.slice_scatter(X, symbol((2, 1, 4)), 1, 0, 1))
     graph = trace_from([ops.copy(updated), updated * 1.0])
     assert kinds(normalize(graph))[-3:] == ["reshape", "full", "multiply"]
+
+
+def test_what_is_expanded_for_a_function_that_broadcasts():
+    x, y = symbol((3, 8)), symbol((3, 1))
+    wide = ops.expand(y, (3, 8))
+    before = trace_from([x / wide], [x, y])
+    after = normalize(before)
+    assert kinds(after) == ["divide"]
+    same_value(before, after)
+    both = trace_from([wide * wide], [y])
+    assert normalize(both) is both

@@ -124,9 +124,11 @@ def load(path: str | os.PathLike[str], device: str | None = None) -> CompiledGra
     """The compiled graph in a file, on `device`: by default a GPU it was compiled for, if any.
 
     Neither a compiler nor the framework that the model came from is needed. BadArchive says what
-    is wrong with a file that was damaged, or fits no device of this machine.
+    is wrong with a file that was damaged, or fits no device of this machine, or not the one named.
     """
     archive = Archive.load(path)
+    if device is not None:
+        fitting(archive, canonical(device))
     return CompiledGraph(archive, device or device_for(archive))
 
 

@@ -91,9 +91,14 @@ def by_position(names: Sequence[str], files: Sequence[str]) -> dict[int, str]:
 def read(path: str) -> Tensor:
     """An array from a file of numpy's."""
     try:
-        return asarray(np.load(Path(path), allow_pickle=False))
+        array = np.load(Path(path), allow_pickle=False)
     except (OSError, ValueError) as error:
         raise BadArgument(f"{path} is no .npy file that can be read: {error}") from error
+    if not isinstance(array, np.ndarray):
+        raise BadArgument(
+            f"{path} holds several arrays", help="give each input a .npy file of its own"
+        )
+    return asarray(array)
 
 
 def random(buffer: Buffer, sizes: Mapping[str, int], seed: int, compiled: CompiledGraph) -> Tensor:

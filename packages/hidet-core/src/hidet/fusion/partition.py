@@ -62,6 +62,9 @@ class Partition:
             self.group_of[node] = group
             if node is group.last:
                 self.reserve(group)
+        for group in dict.fromkeys(self.group_of.values()):
+            if group.anchor is None and len(group.results) == 1:
+                self.keep_operand(group, group.inputs)
         groups = list(dict.fromkeys(self.group_of.values()))
         return self.needed(in_order(groups, self.before))
 
@@ -95,13 +98,13 @@ class Partition:
         """
         if self.roles.of(node.op) is not Role.INJECTIVE:
             return None
-        leads = self.leads_to_reductions(node)
+        led = self.led_to_reductions(node)
         able = []
         for tensor in reversed(dict.fromkeys(node.inputs)):
             group = self.producer(tensor)
             if group is None:
                 continue
-            if leads and not self.roles.injective(group):
+            if led and not (self.roles.injective(group) or self.reasons.one_pass(group, led)):
                 group.notes.append(Note(f"{node.op.name} is apart: {MEETS}", (node,)))
                 continue
             if self.takes(group, tensor, node):
@@ -113,14 +116,16 @@ class Partition:
         self.append(group, node)
         return group
 
-    def leads_to_reductions(self, node: Node) -> bool:
-        """Whether reductions of what `node` gives meet it again, as a norm's statistics do: with
-        them it makes one kernel, which has no place behind an anchor."""
+    def led_to_reductions(self, node: Node) -> list[Node]:
+        """What lies behind `node` up to where reductions of what it gives meet it again, as a
+        norm's statistics do: with them it makes one kernel, which has no place behind an anchor.
+        Empty if none do."""
         if len(self.regions.readers(node)) < 2:
-            return False
+            return []
         inside = self.regions.behind(node, 2 * MOST) or []
         roles = {self.roles.of(each.op) for each in inside}
-        return Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE}
+        found = Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE}
+        return [node, *inside] if found else []
 
     def append(self, group: Group, node: Node) -> None:
         """Let `node` into `group`, with the chains that nothing else needs ahead of it.
@@ -136,11 +141,21 @@ class Partition:
                 continue
             often = not same_shape(tensor.shape, node.outputs[0].shape)
             role = Role.ANCHOR if often else Role.INJECTIVE
-            if self.is_prologue(chain, tensor, node, role):
+            met = self.meets(chain, tensor, group, node)
+            if met or self.is_prologue(chain, tensor, node, role):
                 group.repeats += chain.repeats * ways(tensor, [node])
                 group.add(chain.nodes)
                 self.move(chain, tensor, group)
         group.add([node])
+
+    def meets(self, chain: Group, tensor: Tensor, group: Group, node: Node) -> bool:
+        """Whether two reductions of the same rows meet in `node`: a mean and a variance."""
+        if self.users[tensor] != [node] or node.device != chain.last.device:
+            return False
+        if group.anchor is not None or chain.anchor is not None or self.roles.injective(group):
+            return False
+        others = [each for each in chain.nodes if each not in group.nodes]
+        return self.reasons.one_pass(group, [*others, node])
 
     def producer(self, tensor: Tensor) -> Group | None:
         """The group that writes `tensor` and can still grow at that end."""
@@ -195,26 +210,33 @@ class Partition:
             chain = self.producer(tensor)
             if chain is None or weight(group.nodes) + weight(chain.nodes) > MOST:
                 continue
-            if self.is_prologue(chain, tensor, node, role):
+            again = role is Role.REDUCTION and self.reduces(chain, tensor, node)
+            if again or self.is_prologue(chain, tensor, node, role):
                 group.repeats += chain.repeats * ways(tensor, [node])
                 group.add(chain.nodes)
                 self.move(chain, tensor, group)
         if role is Role.REDUCTION:
-            self.keep_operand(group, node)
+            self.keep_operand(group, node.inputs)
         return group
 
-    def keep_operand(self, group: Group, node: Node) -> None:
+    def reduces(self, chain: Group, tensor: Tensor, node: Node) -> bool:
+        """Whether `node` alone reads a reduction's result, and reduces the same rows once more."""
+        if self.users[tensor] != [node] or node.device != chain.last.device:
+            return False
+        return not self.roles.injective(chain) and self.reasons.one_pass(chain, [node])
+
+    def keep_operand(self, group: Group, operands: Sequence[Tensor]) -> None:
         """Let a reduction of what others read too compute and store that as well.
 
         A sum that a norm follows, and that the next sum reads, is one kernel with the norm. Such a
         group stays as it is, so that nobody it waits for can come to wait for it.
         """
-        for tensor in dict.fromkeys(node.inputs):
+        for tensor in dict.fromkeys(operands):
             maker = None if tensor.trace is None else tensor.trace[0]
             made = None if maker is None else self.group_of.get(maker)
             if made is None or made.last is not maker or len(made.results) != 1:
                 continue
-            if self.keepable(made, tensor, group, node):
+            if self.keepable(made, tensor, group):
                 group.add(made.nodes)
                 group.also = (tensor,)
                 for each in made.nodes:
@@ -222,23 +244,22 @@ class Partition:
                         self.group_of[each] = group
                 return
 
-    def keepable(self, made: Group, tensor: Tensor, group: Group, node: Node) -> bool:
+    def keepable(self, made: Group, tensor: Tensor, group: Group) -> bool:
         """Whether the operators that give `tensor` can join its reader, and it be stored."""
-        alike = same_shape(tensor.shape, node.outputs[0].shape) and node.device == made.last.device
-        if (
-            not alike
-            or not self.roles.injective(made)
-            or weight([*made.nodes, *group.nodes]) > MOST
-        ):
+        (result,) = group.results
+        alike = same_shape(tensor.shape, result.shape) and group.last.device == made.last.device
+        if not alike or made.anchor is not None or self.roles.injective(group):
             return False
-        if any(each in self.reserved for each in self.users[tensor]):
+        if weight([*made.nodes, *group.nodes]) > MOST:
+            return False
+        if any(self.reserved.get(each, group) is not group for each in self.users[tensor]):
             return False
         if all(is_view(each) for one in made.nodes for each in one.outputs):
             return False
         if waits(group, made, self.before):
             return False
         nodes = list(dict.fromkeys([*made.nodes, *group.nodes]))
-        return self.reasons.stages(nodes, (tensor, *node.outputs)) == 1
+        return self.reasons.same_rows(nodes, (tensor, result))
 
     def move(self, chain: Group, tensor: Tensor, group: Group) -> None:
         """A chain that one operator reads belongs to that one's group; another one is repeated."""

@@ -16,7 +16,7 @@ from hidet.fusion.roles import Role, Roles
 from hidet.fusion.traits import cheap, lands, moves_only, read_by_all
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize.separate_outputs import is_view
-from hidet.schedules.automatic.plan import plan
+from hidet.schedules.automatic.plan import Stage, has_long_columns, plan, row_kinds
 
 MOST = 24
 """Operators that compute in one group: beyond that a kernel's text and registers grow faster than
@@ -45,7 +45,18 @@ class Reasons:
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
         once = len(places) == 1
         straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
-        return "" if straight else ELSEWHERE
+        return "" if straight or self.one_pass(group, [node]) else ELSEWHERE
+
+    def one_pass(self, group: Group, nodes: list[Node]) -> bool:
+        """Whether a reduction is one kernel with `nodes`, which read its rows again, as a norm
+        does, or reduce them once more."""
+        if group.anchor is not None or weight([*group.nodes, *nodes]) > MOST:
+            return False
+        rows = {*group.inputs, *(each for node in group.nodes for each in node.outputs)}
+        rows.difference_update(group.results)
+        again = any(each in rows for node in nodes for each in node.inputs)
+        reduced = any(self.roles.of(each.op) is Role.REDUCTION for each in nodes)
+        return (again or reduced) and self.short([*group.nodes, *nodes])
 
     def divides(self, group: Group, inside: list[Node], reserved: Collection[Node]) -> str:
         """Why the operators between a result and where its ways meet may not join; else nothing.
@@ -70,7 +81,8 @@ class Reasons:
             if group.anchor is not None:
                 return "a reduction lies between"
             return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
-        return "" if self.all_land(group, inside) else ELSEWHERE
+        fits = self.all_land(group, inside) or self.one_pass(group, inside)
+        return "" if fits else ELSEWHERE
 
     def stored(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> str:
         """Why the result of `chain` is stored for `node` to read; else nothing."""
@@ -99,8 +111,21 @@ class Reasons:
         found = [each for each in chain.nodes if self.roles.of(each.op) is not Role.INJECTIVE]
         return found[-1].op.name
 
+    def short(self, nodes: list[Node]) -> bool:
+        """Whether operators are one kernel of rows, or of columns that one block may take."""
+        return self.same_rows(nodes) and not has_long_columns(self.planned(nodes)[0])
+
+    def same_rows(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> bool:
+        """Whether operators are one kernel, all of whose reductions are of the same rows."""
+        stages = self.planned(nodes, results)
+        return len(stages) == 1 and len(row_kinds(stages[0])) <= 1
+
     def stages(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> int:
-        """How many kernels the automatic schedule makes of operators together.
+        """How many kernels the automatic schedule makes of operators together."""
+        return len(self.planned(nodes, results))
+
+    def planned(self, nodes: list[Node], results: Sequence[Tensor] = ()) -> list[Stage]:
+        """These kernels, as stages.
 
         `results` are what they give, by default what the last one does.
         """
@@ -111,7 +136,7 @@ class Reasons:
         nodes = sorted(nodes, key=self.order.__getitem__)
         grids = compose(nodes, known)
         asked = [grids[each] for each in results or nodes[-1].outputs]
-        return len(plan(list(inputs.values()), asked).stages)
+        return plan(list(inputs.values()), asked).stages
 
     def all_land(self, group: Group, inside: list[Node]) -> bool:
         """Whether each element of the group's result goes to one known place of the last one's.

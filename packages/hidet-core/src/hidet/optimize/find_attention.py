@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
 from hidet import ops, options
-from hidet.compute.sizes import broadcast, same, same_shape
+from hidet.compute.sizes import Shape, broadcast, same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.attention import Attention
-from hidet.ops.cast import Cast
 from hidet.ops.matmul import Matmul
-from hidet.ops.select import Where
 from hidet.ops.shape import Expand, Reshape
 from hidet.ops.softmax import Softmax
+from hidet.optimize.attention_scores import Scores, behind_casts, keeps_rows, scores_of
 from hidet.optimize.constants import Readers
-from hidet.optimize.normalize import maker, value_of
+from hidet.optimize.normalize import again, before_reshape, maker
 from hidet.types import bf16, f16, f32
-
-NEVER = -1e4
-"""What is added to a score, or put in its place, so that its weight is nothing."""
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What is known of the way back from the softmax to the product of queries and keys."""
-
-    scale: float = 1.0
-    mask: Tensor | None = None
 
 
 def find_attention(graph: FlowGraph) -> FlowGraph:
@@ -39,8 +24,9 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
     before   s = matmul(q, k^T) / 8 + mask;  y = matmul(softmax(s), v)
     after    y = attention(q, k, v, mask, scale=1 / 8)
 
-    The mask may be added, or chosen by `where` with a very low number; the scale is applied before
-    it. Where several heads of q read one of k and v that was repeated for them, it is read once. A
+    Masks may be added, or chosen by `where` with a very low number, several of them, before the
+    scale or after it; the scale may be of each head. Batch and heads may be one axis for products.
+    Where several heads of q read one of k and v that was repeated for them, it is read once. A
     row that keeps nothing gives zeros, where softmax gives NaN. Without the option `attention`
     nothing changes.
     """
@@ -65,102 +51,83 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
 
 
 def attention_of(node: Node, single: set[Tensor]) -> Tensor | None:
-    """The attention that ends in this product, if one does."""
+    """The attention that ends in this product, if one does: softmax(s) @ v, or v^T @ softmax(s)^T,
+    as images have it."""
     op = node.op
-    if not isinstance(op, Matmul) or op.transpose_a or op.dtype not in (None, node.inputs[0].dtype):
+    if not isinstance(op, Matmul) or op.dtype not in (None, node.inputs[0].dtype):
         return None
-    weights, right = node.inputs
-    softmax = behind_casts(weights, single)
-    if softmax is None or not isinstance(softmax.op, Softmax):
-        return None
-    if softmax.op.axis != weights.ndim - 1 or softmax.outputs[0] not in single:
-        return None
-    found = scores_of(softmax.inputs[0], single)
-    if found is None:
+    a, b = node.inputs
+    found = None if op.transpose_a else of_weights(a, b, op.transpose_b, single)
+    if found is None and op.transpose_b:
+        found = of_weights(b, a, not op.transpose_a, single)
+        return None if found is None else ops.transpose(found)
+    return found
+
+
+def of_weights(weights: Tensor, v: Tensor, transposed: bool, single: set[Tensor]) -> Tensor | None:
+    """weights @ v (or v^T) as attention, if the weights are a softmax of products."""
+    softmax = softmax_behind(weights, single)
+    found = None if softmax is None else scores_of(softmax.inputs[0], single)
+    if found is None or not same_shape(weights.shape[:-2], v.shape[:-2]):
         return None
     product, scores = found
-    keys = product.inputs[1]
-    q, k = product.inputs[0], keys if product.op.transpose_b else ops.transpose(keys)  # type: ignore[attr-defined]
-    v = ops.transpose(right) if op.transpose_b else right
-    if not fits(q, k, v, scores.mask) or not same_shape(node.outputs[0].shape[:-2], q.shape[:-2]):
+    lead = lead_of(weights, product.outputs[0], scores)
+    if lead is None or not same_shape(product.inputs[0].shape[:-2], product.inputs[1].shape[:-2]):
         return None
-    return ops.attention(q, k, v, scores.mask, scale=scores.scale)
-
-
-def behind_casts(tensor: Tensor, single: set[Tensor]) -> Node | None:
-    """What makes a tensor, apart from casts between floats that nobody else reads."""
-    while (made := maker(tensor)) is not None and tensor in single:
-        if not isinstance(made.op, Cast) or not made.inputs[0].dtype.is_float:
-            return made
-        (tensor,) = made.inputs
-    return None
-
-
-def scores_of(tensor: Tensor, single: set[Tensor]) -> tuple[Node, Scores] | None:
-    """The product behind scores, and what is done to it on the way."""
-    known = Scores()
-    while (made := behind_casts(tensor, single)) is not None:
-        if isinstance(made.op, Matmul):
-            return (made, known) if not made.op.transpose_a else None
-        step = next(filter(None, (rule(made, known, single) for rule in STEPS)), None)
-        if step is None:
-            return None
-        tensor, known = step
-    return None
-
-
-Step = Callable[[Node, Scores, set[Tensor]], "tuple[Tensor, Scores] | None"]
-
-
-def scaled(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
-    """Scores times a number, or by one."""
-    if node.op.name not in ("multiply", "divide"):
+    op = product.op
+    assert isinstance(op, Matmul)
+    q = turned(product.inputs[0], lead, op.transpose_a)
+    k = turned(product.inputs[1], lead, not op.transpose_b)
+    v = turned(v, lead, transposed)
+    if scores.factor is not None:
+        q = q * scores.factor
+    if not fits(q, k, v, scores.mask):
         return None
-    left, right = node.inputs
-    number = value_of(right)
-    if number is not None and node.outputs[0].shape == left.shape:
-        times = float(number) if node.op.name == "multiply" else 1 / float(number)
-        return left, replace(known, scale=known.scale * times)
-    number = value_of(left)
-    if number is not None and node.op.name == "multiply" and node.outputs[0].shape == right.shape:
-        return right, replace(known, scale=known.scale * float(number))
-    return None
+    y = ops.attention(q, k, v, scores.mask, scale=scores.scale)
+    made = maker(y)
+    grouped = None if made is None else with_grouped_heads(made)
+    return view(y if grouped is None else grouped, weights.shape[:-2])
 
 
-def masked(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
-    """Scores plus a mask; the scale comes before it."""
-    if node.op.name != "add" or known.mask is not None or known.scale != 1.0:
+def softmax_behind(tensor: Tensor, single: set[Tensor]) -> Node | None:
+    """The softmax over the last axis behind weights, which may have another batch since."""
+    made = behind_casts(tensor, single)
+    while made is not None and keeps_rows(made):
+        made = behind_casts(made.inputs[0], single)
+    if made is None or not isinstance(made.op, Softmax):
         return None
-    for scores, mask in (node.inputs, node.inputs[::-1]):
-        whole = same_shape(scores.shape, node.outputs[0].shape) and scores in single
-        if whole and mask.dtype.is_float and leads_to_product(scores, single):
-            return scores, replace(known, mask=mask)
-    return None
+    (weights,) = made.outputs
+    return made if made.op.axis == weights.ndim - 1 and weights in single else None
 
 
-def leads_to_product(tensor: Tensor, single: set[Tensor]) -> bool:
-    """Whether scores lie behind a tensor, not a mask."""
-    return scores_of(tensor, single) is not None
-
-
-def chosen(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
-    """Scores where a mask holds (or does not), and a very low number elsewhere."""
-    if not isinstance(node.op, Where) or known.mask is not None or known.scale != 1.0:
+def lead_of(weights: Tensor, product: Tensor, scores: Scores) -> Shape | None:
+    """Batch and heads as the mask has them, or as both products do; None if there are no such."""
+    rows = product.shape[-2]
+    if not same(weights.shape[-2], rows):
         return None
-    condition, x, y = node.inputs
-    low = value_of(y) if value_of(y) is not None else value_of(x)
-    scores = x if value_of(y) is not None else y
-    if low is None or low > NEVER or not same_shape(scores.shape, node.outputs[0].shape):
-        return None
-    if low == float("-inf"):
-        return scores, replace(known, mask=condition if scores is x else ops.logical_not(condition))
-    zero = ops.full((), 0.0, f32, device=condition.device)
-    far = ops.full((), float(low), f32, device=condition.device)
-    pair = (zero, far) if scores is x else (far, zero)
-    return scores, replace(known, mask=ops.where(condition, *pair))
+    if same(scores.shape[-2], rows):
+        return tuple(scores.shape[:-2]) or (1,)
+    plain = scores.mask is None and scores.factor is None
+    return tuple(product.shape[:-2]) if plain else None
 
 
-STEPS: tuple[Step, ...] = (scaled, masked, chosen)
+def view(x: Tensor, lead: Shape) -> Tensor:
+    """A tensor with other axes ahead of the last two, as it was before it was given those."""
+    shape = (*lead, *x.shape[-2:])
+    if same_shape(x.shape, shape):
+        return x
+    source = before_reshape(x)
+    return source if same_shape(source.shape, shape) else ops.reshape(source, shape)
+
+
+def turned(x: Tensor, lead: Shape, really: bool) -> Tensor:
+    """A view of the transpose of the last two axes, if `really`, else of the tensor."""
+    if not really:
+        return view(x, lead)
+    source = before_reshape(x)
+    if source.ndim > 1 and same_shape(source.shape[-2:], x.shape[-2:]):
+        return view(again(ops.transpose(source)), lead)
+    return again(ops.transpose(view(x, lead)))
 
 
 def fits(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
@@ -193,6 +160,10 @@ def with_grouped_heads(node: Node) -> Tensor | None:
 def unrepeated(x: Tensor) -> Tensor | None:
     """The tensor whose heads, each several times in a row, are those of x[..., heads, n, d]."""
     joined = maker(x)
+    if joined is not None and isinstance(joined.op, Expand):
+        (narrow,) = joined.inputs
+        one = same_shape(narrow.shape, (*x.shape[:-3], 1, *x.shape[-2:]))
+        return narrow if one and not same(x.shape[-3], 1) else None
     repeated = maker(joined.inputs[0]) if joined is not None else None
     if joined is None or repeated is None or not isinstance(joined.op, Reshape):
         return None

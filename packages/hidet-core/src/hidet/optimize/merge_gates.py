@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
 
 from hidet import ops
+from hidet.compute import Kind, classify
+from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
+from hidet.graph.foreign import Foreign
 from hidet.graph.rewrite import replace
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.matmul import Linear
+from hidet.ops.slicing import Slice
 from hidet.optimize.constants import Constants, Readers
-from hidet.optimize.merge_siblings import bias_of, tail_of
+from hidet.optimize.merge_siblings import bias_of
+from hidet.types import Size
+
+MOST = 24
+"""Operators between the products and where they meet: a kernel takes no more in."""
 
 
 def merge_gates(graph: FlowGraph) -> FlowGraph:
@@ -20,42 +30,107 @@ def merge_gates(graph: FlowGraph) -> FlowGraph:
     before   y = silu(linear(x, a)) * linear(x, b)
     after    z = linear(x, rows of a and b in turns);  y = silu(z[..., 0::2]) * z[..., 1::2]
 
-    A thread that holds an even column of z holds the next one too, so that the gate is an epilogue.
+    So are the halves of one layer. A thread that holds an even column of z holds the next one too,
+    so that the gate is an epilogue.
     """
     while gate := next(gates(graph), None):
-        graph = replace(graph, merged(*gate))
+        graph = replace(graph, merged(gate))
     return graph
 
 
-def gates(graph: FlowGraph) -> Iterator[tuple[Node, Node]]:
-    """Pairs of linear layers that can be computed as one."""
+@dataclass(frozen=True)
+class Gate:
+    """Two tensors that meet one by one: results of one layer each, or halves of one layer's."""
+
+    layers: tuple[Node, ...]
+    halves: tuple[Tensor, Tensor]
+
+
+def gates(graph: FlowGraph) -> Iterator[Gate]:
+    """Gated layers that can be computed as one product."""
     constants, readers = Constants(graph), Readers(graph)
-    ends: dict[Tensor, Node] = {}
+    places = {node: place for place, node in enumerate(graph.nodes)}
+    siblings: dict[tuple[object, ...], list[Node]] = {}
     for node in graph.nodes:
-        if isinstance(node.op, Linear) and all(each in constants for each in node.inputs[1:]):
-            ends[(node, *tail_of(node, readers))[-1].outputs[0]] = node
-    for node in graph.nodes:
-        if len(node.inputs) == 2 and all(each in ends for each in node.inputs):
-            first, second = (ends[each] for each in node.inputs)
-            alone = all(readers.only(each) is node for each in node.inputs)
-            if alone and first is not second and alike(first, second, constants):
-                yield first, second
+        fixed = all(each in constants for each in node.inputs[1:])
+        if isinstance(node.op, Linear) and fixed and node.inputs[0] not in constants:
+            siblings.setdefault((node.inputs[0], node.inputs[1].type), []).append(node)
+    for family in siblings.values():
+        pairs = combinations(family, 2)
+        able = [Gate(pair, (pair[0].outputs[0], pair[1].outputs[0])) for pair in pairs]
+        able += [Gate((node,), halves) for node in family if (halves := halves_of(node, readers))]
+        yield from (each for each in able if meet(each, readers, places))
 
 
-def alike(first: Node, second: Node, constants: Constants) -> bool:
-    """Whether two linear layers have one operand, and weights of one type."""
-    one = first.inputs[0] is second.inputs[0] and first.inputs[0] not in constants
-    return one and first.inputs[1].type == second.inputs[1].type
+def halves_of(layer: Node, readers: Readers) -> tuple[Tensor, Tensor] | None:
+    """The two halves that a layer's result is parted into, if nothing else reads it."""
+    (whole,) = layer.outputs
+    found = readers.of(whole)
+    if len(found) != 2 or not all(isinstance(each.op, Slice) for each in found):
+        return None
+    first, second = sorted(found, key=lambda each: not begins_at(each, whole, 0))
+    (low,), (high,) = first.outputs, second.outputs
+    half = low.shape[-1]
+    there = begins_at(first, whole, 0) and begins_at(second, whole, half)
+    fits = same(half * 2, whole.shape[-1]) and same_shape(low.shape, high.shape)
+    return (low, high) if there and fits else None
 
 
-def merged(first: Node, second: Node) -> dict[Tensor, Tensor]:
-    """What the two results become: every other column of one product."""
+def begins_at(node: Node, whole: Tensor, start: Size) -> bool:
+    """Whether a node reads neighbours of the last axis from `start` on, and all of the others."""
+    op = node.op
+    if not isinstance(op, Slice) or any(step != 1 for step in op.steps):
+        return False
+    starts = (*(0 for _ in whole.shape[1:]), start)
+    return same_shape(op.starts, starts) and same_shape(op.sizes[:-1], whole.shape[:-1])
+
+
+def meet(gate: Gate, readers: Readers, places: dict[Node, int]) -> bool:
+    """Whether all that is made of both tensors, element by element, comes together in one."""
+    shape = gate.halves[0].shape
+    sides: dict[Tensor, frozenset[Tensor]] = {each: frozenset([each]) for each in gate.halves}
+    unread = {each: set(readers.of(each)) for each in gate.halves}
+    for _ in range(MOST):
+        if not all(unread.values()):
+            return False  # the caller gets one of them
+        node = min((node for nodes in unread.values() for node in nodes), key=places.__getitem__)
+        if not is_function(node) or not same_shape(node.outputs[0].shape, shape):
+            return False
+        made = frozenset().union(*(sides.get(each, frozenset()) for each in node.inputs))
+        unread = {x: rest for x, nodes in unread.items() if (rest := nodes - {node})}
+        if not unread and len(made) == 2:
+            return True
+        (result,) = node.outputs
+        sides[result], unread[result] = made, set(readers.of(result))
+    return False
+
+
+def is_function(node: Node) -> bool:
+    """Whether each element is a function of those at the same place, or of what is spread to it."""
+    if isinstance(node.op, Foreign) or len(node.outputs) != 1:
+        return False
+    return classify(*node.op.definition().outputs) is Kind.ELEMENTWISE
+
+
+def merged(gate: Gate) -> dict[Tensor, Tensor]:
+    """What the two become: every other column of one product."""
+    first = gate.layers[0]
     with tracing(), placed(first.place):
-        count, depth = first.inputs[1].shape
-        weight = ops.reshape(ops.stack([first.inputs[1], second.inputs[1]], 1), (-1, depth))
-        bias = bias_of([first, second])
+        weight = in_turns([each.inputs[1] for each in gate.layers])
+        bias = bias_of(gate.layers)
         if bias is not None:
-            bias = ops.reshape(ops.permute(ops.reshape(bias, (2, count)), (1, 0)), (-1,))
+            bias = in_turns([bias])
         whole = ops.linear(first.inputs[0], weight, bias)
         even, odd = (ops.slice(whole, -1, start, None, 2) for start in (0, 1))
-    return {first.outputs[0]: even, second.outputs[0]: odd}
+    return dict(zip(gate.halves, (even, odd), strict=True))
+
+
+def in_turns(constants: list[Tensor]) -> Tensor:
+    """The rows of two constants, or of the halves of one, taking turns."""
+    whole = constants[0]
+    if len(constants) == 1:
+        parted = ops.reshape(whole, (2, -1, *whole.shape[1:]))
+        turns = ops.permute(parted, (1, 0, *range(2, parted.ndim)))
+    else:
+        turns = ops.stack(constants, 1)
+    return ops.reshape(turns, (-1, *whole.shape[1:]))

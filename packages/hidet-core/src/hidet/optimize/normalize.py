@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from hidet import ops
-from hidet.compute.sizes import same_shape
+from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.cast import Cast
 from hidet.ops.create import Full
+from hidet.ops.families import Binary
 from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
-from hidet.ops.shape import Permute, Reshape
+from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.types import DType
 
 Rule = Callable[[Node], "Tensor | None"]
@@ -31,14 +33,27 @@ def normalize(graph: FlowGraph) -> FlowGraph:
 
     def change(node: Node) -> tuple[Tensor, ...] | None:
         with tracing(), placed(node.place):
-            for rule in RULES:
-                found = rule(node)
-                # What was updated in place lies in an input: a copy of it is not the same.
-                if found is not None and updated_tensor(found) is None:
-                    return (found,)
-        return None
+            found = simplified(node)
+        return None if found is None else (found,)
 
     return rewrite(graph, change)
+
+
+def simplified(node: Node) -> Tensor | None:
+    """What a node gives, by fewer operators; None if no rule applies."""
+    for rule in RULES:
+        found = rule(node)
+        # What was updated in place lies in an input: a copy of it is not the same.
+        if found is not None and updated_tensor(found) is None:
+            return again(found)
+    return None
+
+
+def again(tensor: Tensor) -> Tensor:
+    """A tensor that a rule gave, with the rules applied to it once more."""
+    made = maker(tensor)
+    found = None if made is None or len(made.outputs) != 1 else simplified(made)
+    return tensor if found is None else found
 
 
 def maker(tensor: Tensor) -> Node | None:
@@ -53,12 +68,22 @@ def joined_reshape(node: Node) -> Tensor | None:
     before = maker(node.inputs[0]) if isinstance(node.op, Reshape) else None
     if before is None or not isinstance(before.op, Reshape) or copies(before):
         return None
-    return ops.reshape(before.inputs[0], node.outputs[0].shape)
+    (x,) = before.inputs
+    return x if x.type == node.outputs[0].type else ops.reshape(x, node.outputs[0].shape)
 
 
 def copies(node: Node) -> bool:
     """Whether a node is a copy: a reshape to the same shape."""
     return isinstance(node.op, Reshape) and same_shape(node.inputs[0].shape, node.op.shape)
+
+
+def before_reshape(x: Tensor) -> Tensor:
+    """The tensor that `x` is another shape of, or `x`."""
+    made = maker(x)
+    if made is None or not isinstance(made.op, Reshape):
+        return x
+    (source,) = made.inputs
+    return source if updated_tensor(source) is None else x
 
 
 def joined_permute(node: Node) -> Tensor | None:
@@ -72,6 +97,41 @@ def joined_permute(node: Node) -> Tensor | None:
     if before is None or not isinstance(before.op, Permute):
         return None
     return ops.permute(before.inputs[0], [before.op.axes[axis] for axis in node.op.axes])
+
+
+def kept_permute(node: Node) -> Tensor | None:
+    """A reshape for a permute that only moves axes of size 1; ahead of one that moves others too,
+    a reshape that adds such axes comes after it instead."""
+    if not isinstance(node.op, Permute):
+        return None
+    (x,) = node.inputs
+    order = [axis for axis in node.op.axes if not same(x.shape[axis], 1)]
+    if order == sorted(order):
+        return x if x.type == node.outputs[0].type else ops.reshape(x, node.outputs[0].shape)
+    before = maker(x)
+    if before is None or not isinstance(before.op, Reshape):
+        return None
+    (source,) = before.inputs
+    wide = [axis for axis, size in enumerate(source.shape) if not same(size, 1)]
+    narrow = [axis for axis, size in enumerate(x.shape) if not same(size, 1)]
+    sizes = [source.shape[axis] for axis in wide], [x.shape[axis] for axis in narrow]
+    if x.ndim <= source.ndim or not same_shape(*sizes) or updated_tensor(source) is not None:
+        return None
+    places = [wide[narrow.index(axis)] for axis in order]
+    ones = [axis for axis in range(source.ndim) if axis not in wide]
+    return ops.reshape(again(ops.permute(source, [*ones, *places])), node.outputs[0].shape)
+
+
+def permuted_expand(node: Node) -> Tensor | None:
+    """A tensor that is permuted and then expanded, for one that is expanded first."""
+    before = maker(node.inputs[0]) if isinstance(node.op, Permute) else None
+    if before is None or not isinstance(before.op, Expand):
+        return None
+    (x,) = before.inputs
+    if x.ndim != node.inputs[0].ndim or updated_tensor(x) is not None:
+        return None
+    assert isinstance(node.op, Permute)
+    return ops.expand(again(ops.permute(x, node.op.axes)), node.outputs[0].shape)
 
 
 def joined_cast(node: Node) -> Tensor | None:
@@ -156,10 +216,31 @@ def untransposed(x: Tensor) -> Tensor | None:
     return made.inputs[0] if made.op.axes == swapped else None
 
 
+def unexpanded(node: Node) -> Tensor | None:
+    """A function of two elements that reads what was expanded for it: it broadcasts anyway."""
+    op = node.op
+    if not isinstance(op, Binary):
+        return None
+    x, y = (before_expand(each) for each in node.inputs)
+    plain = replace(op, x=x.type, y=y.type)
+    if plain == op or not same_shape(plain.infer().shape, node.outputs[0].shape):
+        return None
+    return Node(plain, (x, y), node.place, node.device).outputs[0]
+
+
+def before_expand(x: Tensor) -> Tensor:
+    """The tensor that `x` is an expanded form of, or `x`."""
+    made = maker(x)
+    return made.inputs[0] if made is not None and isinstance(made.op, Expand) else x
+
+
 RULES: tuple[Rule, ...] = (
     joined_reshape,
     joined_permute,
+    kept_permute,
+    permuted_expand,
     joined_cast,
     neutral,
     turned_operand,
+    unexpanded,
 )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from hidet import ops
-from hidet.compute.sizes import Shape, same_shape
+from hidet.compute.sizes import same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
 from hidet.ops.shape import Reshape
 from hidet.optimize.constants import Readers
-from hidet.optimize.normalize import maker
+from hidet.optimize.normalize import before_reshape, maker
 
 
 def unflatten_batch(graph: FlowGraph) -> FlowGraph:
@@ -38,24 +37,23 @@ def unflatten_batch(graph: FlowGraph) -> FlowGraph:
 
 
 def product_behind(node: Node) -> Tensor | None:
-    """The product that a reshape gives more axes, with these axes from the start."""
+    """The product that a reshape gives more axes, with these axes from the start, where an operand
+    had them before."""
     product, shape = maker(node.inputs[0]), node.outputs[0].shape
     if product is None or not isinstance(product.op, Matmul):
         return None
     if not same_shape(shape[-2:], product.outputs[0].shape[-2:]):
         return None
-    a, b = (with_batch(each, shape[:-2]) for each in product.inputs)
-    if a is None or b is None:
+    if any(each.ndim != 3 for each in product.inputs):
         return None
+    sources = [before_reshape(each) for each in product.inputs]
+    shapes = [(*shape[:-2], *each.shape[-2:]) for each in product.inputs]
+    there = [same_shape(x.shape, whole) for x, whole in zip(sources, shapes, strict=True)]
+    if not any(there):
+        return None
+    a, b = (
+        x if ready else ops.reshape(x, whole)
+        for x, ready, whole in zip(sources, there, shapes, strict=True)
+    )
     op = product.op
     return ops.matmul(a, b, transpose_a=op.transpose_a, transpose_b=op.transpose_b, dtype=op.dtype)
-
-
-def with_batch(x: Tensor, batch: Shape) -> Tensor | None:
-    """What an operand was before its batch became one axis, if its batch was this one."""
-    made = maker(x)
-    if x.ndim != 3 or made is None or not isinstance(made.op, Reshape):
-        return None
-    (source,) = made.inputs
-    whole = same_shape(source.shape, (*batch, *x.shape[-2:]))
-    return source if whole and updated_tensor(source) is None else None

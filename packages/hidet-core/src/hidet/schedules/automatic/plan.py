@@ -24,6 +24,10 @@ from hidet.types import Size, TensorType, i32
 LONE_ROW = 1 << 16
 """Elements one block may work on alone, in a row that shares a reduction."""
 
+LONE_COLUMN = 256
+"""Elements of a column that reads itself again, up to which one kernel is no slower than two, whose
+first one spreads each column over blocks: so measured on an H200."""
+
 
 @dataclass(frozen=True)
 class MapStage:
@@ -244,6 +248,27 @@ def elements(value: Expr) -> int:
 def reductions(value: Expr) -> Iterator[Reduce | ArgReduce]:
     """The reductions in a value, inner ones first."""
     return (each for each in find(value, Expr) if isinstance(each, Reduce | ArgReduce))
+
+
+def row_kinds(stage: Stage) -> set[frozenset[Var]]:
+    """The variables of a stage that its reductions depend on: one set if all are of one row."""
+    if not isinstance(stage, MapStage):
+        return set()
+    own = set(stage.vars)
+    values = (stage.value, *(value for _, value in stage.also))
+    return {
+        frozenset(own.intersection(variables(each)))
+        for value in values
+        for each in reductions(value)
+    }
+
+
+def has_long_columns(stage: Stage) -> bool:
+    """Whether a stage reduces long columns: neighbours of its result are not of one reduction."""
+    if not isinstance(stage, MapStage) or not stage.vars:
+        return False
+    columns = any(stage.vars[-1] in kind for kind in row_kinds(stage))
+    return columns and stage.shape[-1] != 1 and elements(stage.value) > LONE_COLUMN
 
 
 def producers(grid: Grid) -> list[Grid]:
