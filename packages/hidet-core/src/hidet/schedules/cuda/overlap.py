@@ -1,17 +1,17 @@
 """Windows of few channels that lie in shared memory over each other, as warpgroups read them.
 
 A line is 16 bytes: the channels, one after the other, of as many neighbouring pixels of a row of x
-as a window steps over, or of a part of these; what is left is zero. Windows side by side begin a line apart, and so do the
-rows of an operand of wgmma within eight: every line is there once, and all windows that it is part
-of find it there.
+as a window steps over, or of a part of these; what is left is zero. Windows side by side begin a
+line apart, and so do the rows of an operand of wgmma within eight: every line is there once, and
+all windows that it is part of find it there.
 
     step 2, window 7, 3 channels:   lines of x:   q0  q1  q2  q3  q4 ...    (2 pixels, 3 channels)
                                     window 0:     q0  q1  q2  q3
                                     window 1:         q1  q2  q3  q4
 
-Rows of x between those that windows step to lie in planes of their own, and so do lines between
-those that windows step to. Pixels of a line beside a
-window are multiplied by zero; where one is no number, see `overlap_plain.py`.
+Rows of x between those that windows step to lie in planes of their own, and so do the lines of a
+step but the first. Pixels of a line beside a window are multiplied by zero; where one is no number,
+see `overlap_plain.py`.
 """
 
 from __future__ import annotations
