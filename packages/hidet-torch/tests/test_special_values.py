@@ -224,6 +224,7 @@ def test_products(target: str, of: torch.dtype) -> None:
 
 CONVOLUTIONS = {
     "first": ((3, 8, 7), {"stride": 2, "padding": 3}),
+    "long steps": ((3, 8, 5), {"stride": 4, "padding": 2}),
     "patches": ((3, 8, 4), {"stride": 4}),
     "deep": ((16, 24, 3), {"padding": 1}),
     "depthwise": ((16, 16, 3), {"padding": 1, "groups": 16}),

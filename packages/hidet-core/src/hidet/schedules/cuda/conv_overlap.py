@@ -82,6 +82,9 @@ TOGETHER = 1
 """The barrier of those who multiply."""
 MOST_RESIDENT = 4
 """Blocks that a multiprocessor holds at most."""
+UNCOVERED = 0.5
+"""The part of the products of a block during which it does nothing else; fitted to first layers of
+AlexNet and of segmentation networks on an H200."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +134,13 @@ class OverlapTile:
         return self.shared_bytes(overlap_of(op)) <= target.max_shared_bytes_per_block
 
     def cycles(self, p: Overlap, target: Target, each: int) -> float:
-        """How long a multiprocessor takes for so many tiles; its blocks are in each other's way."""
+        """How long a multiprocessor takes for so many tiles; its blocks are in each other's way.
+        Where one is alone there, nothing else goes on in a part of its products."""
         taken = target.measured.wgmma
         lines = p.planes * self.length(p) * (taken.line + taken.found * known(p.op.each))
         pieces = prod(self.block) / PIECE**2 * taken.piece
+        if self.resident(p, target) == 1:
+            pieces += UNCOVERED * 2 * prod(self.block) * p.k / taken.rate
         return each * (lines + pieces) * (taken.again if self.stages == 1 and each > 1 else 1)
 
     def work(self, op: Conv, target: Target) -> Work:
@@ -270,6 +276,8 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     pitch = (columns + APART) * LINE_BYTES
     high, wide = p.window
     shape = f"m64n{columns}k{STEP}"
+    # Where a step has several lines, those of a pair are in planes beside each other.
+    beside = LINE_BYTES * (1 if p.lines == 1 else length)
     pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
 
     def ahead(row: int, number: int) -> int:
@@ -279,7 +287,7 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     @script
     def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
         start = first + threadIdx.x // WARPGROUP * PIECE
-        one = wgmma_descriptor(address(lines, stage, 0, start, 0), LINE_BYTES, 8 * LINE_BYTES, 0)
+        one = wgmma_descriptor(address(lines, stage, 0, start, 0), beside, 8 * LINE_BYTES, 0)
         two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
         for v in static(range(columns // 2)):
             sums[v] = 0.0
