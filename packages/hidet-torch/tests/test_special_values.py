@@ -2,7 +2,7 @@
 
 Where eager itself strays from float64, float64 counts (`WORSE`), and either of them where only what
 never leaves a kernel is too large for its type (`BETWEEN`; with `round_each` eager does). All
-operators of a family are one graph, on this machine, by CUDA kernels in the simulator, and on a GPU.
+operators of a family are one graph, here, by CUDA kernels in the simulator, and on a GPU.
 """
 
 from __future__ import annotations
