@@ -33,11 +33,12 @@ def compose(
         outputs = defined if isinstance(defined, tuple) else (defined,)
         if not decides(node.op):
             outputs = tuple(free.read_wide(each, given) for each in outputs)
-        free.know(outputs)
         for tensor, grid in zip(node.outputs, outputs, strict=True):
             grids[tensor] = grid
-            if tensor not in kept and rounding_is_free(node):
+            # What gives its operand as it is leaves that as it is.
+            if grid not in free.made and tensor not in kept and rounding_is_free(node):
                 free.let_free(grid)
+        free.know(outputs)
     return grids
 
 
