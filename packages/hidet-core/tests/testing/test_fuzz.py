@@ -71,7 +71,7 @@ def test_what_is_right_is_found_right_and_what_is_off_is_found_off(seed):
     if output.dtype.kind == "b":
         output[...] = ~output
     else:
-        output.reshape(-1)[-1] += output.dtype.type(3)
+        output.flat[-1] += output.dtype.type(3)
     assert "output" in differences(case, calls)
 
 
