@@ -84,6 +84,15 @@ def test_noise_is_allowed_where_it_is_magnified():
     assert differences(case, [[np.full((4, 8), 50.0, np.float32)]]) != ""
 
 
+def test_the_same_infinity_is_right():
+    x = symbol((3,))
+    graph = trace_from([ops.log(x)], [x])
+    case = Case(0, graph, ((np.zeros(3, np.float32),),))
+    assert differences(case, [[np.full(3, -np.inf, np.float32)]]) == ""
+    assert differences(case, [[np.full(3, np.inf, np.float32)]]) != ""
+    assert differences(case, [[np.full(3, 5.0, np.float32)]]) != ""
+
+
 def test_a_failure_is_made_small():
     """Whatever has a softmax fails, and as a softmax alone."""
     x, w = symbol((4, 6)), symbol((6, 3))

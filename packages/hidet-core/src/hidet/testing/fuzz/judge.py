@@ -125,7 +125,7 @@ def difference(values: Values, tensor: Tensor, found: Array) -> str:
         limit = np.zeros(())
     else:
         away, limit = np.abs(found.astype(np.float64) - exact), allowed(values, tensor)
-    wrong = ~(away <= limit)
+    wrong = ~((away <= limit) | (found == exact))  # infinities are equal, and no number apart
     if not wrong.any():
         return ""
     at = np.unravel_index(

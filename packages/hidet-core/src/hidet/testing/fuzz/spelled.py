@@ -50,7 +50,7 @@ def stepped(pool: Pool, scores: Tensor) -> Tensor:
         case 1:
             return ops.add(scores, pool.new(shape, scores.dtype))
         case 2:
-            factor = ops.tanh(pool.new((*shape[:-1], 1), scores.dtype))
+            factor = ops.sigmoid(pool.new((*shape[:-1], 1), scores.dtype))
             return ops.multiply(scores, factor)
     kept = ops.logical_or(pool.mask(shape), first_key(pool, scores))
     return ops.where(kept, scores, pool.random.choice((-3e4, float("-inf"))))
