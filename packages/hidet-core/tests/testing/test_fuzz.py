@@ -71,7 +71,7 @@ def test_what_is_right_is_found_right_and_what_is_off_is_found_off(seed):
     if output.dtype.kind == "b":
         output[...] = ~output
     else:
-        output.reshape(-1)[-1] += output.dtype.type(3)
+        output.flat[-1] += output.dtype.type(3)
     assert "output" in differences(case, calls)
 
 
@@ -82,6 +82,15 @@ def test_noise_is_allowed_where_it_is_magnified():
     case = Case(0, graph, ((np.full((4, 1), 3.1, np.float32),),))
     assert differences(case, [[np.full((4, 8), 0.05, np.float32)]]) == ""
     assert differences(case, [[np.full((4, 8), 50.0, np.float32)]]) != ""
+
+
+def test_the_same_infinity_is_right():
+    x = symbol((3,))
+    graph = trace_from([ops.log(x)], [x])
+    case = Case(0, graph, ((np.zeros(3, np.float32),),))
+    assert differences(case, [[np.full(3, -np.inf, np.float32)]]) == ""
+    assert differences(case, [[np.full(3, np.inf, np.float32)]]) != ""
+    assert differences(case, [[np.full(3, 5.0, np.float32)]]) != ""
 
 
 def test_a_failure_is_made_small():

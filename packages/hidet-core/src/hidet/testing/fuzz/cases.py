@@ -15,7 +15,15 @@ from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
 from hidet.graph.flow import sorted_nodes
 from hidet.ir.expr import Var
-from hidet.testing.fuzz import blocks, branches, contractions, elementwise, moves, ordering
+from hidet.testing.fuzz import (
+    blocks,
+    branches,
+    contractions,
+    elementwise,
+    moves,
+    ordering,
+    spelled,
+)
 from hidet.testing.fuzz.pool import SIZES, Pool, Unfit
 from hidet.types import DType, Size, bf16, f16, f32, f64
 
@@ -38,6 +46,7 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (2, ordering.ranked), (1, ordering.running), (2, ordering.scattered), (1, ordering.jumping),
     (1, ordering.counted),
     (2, branches.parted), (1, branches.masked_attention), (2, branches.measured),
+    (2, spelled.attention), (2, spelled.norm), (1, spelled.gated),
 )  # fmt: skip
 TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2

@@ -131,8 +131,9 @@ def difference(values: Values, tensor: Tensor, found: Array) -> str:
         away = np.abs(found.astype(np.float64) - exact)
         limit = np.zeros(())
     else:
-        away, limit = np.abs(found.astype(np.float64) - exact), allowed(values, tensor)
-    wrong = ~(away <= limit)
+        with np.errstate(invalid="ignore"):  # of infinities
+            away, limit = np.abs(found.astype(np.float64) - exact), allowed(values, tensor)
+    wrong = ~((away <= limit) | (found == exact))  # infinities are equal, and no number apart
     if not wrong.any():
         return ""
     at = np.unravel_index(
