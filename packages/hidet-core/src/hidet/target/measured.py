@@ -93,6 +93,36 @@ class PartTimes:
 
 
 @dataclass(frozen=True)
+class FewRowsTimes:
+    """Products of few rows, whose threads read the other operand for themselves, in seconds."""
+
+    begun: float
+    """A block beside its reads: until the first ones are there, and all that follows the last."""
+    under_way: int
+    """Reads that a thread has under way at once, whatever is asked for."""
+    waited: float
+    """From such reads to what they bring, while others read."""
+    row: float
+    """What a thread needs of one row for a step, beside that."""
+    added: float
+    """Each sum of a thread, added to those of others."""
+    meeting: float
+    """What the blocks of a cluster take beside that."""
+    alone: float
+    """The part of a block's own time in which nothing else reads, at the beginning and the end."""
+    multiplied: float
+    """The part of the published rate that ordinary units reach beside reads."""
+    read: float
+    """The part of the published bandwidth at which memory is read where little is written."""
+    near: float
+    """Bytes that a multiprocessor's threads take from its first cache in a second."""
+    shared: float
+    """How much more a row costs where few lanes read different elements of it."""
+    fed: float
+    """Bytes that its warps hand to tensor cores in a second, out of registers."""
+
+
+@dataclass(frozen=True)
 class AttentionCycles:
     """What attention by warpgroups takes, in cycles of a multiprocessor."""
 
@@ -130,6 +160,7 @@ class Measured:
     """Bytes of rows that a multiprocessor has under way where it reads and writes them: with fewer
     memory waits, with more reads and writes are in each other's way."""
     parts: PartTimes
+    few_rows: FewRowsTimes
     attention: float
     """The part of a large product's rate that both products of attention by `mma.sync` reach, with
     a softmax between them."""
@@ -177,6 +208,20 @@ H200 = Measured(
         latency=0.72e-6,
         turn=0.3e-6,
         found=1.2e-10,
+    ),
+    few_rows=FewRowsTimes(  # fitted to 1000 points of 60 products
+        begun=1.0e-6,
+        under_way=2,
+        waited=0.25e-6,
+        row=0.08e-6,
+        added=0.015e-6,
+        meeting=1.5e-6,
+        alone=0.02,
+        multiplied=0.44,
+        read=0.93,
+        near=200e9,
+        shared=2.8,
+        fed=64e9,
     ),
     under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s

@@ -1,0 +1,223 @@
+"""Products of few rows: what b has goes from memory straight to the threads that multiply it.
+
+Such a product takes the time in which b is read. So each element of b is read once, by one thread,
+which multiplies it by all rows; a thread has several reads under way. Those who have parts of the
+same sums add them up at the end: lanes of a warp among themselves, warps in shared memory, the
+blocks of a cluster in each other's. Always in the same order.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from math import gcd
+
+from hidet.ir.expr import Value
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    ScriptFunction,
+    address,
+    attr,
+    cast,
+    cdiv,
+    grid,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+    unroll,
+    vectorize,
+)
+from hidet.lang.cuda import blockIdx, cluster_sync, mapa, syncthreads, threadIdx
+from hidet.lang.memory import get
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.target import ACCESS_BYTES, WARP
+
+FEW = 8
+"""Rows, at most, that a thread multiplies each element of b by."""
+PAIR = 2
+"""Neighbours that a thread writes: an epilogue may need both."""
+
+
+class FewRows(ABC):
+    """A point of a space: how many threads share sums, and what each has under way at once."""
+
+    along: int
+    """Threads of a block that share sums."""
+    warps: int
+    """Warps of a block."""
+    pieces: int
+    """How many vectors of b are side by side, not along memory, of those that a thread reads at a
+    step; or pairs of them."""
+    steps: int
+    """Steps along k whose reads are under way together."""
+    slices: int
+    """Blocks of a cluster that share sums."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * self.warps
+
+    @property
+    def across(self) -> int:
+        """Threads of a block that read different columns."""
+        return self.threads // self.along
+
+
+@dataclass(frozen=True)
+class Reading(ABC):
+    """Who reads which elements of b: at a step a thread has `depth` of each of `width` columns."""
+
+    p: Contraction
+    point: FewRows
+
+    @property
+    def vector(self) -> int:
+        """Neighbours in memory that are read at once."""
+        return gcd(self.p.b_together, ACCESS_BYTES // self.p.b.dtype.nbytes)
+
+    @property
+    def rows(self) -> int:
+        """Rows of the product."""
+        return known(self.p.m)
+
+    @property
+    @abstractmethod
+    def depth(self) -> int:
+        """How much of k a thread reads at a step."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Columns of a thread."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> int:
+        """Parts of each sum that a block has in shared memory."""
+
+    @property
+    @abstractmethod
+    def sums(self) -> tuple[int, ...]:
+        """The shape of a thread's sums."""
+
+    @abstractmethod
+    def place(self) -> tuple[Value, Value]:
+        """The thread's number among those across and among those along: neighbours in memory are
+        read by threads side by side."""
+
+    @abstractmethod
+    def gathering(self) -> ScriptFunction:
+        """A part of a kernel: (a, b, sums, z, first column, share of k). A thread adds what it
+        reads to its sums."""
+
+    @abstractmethod
+    def telling(self) -> ScriptFunction:
+        """A part of a kernel: (sums, parts). Threads leave their sums in shared memory."""
+
+    @property
+    def columns(self) -> int:
+        """Columns of a block."""
+        return self.point.across * self.width
+
+    @property
+    def step(self) -> int:
+        """How much of k a block reads at a step."""
+        return self.point.along * self.depth
+
+    @property
+    def turn(self) -> int:
+        """How much of k a block has under way at once."""
+        return self.point.steps * self.step
+
+    @property
+    def vectors(self) -> int:
+        """Reads of a thread at a step."""
+        return self.depth * self.width // self.vector
+
+    @property
+    def reads(self) -> int:
+        """Reads of a thread that are asked for at once."""
+        return self.point.steps * self.vectors
+
+    def at(self, number: int, v: int) -> tuple[int, int]:
+        """Where an element of a read is among the thread's own: along k, and across."""
+        if self.p.b_along_k:
+            per_column = self.depth // self.vector
+            return number % per_column * self.vector + v, number // per_column
+        per_row = self.width // self.vector
+        return number // per_row, number % per_row * self.vector + v
+
+
+def few_rows(name: str, reading: Reading) -> Module:
+    """A contraction of few rows as one kernel."""
+    p, point, columns = reading.p, reading.point, reading.columns
+    slices, bias_type = point.slices, operand_type(p.bias, p.c)
+
+    with script_module():
+        gather, tell, finish = reading.gathering(), reading.telling(), finishing(reading)
+
+        @script
+        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = (cdiv(p.n, columns), slices, p.batch)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (1, slices, 1)
+            left, share, z = blockIdx.x * columns, blockIdx.y, blockIdx.z
+            sums = register_tensor(p.wide, reading.sums, init=0)
+            gather(a, b, sums, z, left, share)
+            parts = shared_tensor(p.wide, (reading.parts, reading.rows, columns))
+            tell(sums, parts)
+            if slices > 1:
+                cluster_sync()
+            else:
+                syncthreads()
+            finish(parts, bias, c, z, left, share)
+            # A block's shared memory goes with it: it stays until all others have read there.
+            if slices > 1:
+                cluster_sync()
+
+    return reading_once(assemble(name, [product], names_of(p), ["c"]), "b")
+
+
+def reading_once(module: Module, name: str) -> Module:
+    """The same, where no multiprocessor's cache keeps what is read of an operand: others are."""
+    (kernel,) = module.kernels
+    once = tuple(each for each in kernel.params if each.name == name)
+    return replace(module, kernels=(replace(kernel, once=once),))
+
+
+def finishing(reading: Reading) -> ScriptFunction:
+    """A part of a kernel: (parts, bias, c, z, first column, share). The blocks of a cluster add up
+    all parts, each of its share of the sums, and write them."""
+    p, across, threads = reading.p, reading.columns // PAIR, reading.point.threads
+    slices, pairs = reading.point.slices, reading.rows * across
+    exact = pairs % (threads * slices) == 0
+
+    @script
+    def finish(parts, bias, c, z, left, share):  # type: ignore[no-untyped-def]
+        for turn in range(cdiv(pairs, threads * slices)):
+            number = (turn * slices + share) * threads + threadIdx.x
+            if True if exact else number < pairs:
+                i, j = number // across, number % across * PAIR
+                total = register_tensor(p.wide, (PAIR,), init=0)
+                for other, part in unroll(grid(slices, reading.parts)):
+                    if slices > 1:
+                        there = mapa(address(parts, part, i, j), other)
+                        for lane in vectorize(PAIR):
+                            total[lane] += there[lane]
+                    else:
+                        for lane in vectorize(PAIR):
+                            total[lane] += parts[part, i, j + lane]
+                for lane in vectorize(PAIR):
+                    value = total[lane]
+                    if p.bias is not None:
+                        value += cast(get(bias, *p.bias_at(z, i, left + j + lane)), p.wide)
+                    if p.is_there(i, left + j + lane):
+                        c.put(*p.c_at(z, i, left + j + lane), cast(value, p.c.dtype))
+
+    return finish

@@ -1,0 +1,69 @@
+"""Sums that lanes of a warp have parts of, added up so that each sum ends in few lanes."""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from dataclasses import dataclass
+from functools import cached_property
+
+from hidet.ir.expr import Expr, Value, constant
+from hidet.lang import ScriptFunction, script, select, static, unroll
+from hidet.lang.cuda import shfl_xor_sync, threadIdx
+from hidet.types import i32
+
+ALL = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class LaneSums:
+    """`count` sums of each lane, added up over the lanes that differ in the bits of `distances`.
+
+    While a number of sums is even, two lanes meet halfway: each gives one half away and adds up
+    the other, which takes half as many shuffles as if both added up all of them.
+    """
+
+    count: int
+    distances: tuple[int, ...]
+
+    @cached_property
+    def steps(self) -> list[tuple[int, int, bool]]:
+        """Distance, sums that a lane has afterwards, and whether the others are elsewhere then."""
+        left, found = self.count, []
+        for distance in self.distances:
+            halved = left % 2 == 0
+            left = left // 2 if halved else left
+            found.append((distance, left, halved))
+        return found
+
+    @property
+    def held(self) -> int:
+        """Sums that a lane has in the end."""
+        return self.steps[-1][1] if self.steps else self.count
+
+    def first(self, lane: Expr) -> Value:
+        """The number of the first sum that a lane has in the end; the others follow."""
+        halves = [lane // at % 2 * left for at, left, halved in self.steps if halved]
+        return sum(halves, start=constant(0, i32))
+
+    def alone(self, lane: Expr) -> Value:
+        """Whether a lane is the first of those that have the same sums in the end."""
+        alike = sum(distance for distance, _, halved in self.steps if not halved)
+        return (lane & alike).eq(0) if alike else True
+
+    def adding(self) -> ScriptFunction:
+        """A part of a kernel: (sums), of which the first `held` are whole then."""
+
+        @script
+        def add(sums):  # type: ignore[no-untyped-def]
+            for distance, left, halved in static(self.steps):
+                upper = threadIdx.x // distance % 2 == 1
+                for s in unroll(left):
+                    if halved:
+                        given = select(upper, sums[s], sums[left + s])
+                        kept = select(upper, sums[left + s], sums[s])
+                        sums[s] = kept + shfl_xor_sync(ALL, given, distance)
+                    else:
+                        sums[s] += shfl_xor_sync(ALL, sums[s], distance)
+
+        return add
