@@ -73,6 +73,19 @@ def test_several_products_and_layers():
     same_value(before, after)
 
 
+def test_a_product_between_two_norms():
+    """It takes the first one in, so that it cannot hand moments on."""
+    h = ops.linear(layer_norm(rows()), weight(WIDTH, WIDTH)) + R
+    before = trace_from([ops.linear(layer_norm(h), weight(7, WIDTH))], [X, R])
+    after = hand_norms(before, always)
+    assert [kinds(after).count(each) for each in ("normed_linear", "layer_norm", "linear")] == [
+        1,
+        1,
+        1,
+    ]
+    same_value(before, after)
+
+
 def test_products_spelled_with_shapes_and_a_bias_apart():
     """As in GPT-2: weights [k, n], in two axes, of rows in three."""
     x, r = symbol((1, 3, 24)), symbol((1, 3, WIDTH))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hidet import ops, options
@@ -10,9 +10,9 @@ from hidet.compute.sizes import same
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
-from hidet.graph.rewrite import replace
+from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.handed_norm import RUN
+from hidet.ops.handed_norm import RUN, LinearMoments, NormedLinear
 from hidet.ops.matmul import Linear, Matmul
 from hidet.ops.norm import LayerNorm
 from hidet.ops.shape import Reshape
@@ -32,11 +32,28 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
     The new weights are computed once, before the first call, in float32, and rounded to their type;
     nobody else may read the old ones, which would stay beside them.
     """
-    if not options.fusion.get():
-        return graph
-    while handed := next(norms(graph, suits), None):
-        graph = replace(graph, handed)
-    return graph
+    handings = list(norms(graph, suits)) if options.fusion.get() else []
+    makers = {each.norm.inputs[0]: each for each in handings}
+    readers = {taker.result: (each, taker) for each in handings for taker in each.takers}
+    originals = iter(graph.nodes)
+    now: dict[Tensor, Tensor] = {}
+    made: dict[Node, tuple[Tensor, Tensor]] = {}
+
+    def change(node: Node) -> tuple[Tensor, ...] | None:
+        original = next(originals)
+        result = original.outputs[0]
+        now.update(zip(original.inputs, node.inputs, strict=True))
+        with tracing(), placed(node.place):
+            if result in makers:
+                handing = makers[result]
+                made[handing.norm] = moments_of(handing.source, now)
+                return (ops.reshape(made[handing.norm][0], result.shape),)
+            if result in readers:
+                handing, taker = readers[result]
+                return (normed(handing.norm, taker, *made[handing.norm]),)
+        return None
+
+    return rewrite(graph, change)
 
 
 @dataclass(frozen=True)
@@ -58,6 +75,20 @@ class Taker:
 
 
 @dataclass(frozen=True)
+class Handing:
+    """A norm between products."""
+
+    norm: Node
+    source: Source
+    takers: list[Taker]
+
+    @property
+    def products(self) -> set[Node]:
+        """The products around it."""
+        return {self.source.product, *(each.product for each in self.takers)}
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What is known of a graph."""
 
@@ -65,15 +96,20 @@ class Surroundings:
     readers: Readers
 
 
-def norms(graph: FlowGraph, suits: Suits) -> Iterator[dict[Tensor, Tensor]]:
-    """For each norm that needs no kernel, what its rows and the products of it become."""
+def norms(graph: FlowGraph, suits: Suits) -> Iterator[Handing]:
+    """Norms that need no kernel; a product of one norm does not make the rows of another."""
     known = Surroundings(Constants(graph), Readers(graph))
+    taken: set[Node] = set()
     for node in graph.nodes:
-        if is_norm(node, known):
-            source, takers = source_of(node.inputs[0], known), takers_of(node.outputs[0], known)
-            handed = source and takers and handed_over(node, source, takers, suits)
-            if handed:
-                yield handed
+        if not is_norm(node, known):
+            continue
+        source, takers = source_of(node.inputs[0], known), takers_of(node.outputs[0], known)
+        if source is None or not takers:
+            continue
+        found = Handing(node, source, takers)
+        if not found.products & taken and suits_all(found, suits):
+            taken |= found.products
+            yield found
 
 
 def is_norm(node: Node, known: Surroundings) -> bool:
@@ -145,13 +181,13 @@ def takers_of(normed: Tensor, known: Surroundings) -> list[Taker] | None:
         elif isinstance(reader.op, Linear | Matmul) and reader.inputs[0] is normed:
             if not is_plain(reader, known) or known.readers.only(reader.inputs[1]) is not reader:
                 return None
-            found.append(taker(reader, known))
+            found.append(with_biases(reader, known))
         else:
             return None
     return found
 
 
-def taker(product: Node, known: Surroundings) -> Taker:
+def with_biases(product: Node, known: Surroundings) -> Taker:
     """A product with all biases that are known."""
     biases, (result,) = list(product.inputs[2:]), product.outputs
     after = known.readers.only(result)
@@ -178,28 +214,31 @@ def is_plain(node: Node, known: Surroundings) -> bool:
     return len(types) == 1 and all(each in known.constants for each in node.inputs[1:])
 
 
-def handed_over(
-    norm: Node, source: Source, takers: list[Taker], suits: Suits
-) -> dict[Tensor, Tensor] | None:
-    """What the rows and the products of a norm become, if that suits all of them."""
-    product, rows = source.product, norm.inputs[0]
-    with tracing(), placed(product.place):
-        residual = ops.reshape(source.residual, product.outputs[0].shape)
-        made, moments = ops.linear_moments(
-            product.inputs[0],
-            product.inputs[1],
-            residual,
-            source.bias,
-            transpose_b=is_transposed(product),
-        )
-        found = {rows: ops.reshape(made, rows.shape)}
-    for each in takers:
-        with tracing(), placed(each.product.place):
-            found[each.result] = normed(norm, each, made, moments)
-    pairs = [(made, product), *((found[each.result], each.product) for each in takers)]
-    if not all(suits(new.trace[0].op, old.op) for new, old in pairs if new.trace):
-        return None
-    return found
+def suits_all(handing: Handing, suits: Suits) -> bool:
+    """Whether the products around a norm stay what they are with it in them."""
+    product, bias = handing.source.product, handing.source.bias
+    x, weight, *_ = product.op.types()
+    shift = None if bias is None else bias.type
+    first = LinearMoments(x, weight, shift, product.outputs[0].type, is_transposed(product))
+    _, moments = first.infer()
+    if not suits(first, product.op):
+        return False
+    for each in handing.takers:
+        x, weight, *_ = each.product.op.types()
+        vector = f32[each.result.shape[-1:]]
+        found = moments.with_(shape=(*x.shape[:-1], *moments.shape[-2:]))
+        across = is_transposed(each.product)
+        if not suits(NormedLinear(x, weight, found, vector, vector, across, 0.0), each.product.op):
+            return False
+    return True
+
+
+def moments_of(source: Source, now: Mapping[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """The rows of a norm, in the shape of the product that makes them, and their moments."""
+    product = source.product
+    residual = ops.reshape(now[source.residual], product.outputs[0].shape)
+    x, weight = (now[each] for each in product.inputs[:2])
+    return ops.linear_moments(x, weight, residual, source.bias, transpose_b=is_transposed(product))
 
 
 def normed(norm: Node, reader: Taker, rows: Tensor, moments: Tensor) -> Tensor:
