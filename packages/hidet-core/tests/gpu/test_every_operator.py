@@ -33,5 +33,5 @@ def test_operator(name):
     executor = Executor(compile_graph(graph).archive, DEVICE)
     found = iter(executor([to_device(np.asarray(a), DEVICE) for given in arrays for a in given]))
     for op, given in zip(ops, arrays, strict=True):
-        for wanted, type_ in zip(refer(op, given), op.results(), strict=True):
-            assert_close(array_of(next(found)), wanted, type_.dtype, op.factor)
+        for wanted, of in zip(refer(op, given), op.precisions(), strict=True):
+            assert_close(array_of(next(found)), wanted, of, op.factor)

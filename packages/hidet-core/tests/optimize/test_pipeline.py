@@ -11,7 +11,7 @@ from hidet.testing.graph_passes import weight
 
 X = symbol((2, 3, 8))
 Q, K, V = (symbol((1, 2, 5, 8)) for _ in range(3))
-IMAGE = symbol((1, 4, 6, 6))
+IMAGE, ROWS = symbol((1, 4, 6, 6)), symbol((2, 3, 64))
 
 
 def flat_batches():
@@ -41,6 +41,11 @@ def siblings():
     return [ops.softmax(ops.linear(X, weight(n, 8))) for n in (6, 7)]
 
 
+def normed():
+    h = ops.linear(X, weight(64, 8)) + ROWS
+    return ops.linear(ops.layer_norm(h), weight(6, 64))
+
+
 def numbers():
     one = ops.full((), 0.5)
     return [ops.exp(X) + one, ops.softmax(X) * one]
@@ -56,6 +61,7 @@ GRAPHS = {
     "lower_precision": lambda: ops.linear(X, weight(6, 8)),
     "merge_gates": gated,
     "merge_siblings": siblings,
+    "hand_norms": normed,
     "assign_layout": lambda: ops.relu(ops.conv2d(IMAGE, weight(4, 4, 3, 3))),
     "spell_attention": lambda: ops.attention(Q, K, V),
     "separate_outputs": lambda: [ops.exp(X), X],
@@ -68,7 +74,7 @@ def test_a_pass_changes_a_graph(name):
     with tracing():
         made = GRAPHS[name]()
     outputs = made if isinstance(made, list) else [made]
-    graph = trace_from(outputs, [X, Q, K, V, IMAGE])
+    graph = trace_from(outputs, [X, Q, K, V, IMAGE, ROWS])
     texts, changed = [graph.show()], set()
 
     def watch(each, after):
@@ -77,7 +83,12 @@ def test_a_pass_changes_a_graph(name):
             changed.add(each.__name__)
 
     with options(precision="float16" if name == "lower_precision" else ""):
-        optimize(graph, [watch], channels_last=lambda op: name == "assign_layout")
+        optimize(
+            graph,
+            [watch],
+            channels_last=lambda op: name == "assign_layout",
+            suits=lambda op, product: name == "hand_norms",
+        )
     assert name in changed
 
 

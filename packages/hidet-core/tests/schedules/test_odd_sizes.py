@@ -20,6 +20,7 @@ from hidet.graph.operator import operand_names
 from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
+from hidet.ops.handed_norm import LinearMoments, NormedLinear
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules import load
@@ -65,9 +66,10 @@ def agrees(op):
 
 def check(op, found, expected):
     """The results are the reference's, as near as they have to be."""
-    for value, wanted, of in zip(found, expected, op.results(), strict=True):
+    each = zip(found, expected, op.results(), op.precisions(), strict=True)
+    for value, wanted, of, dtype in each:
         assert value.shape == wanted.shape == of.shape
-        assert_close(value, wanted, of.dtype, op.factor)
+        assert_close(value, wanted, dtype, op.factor)
 
 
 def change(operand, sizes):
@@ -92,7 +94,24 @@ def slices(kind):
         yield kind(f32[n, 131], (n // 2, 1), (n - n // 2, 43), (1, 3))
 
 
+HANDING = [
+    *(LinearMoments(f16[n, 40], f16[64, 40], f16[64], f16[n, 64], True) for n in ODD),
+    *(LinearMoments(bf16[n, 8], bf16[8, 192], None, bf16[n, 192], False) for n in ODD),
+]
+NORMING = [
+    *(
+        NormedLinear(f16[n, 64], f16[33, 64], f32[n, 1, 2], f32[33], f32[33], True, 1e-3)
+        for n in ODD
+    ),
+    *(
+        NormedLinear(bf16[n, 192], bf16[192, 8], f32[n, 3, 2], f32[8], None, False, 1.0)
+        for n in ODD
+    ),
+]
+"""Columns of which there are moments come in runs of 64."""
 MORE = {
+    "linear_moments": HANDING,
+    "normed_linear": NORMING,
     "full": [Full((n, 131), 3, f32) for n in ODD],
     "arange": [Arange(1, 2, n, f32) for n in ODD],
     "reshape": [OPERATORS["reshape"](f32[n, 131], (131 * n,)) for n in ODD],
@@ -156,6 +175,8 @@ ANCHORS = [
     *odd(Attention),
     *(Attention(bf16[1, n, 33], bf16[1, 131, 33], bf16[1, 131, n], None, n > 7, 0.2) for n in ODD),
     *(Attention(f16[2, n, 40], f16[1, 131, 40], f16[1, 131, 72], None, n > 7, 0.2) for n in ODD),
+    *HANDING,
+    *NORMING,
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

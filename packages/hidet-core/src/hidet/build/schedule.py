@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from hidet import options
@@ -95,6 +95,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
         scheduled=lambda op: has_schedule(op, target),
         channels_last=lambda op: gains_by_channels_last(op, target),
         slower=lambda op, other: is_slower(op, other, target),
+        suits=lambda op, product: is_scheduled_as(op, product, target),
     )
 
 
@@ -104,6 +105,12 @@ def is_slower(op: Op, other: Op, target: Target) -> bool:
     one, two = choices(op, target), choices(other, target)
     written = detour(other.operands()[0], target)
     return bool(one and two) and one[0].seconds > two[0].seconds + written
+
+
+def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
+    """Whether the cheapest ways to compute two operators differ in nothing but the schedule."""
+    one, two = choices(op, target), choices(other, target)
+    return bool(one and two) and asdict(one[0].point) == asdict(two[0].point)
 
 
 def grouped(graph: FlowGraph, target: Target) -> list[Group]:

@@ -14,7 +14,7 @@ from hidet.compute import Definition, Grid, Input
 from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.ir.expr import Expr
-from hidet.types import Size, TensorType
+from hidet.types import DType, Size, TensorType
 
 Types = TensorType | tuple[TensorType, ...]
 
@@ -87,6 +87,11 @@ class Op:
             if any(isinstance(size, int) and size < 0 for size in each.shape):
                 raise ShapeMismatch(f"{self.name} would give {each}, whose sizes are not all sizes")
         return results
+
+    def precisions(self) -> tuple[DType, ...]:
+        """For each result the type in whose last places it may be off: its own, unless it is made
+        of what was rounded to another."""
+        return tuple(each.dtype for each in self.results())
 
     def arrange(self, values: Iterator[Any] | tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
         """One value for each operand that is there, arranged like the operand fields."""

@@ -72,6 +72,7 @@ from hidet.ops.create import (
     zeros_like,
 )
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
+from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
@@ -231,6 +232,7 @@ __all__ = [
     "less",
     "less_equal",
     "linear",
+    "linear_moments",
     "linspace",
     "log",
     "log1p",
@@ -257,6 +259,7 @@ __all__ = [
     "multiply",
     "negative",
     "norm",
+    "normed_linear",
     "not_equal",
     "one_hot",
     "ones",

@@ -13,6 +13,7 @@ from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_attention import find_attention
 from hidet.optimize.fold_scale import fold_scale
+from hidet.optimize.hand_norms import hand_norms
 from hidet.optimize.instruments import GraphPass, Observer, instruments
 from hidet.optimize.lower_precision import lower_precision
 from hidet.optimize.merge_gates import merge_gates
@@ -34,6 +35,7 @@ PASSES: tuple[GraphPass, ...] = (
     lower_precision,  # after scales are folded, and on attention as a whole
     merge_gates,  # before siblings: those that meet again had better take turns
     merge_siblings,  # sees attention whole: its operands are what is merged
+    hand_norms,  # after siblings are merged: fewer products read a norm
     assign_layout,  # after norms are folded and siblings merged: those look at axis 1 for channels
     spell_attention,  # it makes products and a softmax, which partition sees
     normalize,  # what the passes above left: shapes of shapes
@@ -50,17 +52,20 @@ def optimize(
     scheduled: Callable[[Op], bool] = lambda op: False,
     channels_last: Callable[[Conv], bool] = lambda op: False,
     slower: Callable[[Op, Op], bool] = lambda op, other: False,
+    suits: Callable[[Op, Op], bool] = lambda op, product: False,
 ) -> FlowGraph:
     """The graph after all passes, each shown to all observers; the given one is not changed.
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
     the option `attention` is off. `channels_last` says which convolutions gain by that layout,
-    `slower` whether one is slower than another one whose image is yet to be written.
+    `slower` whether one is slower than another one whose image is yet to be written, `suits`
+    whether a product with a norm in it is computed as it would be without.
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
     advised: dict[GraphPass, GraphPass] = {
         spell_attention: partial(spell_attention, scheduled=whole),
+        hand_norms: partial(hand_norms, suits=suits),
         assign_layout: partial(assign_layout, gains=channels_last, slower=slower),
     }
     for each in PASSES:

@@ -15,6 +15,7 @@ from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
 from hidet.schedules.cuda import matmul_few_rows as _cuda_matmul_few_rows
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
+from hidet.schedules.cuda import matmul_normed as _cuda_matmul_normed
 from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_single as _cuda_matmul_single
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
@@ -39,6 +40,7 @@ LOADED = (
     _cuda_matmul_simt,
     _cuda_matmul_single,
     _cuda_matmul_tf32,
+    _cuda_matmul_normed,
     _cuda_matmul_wgmma,
 )
 """In this order schedules are filed."""

@@ -40,8 +40,8 @@ def results(op):
 
 
 def check(op, found, arrays):
-    for value, wanted, type_ in zip(found, refer(op, arrays), op.results(), strict=True):
-        assert_close(value, wanted, type_.dtype, op.factor)
+    for value, wanted, of in zip(found, refer(op, arrays), op.precisions(), strict=True):
+        assert_close(value, wanted, of, op.factor)
 
 
 @pytest.mark.parametrize("op", SAMPLES)

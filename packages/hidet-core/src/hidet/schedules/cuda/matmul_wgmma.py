@@ -14,12 +14,16 @@ from hidet.schedules.product import ForProducts, Product, product_of
 from hidet.target import Target
 
 
-class MatmulWarpgroups(Warpgroups, ForProducts):
-    """Tiles of a product."""
+class MatrixWarpgroups(Warpgroups):
+    """Tiles of matrices."""
 
     def sides(self, p: Product) -> tuple[Operand, Operand]:
         """The operands' tiles."""
         return Matrix(p, True, self.block[0]), Matrix(p, False, self.block[1])
+
+
+class MatmulWarpgroups(MatrixWarpgroups, ForProducts):
+    """Tiles of a product."""
 
 
 def by_wgmma(p: Product, target: Target) -> bool:

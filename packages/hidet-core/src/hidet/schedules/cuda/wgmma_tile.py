@@ -36,6 +36,7 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
+from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, staging_shape, writing
 from hidet.target import WARP, Target
@@ -65,9 +66,9 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
     early = p.bias is not None and point.resident(p, target) == 1
 
     with script_module():
-        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, finish = consuming(point, a_side, b_side), writing(p, point.columns, early)
-        position, bring = order(p, point), biasing(p, point.columns)
+        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
+        position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        bring, finish = biasing(p, point.columns), writing(p, point.columns, early)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -98,25 +99,36 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
                         finish(sums, staged, bias, c, z, top, left)
                     count += turns
             else:
-                if point.borrows:
-                    setmaxnreg_dec(FEW)
-                if threadIdx.x == point.consumers:
-                    count = 0
-                    for tile in range(blockIdx.x, tiles, gridDim.x):
-                        z, top, left = position(tile)
-                        produce(
-                            boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns
-                        )
-                        count += turns
+                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
     made = assemble(name, [product], names_of(p), ["c"])
     return loading_early(made, "bias") if early else made
 
 
-def loading_early(module: Module, name: str) -> Module:
-    """The same, whose loads of an operand stay ahead of the barriers that follow them."""
+def bringing(p: Contraction, point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for the threads that do not multiply: (map of a, of b, tiles of a, of b,
+    barriers). They have the tiles of all that the block sums up brought."""
+    turns, tiles = a_side.turns, point.tiles(p)
+    position, produce = order(p, point), producing(point, a_side, b_side)
+
+    @script
+    def rest(boxes_a, boxes_b, tiles_a, tiles_b, bars):  # type: ignore[no-untyped-def]
+        if point.borrows:
+            setmaxnreg_dec(FEW)
+        if threadIdx.x == point.consumers:
+            count = 0
+            for tile in range(blockIdx.x, tiles, gridDim.x):
+                z, top, left = position(tile)
+                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns)
+                count += turns
+
+    return rest
+
+
+def loading_early(module: Module, *names: str) -> Module:
+    """The same, whose loads of some operands stay ahead of the barriers that follow them."""
     (kernel,) = module.kernels
-    early = tuple(each for each in kernel.params if each.name == name)
+    early = tuple(each for each in kernel.params if each.name in names)
     return replace(module, kernels=(replace(kernel, early=early),))
 
 

@@ -1,0 +1,217 @@
+"""A layer norm between two products, without a kernel of its own.
+
+The product that makes the rows hands on moments of runs of their columns; the one that reads the
+rows puts these together, and norms what it has added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+
+from hidet.compute import Grid, grid, reduce, select
+from hidet.compute.functions import rsqrt
+from hidet.compute.sizes import same_shape, spelled
+from hidet.errors import ShapeMismatch
+from hidet.graph import Op, Tensor, apply, apply_all, operator
+from hidet.ir.expr import Expr
+from hidet.types import DType, Size, TensorType, bf16, f16, f32
+
+RUN = 64
+"""Columns of a run."""
+
+
+def linear_moments(
+    x: Tensor, weight: Tensor, residual: Tensor, bias: Tensor | None = None,
+    *, transpose_b: bool = True,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """y[..., n] = x[..., k] @ weight[n, k]^T + bias[n] + residual[..., n], and moments of its rows.
+
+    They are float32[..., n / 64, 2], of each run of 64 columns: its mean, and the sum of squared
+    differences from it. Without `transpose_b` the weight is [k, n].
+    """
+    y, moments = apply_all(LinearMoments, x, weight, bias, residual, transpose_b=transpose_b)
+    return y, moments
+
+
+def normed_linear(
+    x: Tensor, weight: Tensor, moments: Tensor, sums: Tensor, bias: Tensor | None = None,
+    *, transpose_b: bool = True, eps: float,
+) -> Tensor:  # fmt: skip
+    """layer_norm(x[..., k]) @ weight[n, k]^T + bias[n], for the moments of runs of the rows of x.
+
+    The norm has no weight and bias of its own. `sums` is the float32[n] of what the weight adds up
+    to for each column of the result, `bias` is float32 too.
+    """
+    return apply(NormedLinear, x, weight, moments, sums, bias, transpose_b=transpose_b, eps=eps)
+
+
+class OfRows(Op):
+    """A product of rows with a weight, before or after a norm."""
+
+    x: TensorType
+    weight: TensorType
+    bias: TensorType | None
+    transpose_b: bool
+
+    def sizes(self) -> tuple[Size, Size]:
+        """n and k."""
+        n, k = self.weight.shape if self.transpose_b else self.weight.shape[::-1]
+        return n, k
+
+    def total(self, x: Grid, weight: Grid, index: tuple[Expr, ...]) -> Expr:
+        """An element of the product, in float32."""
+        *outer, j = index
+
+        def value(r: Expr) -> Expr:
+            other = weight[j, r] if self.transpose_b else weight[r, j]
+            return x[(*outer, r)].cast(f32) * other.cast(f32)
+
+        found: Expr = reduce(self.sizes()[1], value, "sum")
+        return found
+
+    def require_rows(self) -> None:
+        """Raise unless x and the weight can be multiplied, and have one type."""
+        if self.weight.ndim != 2 or not self.x.ndim or self.x.dtype is not self.weight.dtype:
+            raise ShapeMismatch(f"{self.name} of {self.x} and {self.weight}")
+        n, k = self.sizes()
+        require_shape("x", self.x, (*self.x.shape[:-1], k))
+        require_shape("bias", self.bias, (n,))
+
+
+def require_shape(what: str, found: TensorType | None, wanted: tuple[Size, ...]) -> None:
+    """Raise unless an operand that is there has this shape."""
+    if found is not None and not same_shape(found.shape, wanted):
+        raise ShapeMismatch(f"{what} is {spelled(found.shape)}, not {spelled(wanted)}")
+
+
+def runs_of(columns: Size) -> int:
+    """How many runs so many columns make; raises unless all are whole."""
+    if not isinstance(columns, int) or columns % RUN:
+        raise ShapeMismatch(f"{columns} columns make no runs of {RUN}")
+    return columns // RUN
+
+
+@operator("linear_moments")
+class LinearMoments(OfRows):
+    """Rows of a product with a residual, and moments of their runs."""
+
+    x: TensorType
+    weight: TensorType
+    bias: TensorType | None
+    residual: TensorType
+    transpose_b: bool
+
+    factor = 64
+
+    def infer(self) -> tuple[TensorType, TensorType]:
+        self.require_rows()
+        n, rows = self.sizes()[0], self.x.shape[:-1]
+        require_shape("residual", self.residual, (*rows, n))
+        return self.x.dtype[*rows, n], f32[*rows, runs_of(n), 2]
+
+    def precisions(self) -> tuple[DType, ...]:
+        return self.x.dtype, self.x.dtype
+
+    def define(self, x: Grid, weight: Grid, bias: Grid | None, residual: Grid) -> tuple[Grid, Grid]:
+        result, moments = self.infer()
+
+        def element(*index: Expr) -> Expr:
+            total = self.total(x, weight, index)
+            total = total if bias is None else total + bias[index[-1]].cast(f32)
+            return (total + residual[index].cast(f32)).cast(result.dtype)
+
+        y = grid(result.shape, element)
+
+        def mean(*index: Expr) -> Expr:
+            *row, run = index
+            return reduce(RUN, lambda r: y[(*row, run * RUN + r)].cast(f32), "sum") * (1 / RUN)
+
+        means = grid(moments.shape[:-1], mean)
+
+        def moment(*index: Expr) -> Expr:
+            *row, run, which = index
+            centre = means[(*row, run)]
+
+            def square(r: Expr) -> Expr:
+                away = y[(*row, run * RUN + r)].cast(f32) - centre
+                return away * away
+
+            return select(which.eq(0), centre, reduce(RUN, square, "sum"))
+
+        return y, grid(moments.shape, moment)
+
+    def reference(self, x: Any, weight: Any, bias: Any, residual: Any) -> Any:
+        y = x @ (weight.T if self.transpose_b else weight) + residual
+        y = y if bias is None else y + bias
+        runs = y.reshape(*y.shape[:-1], -1, RUN)
+        return y, np.stack([runs.mean(-1), runs.var(-1) * RUN], -1)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f16[7, 33], f16[64, 33], f16[64], f16[7, 64], True)
+        yield cls(bf16[2, 3, 16], bf16[16, 128], None, bf16[2, 3, 128], False)
+
+
+@operator("normed_linear")
+class NormedLinear(OfRows):
+    """A product of rows that are normed by the moments of their runs."""
+
+    x: TensorType
+    weight: TensorType
+    moments: TensorType
+    sums: TensorType
+    bias: TensorType | None
+    transpose_b: bool
+    eps: float
+
+    factor = 64
+
+    def examples(self, seed: int) -> list[Any]:
+        x, weight, moments, *vectors = super().examples(seed)
+        return [x, weight, np.abs(moments), *vectors]
+
+    def infer(self) -> TensorType:
+        self.require_rows()
+        n, k = self.sizes()
+        require_shape("moments", self.moments, (*self.x.shape[:-1], runs_of(k), 2))
+        require_shape("sums", self.sums, (n,))
+        return self.x.dtype[*self.x.shape[:-1], n]
+
+    def define(self, x: Grid, weight: Grid, moments: Grid, sums: Grid, bias: Grid | None) -> Grid:
+        result, rows, runs = self.infer(), self.x.shape[:-1], self.moments.shape[-2]
+
+        def mean(*row: Expr) -> Expr:
+            return reduce(runs, lambda run: moments[(*row, run, 0)], "sum") * (1 / runs)
+
+        means = grid(rows, mean)
+
+        def scale(*row: Expr) -> Expr:
+            def squares(run: Expr) -> Expr:
+                away = moments[(*row, run, 0)] - means[row]
+                return moments[(*row, run, 1)] + away * away * RUN
+
+            return rsqrt(reduce(runs, squares, "sum") * (1 / (runs * RUN)) + self.eps)
+
+        scales = grid(rows, scale)
+
+        def element(*index: Expr) -> Expr:
+            row, j = index[:-1], index[-1]
+            total = (self.total(x, weight, index) - means[row] * sums[j]) * scales[row]
+            return (total if bias is None else total + bias[j]).cast(result.dtype)
+
+        return grid(result.shape, element)
+
+    def reference(self, x: Any, weight: Any, moments: Any, sums: Any, bias: Any) -> Any:
+        mean = moments[..., 0].mean(-1, keepdims=True)
+        squares = moments[..., 1] + RUN * np.square(moments[..., 0] - mean)
+        scale = 1 / np.sqrt(squares.mean(-1, keepdims=True) / RUN + self.eps)
+        total = x @ (weight.T if self.transpose_b else weight) - mean * sums
+        return total * scale + (0 if bias is None else bias)
+
+    @classmethod
+    def samples(cls) -> Iterator[Self]:
+        yield cls(f16[7, 128], f16[33, 128], f32[7, 2, 2], f32[33], f32[33], True, 1e-5)
+        yield cls(bf16[2, 3, 64], bf16[64, 5], f32[2, 3, 1, 2], f32[5], None, False, 1e-6)

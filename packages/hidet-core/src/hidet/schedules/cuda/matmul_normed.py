@@ -1,0 +1,252 @@
+"""Products around a norm that has no kernel of its own, by warpgroups (sm_90a).
+
+Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py`,
+`wgmma_normed.py`.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="comparison-overlap, call-overload, assignment"
+from dataclasses import replace
+from functools import lru_cache
+
+from hidet.cost import Work
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    attr,
+    cdiv,
+    minimum,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+)
+from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
+from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
+from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.wgmma_moments import (
+    LANES,
+    Shares,
+    bringing_near,
+    settling_moments,
+)
+from hidet.schedules.cuda.wgmma_normed import (
+    bringing_columns,
+    bringing_moments,
+    combining_moments,
+    held_shape,
+    norming,
+)
+from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
+from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
+from hidet.schedules.product import Product
+from hidet.target import WARP, Target
+from hidet.types import f32, u64
+
+WIDEST = 128
+"""Columns up to which a thread has registers for what belongs to them beside its sums."""
+
+
+@lru_cache(maxsize=1024)
+def rows_product(op: OfRows) -> Product:
+    """The product that an operator asks for."""
+    c, (n, k) = op.results()[0], op.sizes()
+    return Product(op.x, op.weight, op.bias, c, (), op.x.shape[:-1], n, k, True, op.transpose_b)
+
+
+class Handing(MatrixWarpgroups):
+    """Tiles of a product that hands moments on, of blocks that are alone on a multiprocessor: what
+    is added to the sums lies in registers, while others would multiply."""
+
+    def fits(self, op: OfRows, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        p = rows_product(op)
+        alone = self.fits_on(p, target) and self.resident(p, target) == 1
+        return alone and self.columns <= WIDEST
+
+    def work(self, op: OfRows, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(rows_product(op), target)
+
+
+class Norming(Handing):
+    """Tiles of a product of normed rows: each is one block's, who knows the norms of its rows."""
+
+    def fits(self, op: OfRows, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.slices == 1 and super().fits(op, target)
+
+
+def handable(op: OfRows, target: Target) -> bool:
+    """Whether warpgroups may multiply these."""
+    return by_wgmma(rows_product(op), target)
+
+
+@schedule_for(LinearMoments, target="cuda", space=Handing, when=handable, closed=(0, 1))
+def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
+    """Tiles of the product by warpgroups, and moments of their runs."""
+    made = handing_shared(op, point) if point.slices > 1 else handing(op, target, point)
+    return Scheduled(made, point)
+
+
+def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
+    """The product as one kernel, whose blocks take whole tiles in turns."""
+    p, name = rows_product(op), op.name
+    a_side, b_side = point.sides(p)
+    stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
+    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    with script_module():
+        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
+        position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        bring, settle = (
+            bringing_near(p, point.columns), settling_moments(p, point.columns)
+        )  # fmt: skip
+        finish = writing(replace(p, bias=None), point.columns)
+
+        @script
+        def product(
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
+        ) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = minimum(tiles, target.cores)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = 1
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, point.columns // 2)
+                count = 0
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    _, top, left = position(tile)
+                    near = register_tensor(op.residual.dtype, (point.columns // 8, 2, 2))
+                    shift = register_tensor(bias_type.dtype, (point.columns // 8, 2))
+                    bring(residual, bias, near, shift, top, left)
+                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    settle(sums, near, shift, moments, top, left)
+                    finish(sums, staged, bias, c, 0, top, left)
+                    count += turns
+            else:
+                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
+
+    made = assemble(name, [product], names_of(op), ["c", "moments"])
+    return loading_early(made, "residual", "bias")
+
+
+def handing_shared(op: LinearMoments, point: Handing) -> Module:
+    """The product as one kernel, of which a cluster shares the sum of each tile."""
+    p, name = rows_product(op), op.name
+    a_side, b_side = point.sides(p)
+    stages, slices = point.stages, point.slices
+    turns, shares = cdiv(a_side.turns, slices), Shares(p, point.block, point.consumers, slices)
+    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    with script_module():
+        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
+        consume, keep = consuming(point, a_side, b_side), keeping(point)
+        position = order(p, point)
+        bring, add, tell = shares.bringing(), shares.adding(), shares.telling()
+
+        @script
+        def product(
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
+        ) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = point.tiles(p) * slices
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (slices, 1, 1)
+            attr.cuda_min_blocks = 1
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            pile = shared_tensor(f32, pile_shape(point.block, f32))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            _, top, left = position(blockIdx.x // slices)
+            share = blockIdx.x % slices
+            near = register_tensor(op.residual.dtype, (shares.steps, LANES))
+            shift = register_tensor(bias_type.dtype, (shares.steps, LANES))
+            if threadIdx.x < point.consumers:
+                bring(residual, bias, near, shift, share, top, left)
+                sums = register_tensor(f32, point.columns // 2)
+                consume(tiles_a, tiles_b, bars, sums, 0, turns)
+                keep(sums, pile)
+            elif threadIdx.x == point.consumers:
+                first = share * turns
+                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, 0, top, left, first, 0, turns)
+            syncwarp()
+            cluster_sync()
+            if threadIdx.x < point.consumers:
+                values = register_tensor(f32, (shares.steps, LANES))
+                add(pile, near, shift, values, c, share, top, left)
+                tell(values, moments, share, top, left)
+            # A block's shared memory goes with it: it stays until all others have read there.
+            cluster_sync()
+
+    made = assemble(name, [product], names_of(op), ["c", "moments"])
+    return loading_early(made, "residual", "bias")
+
+
+@schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
+def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
+    """Tiles of the product by warpgroups, normed before they are written."""
+    p, name = rows_product(op), op.name
+    a_side, b_side = point.sides(p)
+    stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
+    bias_type = operand_type(op.bias, p.c)
+    with script_module():
+        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
+        position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        bring, combine = bringing_moments(op, p), combining_moments(op)
+        load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
+        finish = writing(replace(p, bias=None), point.columns)
+
+        @script
+        def product(
+            a: p.a, b: p.b, moments: op.moments, sums_of: op.sums, bias: bias_type, c: p.c
+        ) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = minimum(tiles, target.cores)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = 1
+            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
+            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
+            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
+            bars = shared_tensor(u64, (2, stages))
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, point.columns // 2)
+                mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
+                count = 0
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    _, top, left = position(tile)
+                    held = register_tensor(f32, held_shape(op))
+                    weights = register_tensor(f32, (point.columns // 8, 2))
+                    shift = register_tensor(f32, (point.columns // 8, 2))
+                    load(sums_of, bias, weights, shift, left)
+                    bring(moments, held, top)
+                    combine(held, mean, scale)
+                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    norm(sums, mean, scale, weights, shift)
+                    finish(sums, staged, bias, c, 0, top, left)
+                    count += turns
+            else:
+                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
+
+    made = assemble(name, [product], names_of(op), ["c"])
+    return Scheduled(loading_early(made, "sums_of", "bias"), point)
+
+
+def names_of(op: OfRows) -> list[str]:
+    """What the kernels call the operands that are there."""
+    called = {"x": "a", "weight": "b", "sums": "sums_of"}
+    return [called.get(each, each) for each in op.operand_labels()]
