@@ -23,6 +23,8 @@ MOST_BYTES = 64 * 1024
 """What a block asks for at once: memory has less under way for a multiprocessor."""
 LINE = 64
 """Bytes that threads side by side read together, at least."""
+HALF = 4
+"""Rows of half precision, at most, that ordinary units multiply as fast as tensor cores."""
 DEEP = 4
 """Neighbours along k that a thread reads of a row of a, at least, where b does not lie along k."""
 MOST_THREADS = 2048
@@ -99,6 +101,11 @@ def is_few(p: Product) -> bool:
     return isinstance(p.m, int) and p.m <= FEW and p.c.dtype.is_float and not p.empty
 
 
+def by_threads(p: Product, target: Target) -> bool:
+    """Whether ordinary units may multiply these few rows, and no others are faster."""
+    return is_few(p) and not (by_tensor_cores(p, target) and known(p.m) > HALF)
+
+
 def by_units(p: Product, target: Target) -> bool:
     """Whether tensor cores may multiply these few rows, as they lie."""
     return is_few(p) and by_tensor_cores(p, target) and p.b_together % VECTOR == 0
@@ -106,7 +113,7 @@ def by_units(p: Product, target: Target) -> bool:
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulFewRows,
-    when=lambda op, target: is_few(product_of(op)),
+    when=lambda op, target: by_threads(product_of(op), target),
 )  # fmt: skip
 def matmul_few_rows(op: Matmul | Linear, target: Target, point: MatmulFewRows) -> Scheduled:
     """Few rows of the product, as b comes from memory."""
