@@ -58,9 +58,10 @@ def test_each_neighbour_has_a_reason():
     assert reasons([ops.cumsum(relu, 1)], [x]) == [
         "cumsum reads it from memory: cumsum is always computed by itself"
     ]
-    assert reasons([product, ops.relu(product)], [x, w]) == [
-        "relu reads it from memory: the caller gets it too, so it is there"
+    assert reasons([product, ops.cumsum(product, 1)], [x, w]) == [
+        "cumsum reads it from memory: cumsum is always computed by itself"
     ]
+    assert reasons([product, ops.relu(product)], [x, w]) == []
     assert reasons([ops.sum(ops.exp(x), 1), relu, ops.exp(x) * 2.0], [x])[-1:] == [
         "sum reads it from memory: 2 operators read it, and it is computed once for them"
     ]
@@ -78,6 +79,19 @@ def test_who_reads_the_same_is_told():
     x = square()
     told = reasons([ops.relu(x), ops.permute(ops.tanh(x[:8]), (1, 0))], [x])
     assert told == ["relu reads the same, and is apart: its results have another shape"]
+
+
+def test_why_an_element_is_not_made_beside_an_anchor():
+    x, w = square(), square()
+    y = ops.matmul(x, w)
+    assert reasons([y, ops.permute(y, (1, 0))], [x, w]) == [
+        "permute is apart: what lies side by side would be written far apart"
+    ]
+    assert reasons([y, ops.flip(y, 1)], [x, w]) == [
+        "slice is apart: it needs elements that another thread of the kernel computes"
+    ]
+    between = "add is apart: another kernel has to run between the two"
+    assert between in reasons([y, y + ops.cumsum(y, 1)], [x, w])
 
 
 @pytest.mark.parametrize("seed", range(12))

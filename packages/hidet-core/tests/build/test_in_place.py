@@ -11,7 +11,7 @@ from hidet.build.draft import plan_graph
 from hidet.build.in_place import in_place, only_stored
 from hidet.build.schedule import implement
 from hidet.ir.access import read_only
-from hidet.lang import attr, f16, f32, grid
+from hidet.lang import attr, f16, f32, grid, i32
 from hidet.lang.cuda import atomic_add, blockIdx, griddepcontrol_launch_dependents, threadIdx
 from hidet.options import options
 from hidet.passes.pipeline import lower
@@ -70,6 +70,25 @@ def used_again(x: f32[32], y: f32[32], z: f32[32]):
     value = x[threadIdx.x]
     y[threadIdx.x] = value
     z[threadIdx.x] = value * 2.0
+
+
+@script
+def used_at_another_place(x: f32[32], y: f32[33], z: f32[32]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 32
+    value = x[threadIdx.x]
+    y[threadIdx.x + 1] = value
+    y[threadIdx.x] = value * 2.0
+    z[threadIdx.x + i32(value)] = value
+
+
+@script
+def loaded_again(x: f32[32], y: f32[32], z: f32[16]):
+    attr.cuda_grid_dim = 1
+    attr.cuda_block_dim = 32
+    y[threadIdx.x] = x[threadIdx.x]
+    if threadIdx.x < 16:
+        z[threadIdx.x] = x[threadIdx.x]
 
 
 @script
@@ -170,7 +189,9 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
         (neighbours, []),
         (reversed_order, []),
         (sums_of_rows, []),
-        (used_again, []),
+        (used_again, ["y over x", "z over x"]),
+        (used_at_another_place, []),
+        (loaded_again, []),
         (written_twice, []),
         (turn_after_turn, []),
         (by_one_of_the_threads, []),

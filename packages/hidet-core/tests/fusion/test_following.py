@@ -13,7 +13,13 @@ X, W = symbol((4, 8)), symbol((8, 12))
 def following(change):
     graph = trace_from([change(ops.matmul(X, W))])
     anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
-    return Following(Group(graph.nodes, anchor)).landing
+    return Following(Group(graph.nodes, anchor)).landings()
+
+
+def goes(change):
+    """Where the elements of a product go in the only result."""
+    found = following(change)
+    return None if found is None else next(iter(found.values()))
 
 
 def pairs(y):
@@ -21,13 +27,33 @@ def pairs(y):
 
 
 def test_where_elements_go():
-    assert following(lambda y: ops.relu(y) + 1.0) == Landing((0, 1))
-    assert following(lambda y: ops.permute(y, (1, 0))) == Landing((1, 0))
-    assert following(pairs) == Landing((0, 1), pairs=True)
-    assert following(lambda y: ops.permute(pairs(y), (1, 0))) == Landing((1, 0), pairs=True)
-    assert following(lambda y: ops.slice(y, -1, 0, None, 2)) is None
-    assert following(lambda y: pairs(pairs(y))) is None
-    assert following(lambda y: pairs(ops.permute(y, (1, 0)))) is None
+    assert goes(lambda y: ops.relu(y) + 1.0) == Landing((0, 1))
+    assert goes(lambda y: ops.permute(y, (1, 0))) == Landing((1, 0))
+    assert goes(pairs) == Landing((0, 1), pairs=True)
+    assert goes(lambda y: ops.permute(pairs(y), (1, 0))) == Landing((1, 0), pairs=True)
+    assert goes(lambda y: ops.slice(y, -1, 0, None, 2)) is None
+    assert goes(lambda y: pairs(pairs(y))) is None
+    assert goes(lambda y: pairs(ops.permute(y, (1, 0)))) is None
+
+
+def several(change):
+    """Where the elements of a product go in several results, in order."""
+    y = ops.matmul(X, W)
+    graph = trace_from(list(change(y)))
+    anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
+    last = graph.nodes[-1].outputs[0]
+    also = tuple(each for each in graph.outputs if each is not last)
+    found = Following(Group(graph.nodes, anchor, also=also)).landings()
+    return None if found is None else [found[each] for each in graph.outputs]
+
+
+def test_several_results():
+    whole, turned = Landing((0, 1)), Landing((1, 0))
+    assert several(lambda y: (y, ops.relu(y))) == [whole, whole]
+    assert several(lambda y: (ops.exp(y), ops.permute(y, (1, 0)))) == [whole, turned]
+    assert several(lambda y: (pairs(y), ops.relu(pairs(y)))) == [Landing((0, 1), pairs=True)] * 2
+    assert several(lambda y: (y, pairs(y))) is None
+    assert several(lambda y: (y, ops.slice(y, -1, 0, None, 2))) is None
 
 
 def test_pairs_of_pairs_are_kernels_of_their_own():
@@ -35,4 +61,4 @@ def test_pairs_of_pairs_are_kernels_of_their_own():
         graph = trace_from([change(ops.matmul(X, W))])
         found = partition(graph, lambda op: isinstance(op, Matmul))
         assert len(found) == 2
-        assert Following(found[0]).landing is not None
+        assert Following(found[0]).landings() is not None

@@ -50,3 +50,13 @@ def test_a_size_that_is_written_in_two_ways_is_one_size():
     x = symbol((rows, 6))
     definition = ops.where(symbol((2 * rows - rows, 1), "bool"), x, 0.0).trace[0].op.definition()
     assert landing(definition, definition.inputs[1]) == Landing((0, 1))
+
+
+def test_rows_that_stay_rows():
+    assert Landing((0, 1)).keeps_rows((4, 6))
+    assert Landing((1, 0, 2)).keeps_rows((4, 5, 6))
+    assert Landing((1, 0)).keeps_rows((1, 6))
+    assert Landing((None,)).keeps_rows((1,))
+    assert not Landing((1, 0)).keeps_rows((4, 6))
+    assert not Landing((0, 2, 1)).keeps_rows((4, 5, 6))
+    assert Landing((1, 0)).keeps_rows((4, 1)), "columns of one element lie in a row"

@@ -64,6 +64,7 @@ GRAPHS = {
     "hand_norms": normed,
     "assign_layout": lambda: ops.relu(ops.conv2d(IMAGE, weight(4, 4, 3, 3))),
     "spell_attention": lambda: ops.attention(Q, K, V),
+    "spell_norms": lambda: ops.batch_norm(IMAGE, weight(4), weight(4, low=0.5)),
     "separate_outputs": lambda: [ops.exp(X), X],
     "duplicate_creators": numbers,
 }

@@ -71,6 +71,28 @@ def test_no_more_are_under_way_than_registers_hold(kernels):
     assert sum(line.startswith("x_ahead") for line in found) == 40
 
 
+def test_what_is_loaded_ahead_is_not_loaded_again(kernels):
+    """Also if its place has another name; it counts once among what registers hold."""
+    names = [Var("at", i32) for _ in range(24)]
+    body = []
+    for number, at in enumerate(names):
+        value = Load(x, (THREAD + number,)) * Load(z, (at,))
+        body += [Declare(at, THREAD + 1), Store(y, (THREAD + number,), value)]
+    found = text(kernels, *body, params=(x, y, z))
+    assert sum("z[" in line for line in found) == 1
+    first = next(place for place, line in enumerate(found) if line.startswith("y["))
+    assert sum(line.startswith("x_ahead") for line in found[:first]) == IN_FLIGHT // 4 - 1
+
+
+def test_what_is_loaded_again_at_a_place_that_has_changed_is_another_value(kernels):
+    at = Var("at", i32)
+    body = [Declare(at, THREAD)]
+    for number in range(IN_FLIGHT):
+        body += [Store(y, (THREAD + number,), Load(x, (at,))), Assign(at, at + 1)]
+    found = text(kernels, *body)
+    assert sum("x[at]" in line for line in found) == IN_FLIGHT
+
+
 BARRIER = Invoke("syncthreads")
 SHARED = Var("shared", TensorType(f32, (64,), Scope.SHARED))
 REGISTER = Var("held", TensorType(f32, (4,), Scope.REGISTER))

@@ -97,7 +97,7 @@ class Apart:
                 return f"{one.op.name} is always computed by itself"
         if tensor in self.kept:
             return "the caller gets it too, so it is there"
-        if len(group.results) > 1:
+        if len(group.results) > 1 and group.anchor is None:
             return "it is one of several results of its kernel"
         if weight(group.nodes) + weight(reader.nodes) > MOST:
             return f"a kernel computes {MOST} operators at most"

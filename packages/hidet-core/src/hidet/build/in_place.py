@@ -4,7 +4,8 @@ A kernel writes each element of a result once. So the result may take an operand
 load of the operand is in a run of statements that goes on to store a value made of it at the same
 index, in the same lanes: whoever loads an element is then the one who stores it, and does so after.
 The store may be under conditions that the load is under, too.
-What was loaded is not used after that store.
+What was made of it may go into other results as well: no compiler loads it again after the store,
+since neither pointer promises that nobody else writes there.
 
 The next kernel may read the result through a cache that sees no stores. What this one loaded is not
 in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where
@@ -163,23 +164,35 @@ def ends_in(
 ) -> bool:
     """Whether what is made of a load is used by values alone, up to the result's store.
 
-    `known` is what was made of it before; it is loaded where all conditions `given` hold.
+    `known` is what was made of it before; it is loaded where all conditions `given` hold. Values
+    may be stored in other results too, before or after.
     """
     made = dict(known)
-    for number, each in enumerate(rest):
+    for each in rest:
         stored = isinstance(each, Store) and (each.tensor, each.index) == (result, load.index)
-        if not stored and not uses(each, made):
+        if not stored and (not uses(each, made) or goes_elsewhere(each, result, made)):
             continue
-        after = any(uses(later, made) for later in rest[number + 1 :])
         match each:
             case Store(value=value) if stored:
-                return not after and lane_by_lane(value, load.lanes, made)
+                return lane_by_lane(value, load.lanes, made)
             case If(condition, then, ()) if condition in given:
-                return not after and ends_in(then, load, result, made, given)
+                return ends_in(then, load, result, made, given)
             case Declare(var, init) if init is not None and is_kept(var, init, made):
                 made[var] = lanes(init, made)
             case _:
                 return False
+    return False
+
+
+def goes_elsewhere(each: Stmt, result: Var, made: Made) -> bool:
+    """Whether a statement only stores what was made of a load, in tensors other than a result."""
+    match each:
+        case Store(tensor, index):
+            return tensor is not result and not any(uses(e, made) for e in index)
+        case If(condition, then, ()):
+            return not uses(condition, made) and all(
+                goes_elsewhere(inner, result, made) for inner in then
+            )
     return False
 
 
@@ -194,8 +207,8 @@ def is_kept(var: Var, init: Expr, made: Made) -> bool:
     return not isinstance(var.of, TensorType)
 
 
-def uses(each: Stmt, made: Made) -> bool:
-    """Whether a statement has anything to do with what was made of a load."""
+def uses(each: Node, made: Made) -> bool:
+    """Whether a statement or value has anything to do with what was made of a load."""
     return any(node in made for node in postorder(each))
 
 

@@ -124,9 +124,24 @@ def grouped(graph: FlowGraph, target: Target) -> list[Group]:
 
     groups = partition(graph, scheduled)
     if options.fusion.get():
-        groups = unite(join(groups, graph, scheduled, gain), graph, scheduled)
+        return united(join(groups, graph, scheduled, gain), graph, target)
     mark_shared(groups)
     return groups
+
+
+def united(groups: Sequence[Group], graph: FlowGraph, target: Target) -> list[Group]:
+    """The groups with elements made where what they are made of is, as `unite` does it; each knows
+    what it shares with others."""
+
+    def scheduled(op: Op) -> bool:
+        return has_schedule(op, target)
+
+    def handed(group: Group, tensor: Tensor) -> bool:
+        return is_better_read(group, tensor, target)
+
+    made = unite(groups, graph, scheduled, handed)
+    mark_shared(made)
+    return made
 
 
 def gain_in_memory(group: Group, tensor: Tensor, target: Target) -> Gain | None:
@@ -139,6 +154,21 @@ def gain_in_memory(group: Group, tensor: Tensor, target: Target) -> Gain | None:
     if any(each is tensor for each in closed_to(best.schedule, group)):
         return KERNEL
     return FASTER if best.seconds > MUCH * free.seconds else None
+
+
+def is_better_read(group: Group, tensor: Tensor, target: Target) -> bool:
+    """Whether a group's anchor had better read what the group would compute, if another kernel
+    writes it along with what that is computed from.
+
+    Estimates do not count what it takes to compute it where it is read, and nobody has a kernel
+    more: so there is no margin.
+    """
+    assert group.anchor is not None
+    best, free = chosen(group, target), choices(group.anchor.op, target)[0]
+    if any(each is tensor for each in closed_to(best.schedule, group)):
+        return True
+    written = seconds(Work(0, size_bytes(tensor.type), 0.0, blocks=target.cores), target)
+    return best.seconds > free.seconds + written - seconds(Work(0, 0, 0.0), target)
 
 
 def implement(group: Group, target: Target) -> list[Implemented]:
@@ -246,8 +276,8 @@ def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> b
     ]
     if group.last is not group.anchor:
         needed.append(module.params[-1])
-        where = Following(group).landing
-        if where is not None and where.pairs and not has_pairs(module, module.params[-1]):
+        where = Following(group).landings() or {}
+        if any(each.pairs for each in where.values()) and not has_pairs(module, needed[-1]):
             return False
     return all(var in hooks for var in needed)
 
@@ -258,7 +288,7 @@ def set_apart(group: Group, tensors: Sequence[Tensor]) -> list[Group]:
     parts = [Group(leading_to([each], group.nodes)) for each in tensors]
     stored = {each for part in parts for each in part.results}
     rest = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
-    parts.append(Group(rest, group.anchor, choice=group.choice))
+    parts.append(Group(rest, group.anchor, also=group.also, choice=group.choice))
     mark_shared(parts, group.shared)
     for part in parts:
         part.reason = f"the schedule of {group.anchor.op.name} reads whole tiles from memory"
@@ -278,7 +308,7 @@ def split(group: Group) -> list[Group]:
     stored = {*anchor.outputs, *(each for part in parts for each in part.results)}
     after = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     if after:
-        parts.append(Group(after))
+        parts.append(Group(after, also=tuple(each for each in group.also if each not in stored)))
     mark_shared(parts, group.shared)
     for part in parts:
         part.reason = f"the schedule of {anchor.op.name} has no hook for it"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hidet.compute import Definition, Grid, Input
+from hidet.compute import Computed, Definition, Grid, Input
 from hidet.fusion.compose import compose, operands, rounding_is_free
 from hidet.fusion.group import NARROW, Group
 from hidet.fusion.moves import Landing, landing
 from hidet.fusion.unrounded import Unrounded
+from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Add, Div, Math, Mul, Sub
 from hidet.ir.walk import postorder
 from hidet.types import f32
@@ -20,7 +21,7 @@ class Following:
         self.group, self.result = group, group.anchor.outputs[0]
         self.inputs = operands(group.inputs)
         self.value = Input("value", self.result.type)
-        self.grid = self.composed(self.value, Unrounded())
+        self.grids = self.composed(self.value, Unrounded())
         seen = self.result in group.rounded or not rounding_is_free(group.anchor)
         if self.result.dtype in NARROW and not seen:
             self.read_wide()
@@ -30,19 +31,33 @@ class Following:
         one, gives the same of a value rounded before or after."""
         unrounded = Unrounded()
         value = Input("value", f32[self.result.shape])
-        grid = self.composed(unrounded.rounding(value, self.result.dtype), unrounded)
+        grids = self.composed(unrounded.rounding(value, self.result.dtype), unrounded)
         if any(
-            isinstance(e, Add | Sub | Mul | Div | Math) and e.type is f32 for e in postorder(grid)
+            isinstance(e, Add | Sub | Mul | Div | Math) and e.type is f32
+            for grid in grids.values()
+            for e in postorder(grid)
         ):
-            self.value, self.grid = value, grid
+            self.value, self.grids = value, grids
 
-    def composed(self, value: Grid, unrounded: Unrounded) -> Grid:
-        """The group's result, given the anchor's."""
+    def composed(self, value: Grid, unrounded: Unrounded) -> dict[Tensor, Grid]:
+        """The group's results, given the anchor's."""
         others = [each for each in self.group.nodes if each is not self.group.anchor]
         known = {**self.inputs, self.result: value}
-        return compose(others, known, self.group.rounded, unrounded)[self.group.results[0]]
+        grids = compose(others, known, self.group.rounded, unrounded)
+        return {each: grids[each] for each in self.group.results}
 
-    @property
-    def landing(self) -> Landing | None:
-        """Where the anchor's elements go."""
-        return landing(Definition((self.value, *self.inputs.values()), (self.grid,)), self.value)
+    def landings(self) -> dict[Tensor, Landing] | None:
+        """Where the anchor's elements go in each result; None if one of these is out of sight, or
+        reads single elements where another one reads pairs."""
+        found = {each: self.landing(grid) for each, grid in self.grids.items()}
+        known = {tensor: where for tensor, where in found.items() if where is not None}
+        alike = len({where.pairs for where in known.values()}) == 1
+        return known if alike and len(known) == len(found) else None
+
+    def landing(self, grid: Grid) -> Landing | None:
+        """Where the anchor's elements go in one result."""
+        if grid is self.value:
+            return Landing(tuple(range(self.value.ndim)))
+        if not isinstance(grid, Computed):
+            return None
+        return landing(Definition((self.value, *self.inputs.values()), (grid,)), self.value)

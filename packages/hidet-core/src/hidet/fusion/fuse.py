@@ -6,39 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 
-from hidet.compute import Computed, Grid
+from hidet.compute import Grid
 from hidet.compute.sizes import same_shape
 from hidet.errors import InternalError
 from hidet.fusion.compose import compose, leading_to, operands
+from hidet.fusion.epilogue import Epilogue, Result, inside
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
-from hidet.fusion.moves import Landing
 from hidet.fusion.pairs import in_pairs
 from hidet.fusion.pairs import writes as writes_of
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
-    Add,
     Address,
     And,
-    Cast,
-    Const,
-    Equal,
     Expr,
     Get,
-    Less,
-    LessEqual,
     Select,
     Var,
     constant,
-    convert,
-    wrap,
 )
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.node import Node as IrNode
-from hidet.ir.stmt import Body, For, If, Put, Stmt
+from hidet.ir.stmt import Body, For, Put
 from hidet.ir.walk import rebuild_body, substitute, variables
 from hidet.schedules.automatic.expand import Expansion
-from hidet.types import TensorType, i32
+from hidet.types import TensorType
 
 
 def fuse(group: Group, module: Module) -> Module:
@@ -70,7 +62,7 @@ class Surgery:
         results = self.results()
         writes = self.epilogue(results)
 
-        def change(node: IrNode) -> IrNode:
+        def change(node: IrNode) -> IrNode | Body:
             if isinstance(node, Var) and node in again:
                 return again[node]
             if isinstance(node, Get) and node.tensor in reads:
@@ -93,7 +85,7 @@ class Surgery:
         return Module(self.module.name, params, kernels, calls, self.module.workspaces)
 
     def rewritten(
-        self, kernel: Kernel, change: Callable[[IrNode], IrNode], local: tuple[Var, ...]
+        self, kernel: Kernel, change: Callable[[IrNode], IrNode | Body], local: tuple[Var, ...]
     ) -> Kernel:
         """One kernel with its hooks replaced, taking the tensors that it now touches."""
         body = rebuild_body(kernel.body, change)
@@ -132,17 +124,22 @@ class Surgery:
         return tuple(Var(f"y{i}", each.type) for i, each in enumerate(self.group.results))
 
     def epilogue(self, results: tuple[Var, ...]) -> dict[Var, Epilogue]:
-        """How writes of the anchor's result become writes of the group's result."""
+        """How writes of the anchor's result become writes of the group's results."""
         if self.group.last is self.anchor:
             return {}
-        (result,), (out,) = self.anchor_results, results
+        (result,) = self.anchor_results
         after = Following(self.group)
-        if after.landing is None or not isinstance(after.grid, Computed):
+        where = after.landings()
+        if where is None:
             raise InternalError(f"the epilogue of {self.group.name} moves elements out of sight")
         tensors: dict[Grid, Var] = {after.inputs[each]: self.vars[each] for each in after.inputs}
         value = Var(result.name, after.value.type)
         tensors[after.value] = value
-        return {result: Epilogue(value, out, after.grid, after.landing, Expansion(tensors))}
+        made = [
+            Result(out, after.grids[each], where[each])
+            for each, out in zip(self.group.results, results, strict=True)
+        ]
+        return {result: Epilogue(value, made, Expansion(tensors))}
 
 
 class Prologue:
@@ -171,68 +168,8 @@ class Prologue:
     def guarded(self, value: Expr, index: tuple[Expr, ...]) -> Expr:
         """`value` inside of the shape, zero outside."""
         zero = constant(0, value.dtype)
-        condition: Expr | None = None
-        for e, size in zip(index, self.grid.shape, strict=True):
-            inside = And(
-                LessEqual(Const(0, i32), convert(e, i32)), Less(convert(e, i32), wrap(size))
-            )
-            condition = inside if condition is None else And(condition, inside)
-        return value if condition is None else Select(condition, value, zero)
-
-
-class Epilogue:
-    """A write that computes what follows and writes that instead.
-
-    What follows reads `value`, which stands for the anchor's result: in float32 where nobody needs
-    it rounded.
-    """
-
-    def __init__(
-        self, value: Var, out: Var, grid: Computed, landing: Landing, read: Expansion
-    ) -> None:
-        self.value, self.out, self.grid, self.read = value, out, grid, read
-        self.axes, self.pairs = landing.axes, landing.pairs
-
-    def put(self, write: Put) -> Stmt:
-        """What `put(index, value)` becomes; one of a pair waits for the loop that has both.
-
-        A write outside of an axis of size 1 that the result lacks has to be dropped still.
-        """
-        if self.pairs:
-            return write
-        written = self.before_rounding(write.value)
-        return self.written(
-            write, write.index, lambda e: reads_replaced(e, self.value, lambda _: written)
-        )
-
-    def put_pair(self, write: Put, even: Expr, odd: Expr) -> Body:
-        """What becomes of the write of an even element and of its neighbour, given both values."""
-        index = (*write.index[:-1], write.index[-1] // 2)
-        values = {0: even, 1: odd}
-
-        def known(value: Expr) -> Expr:
-            """The value with what it reads of the result in place: which one, its index says."""
-            return reads_replaced(value, self.value, lambda e: values[parity(e.index[-1])])
-
-        return (self.written(write, index, known),)
-
-    def before_rounding(self, value: Expr) -> Expr:
-        """What is written, as what follows reads it: before its rounding, if that is the type."""
-        match value:
-            case Cast(wide) if wide.type is self.value.dtype:
-                return wide
-        return value
-
-    def written(self, write: Put, at: tuple[Expr, ...], known: Callable[[Expr], Expr]) -> Stmt:
-        """The write of the element that lands where the result's element `at` goes."""
-        zero = Const(0, i32)
-        index = tuple(zero if axis is None else at[axis] for axis in self.axes)
-        value = known(self.read.of(self.grid))
-        whole = substitute(value, dict(zip(self.grid.vars, index, strict=True)))
-        made = Put(self.out, index, convert(whole, self.out.dtype), write.place)
-        gone = [e for axis, e in enumerate(at) if axis not in self.axes]
-        asked: list[Expr] = [Equal(e, constant(0, e.dtype)) for e in gone if not is_zero(e)]
-        return If(reduce(And, asked), (made,), (), write.place) if asked else made
+        asked = inside(index, self.grid.shape)
+        return Select(reduce(And, asked), value, zero) if asked else value
 
 
 def paired(loop: For, writes: Mapping[Var, Epilogue]) -> For:
@@ -241,29 +178,6 @@ def paired(loop: For, writes: Mapping[Var, Epilogue]) -> For:
         if epilogue.pairs and len(writes_of(loop.body, result)) == 1:
             return in_pairs(loop, result, epilogue.before_rounding, epilogue.put_pair)
     return loop
-
-
-def parity(e: Expr) -> int:
-    """Which one of a pair an index 2j or 2j + 1 means."""
-    return 1 if isinstance(e, Add) else 0
-
-
-def is_zero(e: Expr) -> bool:
-    """Whether it is the constant 0."""
-    return isinstance(e, Const) and e.value == 0
-
-
-def reads_replaced(value: Expr, tensor: Var, by: Callable[[Get], Expr]) -> Expr:
-    """`value` with every read of `tensor` replaced."""
-    done: dict[Expr, Expr] = {}
-
-    def visit(e: Expr) -> Expr:
-        if e not in done:
-            own = isinstance(e, Get) and e.tensor is tensor
-            done[e] = convert(by(e), tensor.dtype) if own else e.map_children(visit)  # type: ignore[arg-type]
-        return done[e]
-
-    return visit(value)
 
 
 __all__ = ["Surgery", "fuse"]

@@ -23,6 +23,11 @@ class Landing:
     axes: tuple[int | None, ...]
     pairs: bool = False
 
+    def keeps_rows(self, shape: Shape) -> bool:
+        """Whether neighbours in a row of an operand of this shape are neighbours in the result."""
+        along = [axis for axis in self.axes if axis is not None and shape[axis] != 1]
+        return not along or along[-1] == max(along)
+
 
 def landing(definition: Definition, operand: Input) -> Landing | None:
     """Where each element of `operand` goes, if the map can be inverted.

@@ -145,7 +145,7 @@ class Reasons:
         """
         if group.anchor is not None:
             whole = Group([*group.nodes, *inside], group.anchor)
-            return Following(whole).landing is not None
+            return Following(whole).landings() is not None
         (tensor,) = group.results
         value = Input("value", tensor.type)
         made = {tensor, *(each for node in inside for each in node.outputs)}

@@ -1,71 +1,128 @@
-"""Kernels of elements that read one tensor become one kernel with several results."""
+"""Kernels of elements become a part of what reads the same, or makes what they read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from hidet.compute.sizes import same_shape
+from hidet.fusion.compose import leading_to
+from hidet.fusion.following import Following
 from hidet.fusion.group import Group, Note, in_order, waits
-from hidet.fusion.reasons import DENSEST, MOST, Reasons
+from hidet.fusion.reasons import DENSEST, ELSEWHERE, MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import nbytes, weight
 from hidet.fusion.roles import Roles
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
-from hidet.graph.tensor import Tensor
+from hidet.graph.tensor import Node, Tensor
+from hidet.ops.in_place import updated_tensor
 
 MOST_RESULTS = 4
 """To how many tensors such a kernel writes: each takes registers."""
 
+WHOLE = "its schedule reads whole tiles, or is much faster if it does"
+
 
 def unite(
-    groups: Sequence[Group], graph: FlowGraph, scheduled: Callable[[Op], bool]
+    groups: Sequence[Group],
+    graph: FlowGraph,
+    scheduled: Callable[[Op], bool],
+    handed: Callable[[Group, Tensor], bool],
 ) -> list[Group]:
-    """The groups with those together that read the same and give results of one shape.
+    """The groups with those together that read the same and give results of one shape, and with
+    elements made where what they are made of is.
 
     before   a = relu(x);  b = tanh(x)
     after    a, b = relu(x), tanh(x): x is read once, by one kernel
 
+    before   y = matmul(x, w) + x;  z = relu(y);  u = matmul(z, v) + y
+    after    y, z = matmul(x, w) + x, relu(y);  u = matmul(z, v) + y: none reads y for z alone
+
     So are a value that several operators read and one of those operators. `scheduled` is as in
-    `partition`.
+    `partition`; `handed` says whether a group's anchor had better find a tensor in memory which the
+    group would compute, if it takes no kernel more.
     """
-    return Siblings(groups, graph, scheduled).run()
+    return Siblings(groups, graph, scheduled, handed).run()
 
 
 class Siblings:
     """The groups of one graph as they grow, in an order in which they can run."""
 
     def __init__(
-        self, groups: Sequence[Group], graph: FlowGraph, scheduled: Callable[[Op], bool]
+        self,
+        groups: Sequence[Group],
+        graph: FlowGraph,
+        scheduled: Callable[[Op], bool],
+        handed: Callable[[Group, Tensor], bool],
     ) -> None:
-        self.groups, self.kept = list(groups), set(graph.outputs)
+        self.groups, self.kept, self.handed = list(groups), set(graph.outputs), handed
         self.roles = Roles(scheduled)
         self.reasons = Reasons(self.roles, Regions(graph))
         self.maker = {each: group for group in groups for each in group.results}
+        self.near: dict[Tensor, list[Group]] = {}
+        """Whom to ask about a tensor: who makes it, and groups of elements that read it."""
 
     def run(self) -> list[Group]:
         """All groups, each behind those that it reads."""
-        near: dict[Tensor, list[Group]] = {}
         for group in list(self.groups):
-            if not self.able(group):
-                continue
-            others = [each for tensor in shared(group) for each in near.get(tensor, [])]
-            joined = self.joined(group, list(dict.fromkeys(others)))
-            for tensor in (*shared(group), *group.results):
-                near.setdefault(tensor, []).append(joined)
+            if group.anchor is not None:
+                self.hand_over(group)
+                self.remember(group, group.results)
+            elif self.able(group):
+                joined = self.joined(group)
+                read = shared(group) if joined.anchor is None else []
+                self.remember(joined, (*read, *group.results))
         return in_order(self.groups, self.before)
 
-    def joined(self, group: Group, others: Sequence[Group]) -> Group:
-        """The first of `others` that the group can be a part of, with it; else the group."""
+    def remember(self, group: Group, tensors: Sequence[Tensor]) -> None:
+        """Let others ask a group about tensors."""
+        for each in tensors:
+            self.near.setdefault(each, []).append(group)
+
+    def joined(self, group: Group) -> Group:
+        """The first group that this one can be a part of, with it; else the group."""
+        host = self.host(group)
+        if host is None:
+            return group
+        self.merge(host, group)
+        return host
+
+    def host(self, group: Group) -> Group | None:
+        """The first group that this one can be a part of, those with an anchor first; why others
+        are none is noted."""
+        found = dict.fromkeys(
+            each for tensor in shared(group) for each in self.near.get(tensor, [])
+        )
         notes = []
-        for other in others:
+        for other in sorted(found, key=lambda each: each.anchor is None):
             why = self.against(other, group)
             if not why:
-                self.merge(other, group)
                 return other
-            notes.append(Note(f"{other.name} reads the same, and is apart: {why}"))
+            if other.anchor is None:
+                notes.append(Note(f"{other.name} reads the same, and is apart: {why}"))
+            else:
+                other.notes += [
+                    Note(f"{n.op.name} is apart: {why}", (n,)) for n in reads(group, other)
+                ]
         group.notes += notes
-        return group
+        return None
+
+    def hand_over(self, group: Group) -> None:
+        """Let the makers of what a group reads compute the operands of its anchor that it would
+        compute, where that is worth it."""
+        assert group.anchor is not None
+        for tensor in dict.fromkeys(group.anchor.inputs):
+            chain = leading_to([tensor], group.nodes)
+            part = Group(chain, order=group.order, repeats=group.repeats)
+            if not chain or not self.able(part) or not self.handed(group, tensor):
+                continue
+            host = self.host(part)
+            if host is not None:
+                rest = [each for each in group.nodes if each is not part.last]
+                group.nodes = leading_to(group.results, rest)
+                self.merge(host, part)
+                why = f"{group.anchor.op.name} reads it from memory: {WHOLE}"
+                host.notes.append(Note(why, (group.anchor,)))
 
     def able(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others, into one tensor."""
@@ -76,19 +133,40 @@ class Siblings:
 
     def against(self, first: Group, second: Group) -> str:
         """Why two groups, given in order, are not one; nothing if they can be."""
-        results = (*first.results, *second.results)
+        results = list(dict.fromkeys([*first.results, *second.results]))
+        nodes = list(dict.fromkeys([*first.nodes, *second.nodes]))
         if first.last.device != second.last.device:
             return "it runs on another device"
-        if not same_shape(first.results[0].shape, second.results[0].shape):
-            return "its results have another shape"
-        nodes = list(dict.fromkeys([*first.nodes, *second.nodes]))
         if len(results) > MOST_RESULTS or weight(nodes) > MOST:
             return "one kernel would do too much"
         if self.repeats(first, second) > DENSEST:
             return "the value would be written out too often"
         if waits(second, first, self.before):
             return "another kernel has to run between the two"
+        if first.anchor is not None:
+            return self.astray(first, second)
+        if not same_shape(first.results[0].shape, second.results[0].shape):
+            return "its results have another shape"
         return "" if self.reasons.stages(nodes, results) == 1 else "it takes several kernels"
+
+    def astray(self, first: Group, second: Group) -> str:
+        """Why elements cannot be written beside those of an anchor; nothing if they can be."""
+        assert first.anchor is not None
+        (result,) = second.results
+        if len(first.anchor.outputs) > 1:
+            return "the schedule itself gives several results"
+        if first.insets or not first.stored:
+            return "what it reads is written within another tensor"
+        if updated_tensor(result) is not None:
+            return "it is written over what others read"
+        whole = Group(first.nodes, first.anchor, also=(*first.results, result), order=first.order)
+        whole.add(second.nodes)
+        where = Following(whole).landings()
+        if where is None:
+            return ELSEWHERE
+        if not where[result].keeps_rows(first.anchor.outputs[0].shape):
+            return "what lies side by side would be written far apart"
+        return ""
 
     def repeats(self, first: Group, second: Group) -> int:
         """How often a value may appear in one of the results, written out."""
@@ -103,14 +181,15 @@ class Siblings:
 
     def merge(self, first: Group, second: Group) -> None:
         """Let the first group do what the second one does."""
-        self.groups.remove(second)
-        results = (*first.results, *second.results)
+        self.groups = [each for each in self.groups if each is not second]
+        results = dict.fromkeys([*first.results, *second.results])
         first.repeats = self.repeats(first, second)
         first.add(second.nodes)
         read = {each for group in self.groups if group is not first for each in group.inputs}
         own = set(first.last.outputs)
         first.also = tuple(each for each in results if each in read | self.kept and each not in own)
-        first.notes += [note for note in second.notes if note not in first.notes]
+        notes = [note for note in first.notes if not set(second.nodes) & set(note.readers)]
+        first.notes = list(dict.fromkeys([*notes, *second.notes]))
         self.maker.update(dict.fromkeys(results, first))
 
 
@@ -118,3 +197,9 @@ def shared(group: Group) -> list[Tensor]:
     """What a group reads that is no smaller than what it gives: reading it once saves much."""
     least = nbytes(group.results[0]) // group.results[0].dtype.nbytes
     return [each for each in group.inputs if nbytes(each) // each.dtype.nbytes >= least]
+
+
+def reads(group: Group, other: Group) -> list[Node]:
+    """The operators of a group that read what another one makes."""
+    made = set(other.results)
+    return [each for each in group.nodes if made.intersection(each.inputs)]

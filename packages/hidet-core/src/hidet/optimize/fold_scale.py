@@ -100,17 +100,20 @@ def channel_axis(made: Tensor) -> int:
 
 
 def batch_norm(node: Node) -> Affine | None:
-    """A batch norm as factor and summand."""
+    """A batch norm of a product's channels as factor and summand."""
+    return Affine(*affine(node)) if channel_axis(node.inputs[0]) == 1 else None
+
+
+def affine(node: Node) -> tuple[Tensor, Tensor]:
+    """The factor and the summand of a batch norm for each channel, in the type of sums."""
     op = node.op
     assert isinstance(op, BatchNorm)
-    x, mean, var, weight, bias = op.arrange(node.inputs)
-    if channel_axis(x) != 1:
-        return None
+    _, mean, var, weight, bias = op.arrange(node.inputs)
     wide = accumulator(op.x.dtype)
     factor = ops.rsqrt(ops.cast(var, wide) + op.eps)
     factor = factor if weight is None else factor * ops.cast(weight, wide)
     summand = ops.negative(ops.cast(mean, wide) * factor)
-    return Affine(factor, summand if bias is None else summand + ops.cast(bias, wide))
+    return factor, summand if bias is None else summand + ops.cast(bias, wide)
 
 
 def along_channels(x: Tensor, shape: tuple[Size, ...], axis: int, wide: DType) -> Tensor | None:

@@ -23,6 +23,7 @@ from hidet.optimize.read_masks import read_masks
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
+from hidet.optimize.spell_norms import spell_norms
 from hidet.optimize.unflatten_batch import unflatten_batch
 
 PASSES: tuple[GraphPass, ...] = (
@@ -38,6 +39,7 @@ PASSES: tuple[GraphPass, ...] = (
     hand_norms,  # after siblings are merged: fewer products read a norm
     assign_layout,  # after norms are folded and siblings merged: those look at axis 1 for channels
     spell_attention,  # it makes products and a softmax, which partition sees
+    spell_norms,  # what no weight took in, wherever its channels are by now
     normalize,  # what the passes above left: shapes of shapes
     separate_outputs,  # before creators are copied: its own nodes read none
     duplicate_creators,  # last: whatever reads a constant made on the way gets its own

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
+from typing import TypeAlias
 
 from hidet.ir.access import read_only
 from hidet.ir.expr import And, Expr, Load, Not, Select, Splat, Var, constant
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Stmt, Store, While
-from hidet.ir.walk import contains, replaced, statements
+from hidet.ir.walk import contains, replaced, statements, substitute
 from hidet.passes.base import kernel_pass, with_body
 from hidet.passes.lanes import Path, reads
 from hidet.types import TensorType
@@ -63,24 +65,24 @@ class Loading:
                 return If(condition, self.body(then), self.body(otherwise), place)
         return s
 
-    def batches(self, run: Iterable[Stmt]) -> Body:
+    def batches(self, run: Sequence[Stmt]) -> Body:
         """Plain statements, in parts that load no more than registers hold."""
         out: list[Stmt] = []
-        batch = Batch(self)
+        held = Held(run, self)
+        batch = Batch(self, held)
         for s in run:
-            nbytes = self.nbytes(s)
-            if batch.nbytes and batch.nbytes + nbytes > IN_FLIGHT:
+            if batch.nbytes and batch.nbytes + batch.more(s) > IN_FLIGHT:
                 out += batch.body()
-                batch = Batch(self)
-            batch.nbytes += nbytes
+                batch = Batch(self, held)
+            batch.nbytes += batch.more(s)
             batch.take(s)
         return (*out, *batch.body())
 
-    def nbytes(self, s: Stmt) -> int:
-        """The bytes of operands that a statement loads."""
-        loads = {load for e in self.reading(s) for load, _ in reads(e)}
-        mine = (load for load in loads if load.tensor in self.operands)
-        return sum(max(4, load.lanes * load.dtype.nbytes) for load in mine)
+    def loads(self, s: Stmt) -> set[tuple[Load, Path]]:
+        """The loads of operands in a plain statement, with their conditions."""
+        path: Path = ((s.condition, True),) if isinstance(s, If) else ()
+        found = (read for e in self.reading(s) for read in reads(e, path))
+        return {(load, way) for load, way in found if load.tensor in self.operands}
 
     def reading(self, s: Stmt) -> list[Expr]:
         """The values and indices in a plain statement that mention operands: few of many do."""
@@ -104,11 +106,51 @@ def values(s: Stmt) -> Iterator[Expr]:
             yield from (e for e in each.children() if isinstance(e, Expr))
 
 
+Key: TypeAlias = tuple[Expr, ...]
+"""A load, and the conditions under which it is made."""
+
+
+class Held:
+    """What was loaded ahead in a run of plain statements, and is not loaded again.
+
+    Turns of an unrolled loop that read the same element may write its index each in its own way.
+    """
+
+    def __init__(self, run: Sequence[Stmt], kernel: Loading) -> None:
+        self.changed = frozenset(e.var for e in statements(run) if isinstance(e, Assign))
+        self.given: dict[Var, Expr] = {}
+        self.known: dict[Key, Var] = {}
+        self.asked: Counter[Key] = Counter()
+        """In how many statements of the run something is loaded."""
+        for s in run:
+            if isinstance(s, Declare) and self.stays(s) and s.init is not None:
+                self.given[s.var] = substitute(s.init, self.given)
+            self.asked.update({self.key(load, way) for load, way in kernel.loads(s)})
+
+    def key(self, load: Load, path: Path) -> Key:
+        """What is loaded under which conditions, whatever the variables between are called."""
+        conditions = (c if holds else Not(c) for c, holds in path)
+        return tuple(substitute(e, self.given) for e in (load, *conditions))
+
+    def stays(self, s: Declare) -> bool:
+        """Whether a variable is another name for what it is declared as."""
+        return s.var not in self.changed and s.init is not None and not contains([s.init], Load)
+
+    def lasts(self, key: Key) -> bool:
+        """Whether something is loaded more than once, and is the same each time."""
+        same = all(self.changed.isdisjoint(e.mentioned()) for e in key)
+        return same and self.asked[key] > 1
+
+    def keep(self, known: Mapping[Key, Var]) -> None:
+        """Note which variables hold what is loaded again."""
+        self.known.update((key, known[key]) for key in known if self.lasts(key))
+
+
 class Batch:
     """Some plain statements: what goes ahead, and what stays behind it."""
 
-    def __init__(self, kernel: Loading) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Loading, held: Held) -> None:
+        self.kernel, self.held = kernel, held
         self.given: list[Stmt] = []
         self.front: list[Stmt] = []
         self.rest: list[Stmt] = []
@@ -118,11 +160,22 @@ class Batch:
         self.stored = False
         """Whether a result is stored in what stays."""
         self.gained = False
-        """Whether a load goes ahead of a result's store."""
+        """Whether a load goes ahead of a result's store, or is made once for several."""
+        self.known = dict(held.known)
+        """What was loaded ahead before, or is by these statements."""
 
     def body(self) -> Body:
         """The statements in their new order; as they were if nothing is gained."""
-        return (*self.front, *self.rest) if self.gained else tuple(self.given)
+        if not self.gained:
+            return tuple(self.given)
+        self.held.keep(self.known)
+        return (*self.front, *self.rest)
+
+    def more(self, s: Stmt) -> int:
+        """The bytes of operands that a statement loads and no variable holds."""
+        found = self.kernel.loads(s)
+        mine = {load for load, way in found if self.held.key(load, way) not in self.known}
+        return sum(max(4, load.lanes * load.dtype.nbytes) for load in mine)
 
     def take(self, s: Stmt) -> None:
         """One more statement."""
@@ -146,18 +199,23 @@ class Batch:
         """Whether a value is there before what stays: made of neither loads nor late variables."""
         return not contains([e], Load) and self.late.isdisjoint(e.mentioned())
 
-    def loaded(self, s: Stmt, path: Path) -> dict[Expr, Expr]:
+    def loaded(self, s: Stmt, path: Path) -> dict[Expr, Var]:
         """The loads in a statement that go ahead, and the variables that hold what they load."""
         found: dict[Load, set[Path]] = {}
         for e in self.kernel.reading(s):
             for load, more in reads(e, path):
                 if load.tensor in self.kernel.operands:
                     found.setdefault(load, set()).add(more)
-        known: dict[Expr, Expr] = {}
+        known: dict[Expr, Var] = {}
         for load, paths in found.items():
-            conditions = [c if holds else Not(c) for c, holds in next(iter(paths))]
+            way = next(iter(paths))
+            conditions = [c if holds else Not(c) for c, holds in way]
             if len(paths) == 1 and all(map(self.early, (*load.index, *conditions))):
-                known[load] = self.load(load, conditions)
+                key = self.held.key(load, way)
+                if key not in self.known:
+                    self.known[key] = self.load(load, conditions)
+                known[load] = self.known[key]
+                self.gained |= self.stored or self.held.lasts(key)
         return known
 
     def load(self, load: Load, conditions: list[Expr]) -> Var:
@@ -171,5 +229,4 @@ class Batch:
             value = Select(reduce(And, conditions), load, none)
         self.front.append(Declare(var, value))
         self.late.add(var)
-        self.gained |= self.stored
         return var

@@ -10,9 +10,8 @@ import numpy as np
 
 from hidet import sim
 from hidet.build.recipe import overlap_on
-from hidet.build.schedule import has_schedule, implement, optimized
-from hidet.fusion import Group, partition, unite
-from hidet.fusion.group import mark_shared
+from hidet.build.schedule import has_schedule, implement, optimized, united
+from hidet.fusion import Group, partition
 from hidet.graph import FlowGraph, Op, Tensor, evaluate
 from hidet.ir.kernel import Call, Module
 from hidet.optimize import split
@@ -34,9 +33,7 @@ def groups_in(main: FlowGraph, target: Target) -> list[Group]:
     def scheduled(op: Op) -> bool:
         return has_schedule(op, target)
 
-    groups = unite(partition(main, scheduled), main, scheduled)
-    mark_shared(groups)
-    return groups
+    return united(partition(main, scheduled), main, target)
 
 
 def simulated(

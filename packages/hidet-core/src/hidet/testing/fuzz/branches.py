@@ -8,6 +8,7 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.testing.fuzz.blocks import heads
 from hidet.testing.fuzz.contractions import scaled
+from hidet.testing.fuzz.elementwise import partner
 from hidet.testing.fuzz.pool import Pool, Unfit, known
 
 Way = Callable[[Tensor], Tensor]
@@ -49,6 +50,26 @@ def first_half(pool: Pool, x: Tensor, axis: int) -> Tensor:
     if not isinstance(size, int):
         raise Unfit
     return ops.sigmoid(ops.slice(x, axis, 0, (size + 1) // 2))
+
+
+def stream(pool: Pool) -> list[Tensor]:
+    """A sum that goes on, and a layer of a function of it: blocks that begin with a norm."""
+    x = pool.floats(2, 4)
+    axis = 1 if x.ndim > 2 else x.ndim - 1
+    first = product(pool, x, axis)
+    total = first + partner(pool, first) if pool.maybe(0.8) else first
+    channels = total.shape[axis]
+    if total.shape != first.shape or not isinstance(channels, int):
+        raise Unfit
+    row = pool.new((channels, *[1] * (total.ndim - 1 - axis)), total.dtype)
+    inner = pool.random.choice((ops.relu, ops.gelu, ops.silu))(total * row)
+    match pool.random.randrange(4):
+        case 0:
+            return [total, inner]
+        case 1:
+            return [total, ops.cast(total, "float32"), inner]
+    second = product(pool, inner, axis)
+    return [total + second] if second.shape == total.shape else [total, second]
 
 
 def masked_attention(pool: Pool) -> list[Tensor]:

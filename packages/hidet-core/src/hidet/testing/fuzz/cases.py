@@ -45,8 +45,8 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (1, blocks.convolved),
     (2, ordering.ranked), (1, ordering.running), (2, ordering.scattered), (1, ordering.jumping),
     (1, ordering.counted),
-    (2, branches.parted), (1, branches.masked_attention), (2, branches.measured),
-    (2, spelled.attention), (2, spelled.norm), (1, spelled.gated),
+    (2, branches.parted), (2, branches.stream), (1, branches.masked_attention),
+    (2, branches.measured), (2, spelled.attention), (2, spelled.norm), (1, spelled.gated),
 )  # fmt: skip
 TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2
