@@ -248,7 +248,6 @@ def test_the_command_line_runs_a_file(saved, tmp_path, capsys):
     assert main(["run", str(array)]) == 1
 
 
-@pytest.mark.gpu
 def test_a_file_of_several_arrays_is_no_input(saved, tmp_path, capsys):
     np.savez(tmp_path / "two.npz", a=np.ones(3), b=np.ones(3))
     base = ["run", str(saved), "--device", "cpu"]
@@ -256,6 +255,7 @@ def test_a_file_of_several_arrays_is_no_input(saved, tmp_path, capsys):
     assert "holds several arrays" in capsys.readouterr().err
 
 
+@pytest.mark.gpu
 def test_a_saved_graph_on_a_gpu(graph, saved):
     loaded = hidet.load(saved)
     assert loaded.device == "cuda:0"

@@ -4,6 +4,8 @@ import pytest
 
 from hidet import ops
 from hidet.graph import evaluate, symbol, trace_from
+from hidet.graph.apply import apply_all
+from hidet.graph.foreign import Foreign, ResultTypes
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
@@ -98,6 +100,16 @@ def test_reductions_of_other_rows_stay_apart():
         ops.softmax(ops.softmax(x, 0), 1),
     ):
         assert len(groups_of(trace_from([made], [x]))) == 2
+
+
+def test_what_no_definition_tells_is_kept_out():
+    x, y = symbol((3, 5)), symbol((3, 5))
+    total = x + y
+    (outside,) = apply_all(Foreign, (total,), key="twice", gives=ResultTypes((total.type,)))
+    graph = trace_from([ops.relu(total), outside, ops.cumsum(total, 1)], [x, y])
+    found = [{node.op.name for node in group.nodes} for group in groups_of(graph)]
+    assert {"foreign"} in found
+    assert {"cumsum"} in found
 
 
 def test_rows_too_long_for_one_block_stay_apart():

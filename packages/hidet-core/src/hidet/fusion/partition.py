@@ -248,7 +248,8 @@ class Partition:
         """Whether the operators that give `tensor` can join its reader, and it be stored."""
         (result,) = group.results
         alike = same_shape(tensor.shape, result.shape) and group.last.device == made.last.device
-        if not alike or made.anchor is not None or self.roles.injective(group):
+        rows = self.roles.of_rows(made) and self.roles.of_rows(group)
+        if not alike or not rows or self.roles.injective(group):
             return False
         if weight([*made.nodes, *group.nodes]) > MOST:
             return False

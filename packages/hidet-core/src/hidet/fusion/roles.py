@@ -48,3 +48,8 @@ class Roles:
     def injective(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others."""
         return all(self.of(each.op) is Role.INJECTIVE for each in group.nodes)
+
+    def of_rows(self, group: Group) -> bool:
+        """Whether the group only computes elements and reduces."""
+        roles = {self.of(each.op) for each in group.nodes}
+        return roles <= {Role.INJECTIVE, Role.REDUCTION}
