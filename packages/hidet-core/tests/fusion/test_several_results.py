@@ -38,3 +38,12 @@ def test_an_embedding_with_positions_and_its_norm():
     arrays = [each.astype("int32") for each in arrays_for(graph)]
     for found, wanted in zip(simulated(graph, arrays), evaluate(graph, *arrays), strict=True):
         assert_close(found, wanted, graph.outputs[0].dtype, 64.0)
+
+
+def test_what_is_made_of_rows_whose_moments_are_written_stays_apart():
+    x, residual = symbol((64, 64), "float16"), symbol((64, 64), "float16")
+    rows, moments = ops.linear_moments(x, ops.cast(weight(64, 64), "float16"), residual)
+    graph = trace_from([rows, moments, ops.relu(rows)], [x, residual])
+    first, second = groups_of(graph)
+    assert [len(first.results), len(second.results)] == [2, 1]
+    assert "the schedule itself gives several results" in " ".join(map(str, first.notes))

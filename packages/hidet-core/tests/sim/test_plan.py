@@ -134,11 +134,11 @@ def arrays_of(bound):
     return {n: np.zeros(shape, np.float32) for n, shape in enumerate(bound.shapes)}
 
 
-def moved(kernel, by):
-    """The kernel with its wait so many statements later."""
+def too_late(kernel):
+    """The kernel with its wait behind all else."""
     body = list(kernel.body)
     place = next(i for i, s in enumerate(body) if is_wait(s))
-    body.insert(place + by, body.pop(place))
+    body.append(body.pop(place))
     return with_body(kernel, tuple(body))
 
 
@@ -152,7 +152,7 @@ def test_kernels_begin_early_and_one_that_waits_too_late_is_found():
     assert early == list(range(1, len(bound.steps)))  # a chain: all but the first
     for step in bound.steps:
         kernels = Kernels(compiled.archive.binaries)
-        kernels.kernels[step.function] = moved(kernels.kernels[step.function], by=1)
+        kernels.kernels[step.function] = too_late(kernels.kernels[step.function])
         with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
             kernels.run(bound, arrays_of(bound), lambda step: None)
 

@@ -33,6 +33,8 @@ KEEP_VALUES = frozenset(
     }
 )  # fmt: skip
 """Operators whose results are elements of their operands, so that nothing is rounded."""
+LESS_THAN_OPERAND = frozenset({"tanhshrink"})
+"""Operators that give a difference to their operand: what they round is as large as that."""
 
 
 class Values:
@@ -81,7 +83,10 @@ class Values:
     def drawn(self, op: Op, node: Node, draw: int) -> tuple[Array, ...]:
         """What a node may give if what it reads is a little off, and it rounds."""
         read = [self.read(each, draw) for each in node.inputs]
-        made = zip(refer(op, read), node.outputs, strict=True)
+        found = refer(op, read)
+        if op.name in LESS_THAN_OPERAND:
+            found = tuple(each + (self.read(node.inputs[0], draw) - read[0]) for each in found)
+        made = zip(found, node.outputs, strict=True)
         return tuple(self.nudged(array, each.dtype) for array, each in made)
 
     def read(self, tensor: Tensor, draw: int) -> Array:
