@@ -90,11 +90,8 @@ class Siblings:
     def host(self, group: Group) -> Group | None:
         """The first group that this one can be a part of, those with an anchor first; why others
         are none is noted."""
-        found = dict.fromkeys(
-            each for tensor in shared(group) for each in self.near.get(tensor, [])
-        )
         notes = []
-        for other in sorted(found, key=lambda each: each.anchor is None):
+        for other in self.asked(group):
             why = self.against(other, group)
             if not why:
                 return other
@@ -107,6 +104,11 @@ class Siblings:
         group.notes += notes
         return None
 
+    def asked(self, group: Group) -> list[Group]:
+        """Whom this group could become a part of, those with an anchor first."""
+        found = (each for tensor in shared(group) for each in self.near.get(tensor, []))
+        return sorted(dict.fromkeys(found), key=lambda each: each.anchor is None)
+
     def hand_over(self, group: Group) -> None:
         """Let the makers of what a group reads compute the operands of its anchor that it would
         compute, where that is worth it."""
@@ -114,10 +116,11 @@ class Siblings:
         for tensor in dict.fromkeys(group.anchor.inputs):
             chain = leading_to([tensor], group.nodes)
             part = Group(chain, order=group.order, repeats=group.repeats)
-            if not chain or not self.able(part) or not self.handed(group, tensor):
+            if not chain or not self.able(part):
                 continue
-            host = self.host(part)
-            if host is not None:
+            # First who could: what is worth it takes both anchors' cost models.
+            host = next((each for each in self.asked(part) if not self.against(each, part)), None)
+            if host is not None and self.handed(group, tensor):
                 rest = [each for each in group.nodes if each is not part.last]
                 group.nodes = leading_to(group.results, rest)
                 self.merge(host, part)
