@@ -8,13 +8,17 @@ from hidet import ops
 from hidet.build.schedule import choices, implement, reachable
 from hidet.fusion import partition
 from hidet.fusion.pairs import has_pairs
-from hidet.graph import symbol, trace_from
+from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import constant
 from hidet.ir.stmt import Put
 from hidet.ir.walk import rebuild_body
 from hidet.ops.matmul import Matmul
 from hidet.target import Target
-from hidet.types import i32
+from hidet.testing.compare import assert_close
+from hidet.testing.fused import simulated
+from hidet.testing.graph_passes import weight
+from hidet.testing.graphs import arrays_for
+from hidet.types import f32, i32
 
 CUDA, CPU = Target.parse("sm_90a"), Target.parse("cpu+avx2")
 
@@ -57,3 +61,15 @@ def test_neighbours_that_begin_at_an_odd_place_are_no_pairs():
     assert not has_pairs(moved, result)
     assert reachable(group, module)
     assert not reachable(group, moved)
+
+
+@pytest.mark.parametrize("target", [CUDA, CPU])
+def test_what_reads_one_pair_in_another_shape_is_computed_too(target):
+    """Columns of size 1 are at 0 there: no pair is to be seen in what follows."""
+    x = symbol((1, 16))
+    y = ops.linear(x, weight(2, 16))
+    product = ops.slice(y, -1, 1, None, 2) * ops.relu(ops.slice(y, -1, 0, None, 2))
+    graph = trace_from([ops.expand(ops.reshape(product, (1, 1, 1)), (1, 3, 1))], [x])
+    (found,) = simulated(graph, arrays_for(graph), target)
+    (wanted,) = evaluate(graph, *arrays_for(graph))
+    assert_close(found, wanted, f32, 16.0)

@@ -43,9 +43,15 @@ class Reasons:
         if self.roles.injective(group):
             return ""  # no anchor: the definitions are composed
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
-        once = len(places) == 1
-        straight = lands(node.op, places[0]) if once else self.all_land(group, [node])
+        alone = len(places) == 1 and not self.parts(group)
+        straight = lands(node.op, places[0]) if alone else self.all_land(group, [node])
         return "" if straight or self.one_pass(group, [node]) else ELSEWHERE
+
+    def parts(self, group: Group) -> bool:
+        """Whether ways part in a group: then its result may be made of pairs of its anchor's, and
+        what lands where pairs are, as columns of size 1 do, need not land from there."""
+        made = (each for node in group.nodes for each in node.outputs)
+        return group.anchor is not None and any(len(self.users.get(each, ())) > 1 for each in made)
 
     def one_pass(self, group: Group, nodes: list[Node]) -> bool:
         """Whether a reduction is one kernel with `nodes`, which read its rows again, as a norm
