@@ -63,7 +63,10 @@ class CompiledGraph:
         seen = glance(value)
         if seen is None:
             name = self.called(position)
-            raise BadArgument(f"input {name} is {type(value).__name__}, no tensor")
+            raise BadArgument(
+                f"input {name} is {type(value).__name__}, no tensor",
+                help="`hidet.asarray` makes one of numbers",
+            )
         pointer, found, _, owner = seen
         facts = described(found)
         if facts.gaps:

@@ -16,7 +16,7 @@ from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
-from hidet.runtime.files import write_whole
+from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Limits, is_range
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
@@ -129,7 +129,7 @@ class FlowGraph:
 
         Parts that a framework computes cannot be saved: BadArgument.
         """
-        write_whole(path, stored(self))
+        write_whole(path, stored(self), AS_USUAL)
 
     @staticmethod
     def load(path: str | os.PathLike[str], device: str | None = None) -> FlowGraph:
