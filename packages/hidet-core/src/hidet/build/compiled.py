@@ -145,7 +145,10 @@ def device_for(archive: Archive) -> str:
             reasons.append(error.message)
         else:
             return device
-    raise BadArchive(f"no device of this machine fits: {'; '.join(dict.fromkeys(reasons))}")
+    raise BadArchive(
+        f"no device of this machine fits: {'; '.join(dict.fromkeys(reasons))}",
+        help="`graph.build` takes several targets, and `save` keeps all of them in one file",
+    )
 
 
 def fitting(archive: Archive, device: str) -> Archive:

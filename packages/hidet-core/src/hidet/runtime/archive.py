@@ -146,7 +146,10 @@ def whole(file: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> bytes:
 def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:
     """The archive that a manifest describes, if everything fits together."""
     if facts["format"] not in READABLE:
-        raise BadArchive(f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}")
+        raise BadArchive(
+            f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}",
+            help="install the version of hidet-core that wrote it, or a later one",
+        )
     if not isinstance(facts["meta"], dict):
         raise BadArchive(f"{where} says of itself {str(facts['meta'])[:80]}, which is no mapping")
     for name, digest in {"weights.safetensors": "", **facts["sha256"]}.items():
