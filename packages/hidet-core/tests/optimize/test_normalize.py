@@ -54,7 +54,7 @@ def test_numbers_that_change_nothing(made):
     assert after(ops.tanh(made), X) == ["tanh"]
 
 
-@pytest.mark.parametrize("made", [X + 0.0, 0.0 - X, 1.0 / X, X * 2.0])
+@pytest.mark.parametrize("made", [X + 0.0, X - -0.0, 0.0 - X, 1.0 / X, X * 2.0])
 def test_numbers_that_change_something(made):
     assert len(after(ops.tanh(made), X)) == 3
 
