@@ -78,24 +78,33 @@ def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_en
     assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
 
 
-def chain(signalling, *, placed=False):
-    """Three kernels after one another that wait themselves: those that begin early, if some signal
-    and perhaps the second one's result takes the place of its operand."""
+def chain(signalling, *, even=(0, 1, 2), placed=False, grid=(4, 2, 1)):
+    """Three kernels after one another that wait themselves: those that begin early, if some signal,
+    those of `even` lie evenly from eight blocks on, and perhaps the second one's result takes the
+    place of its operand."""
     roles = ("input", "workspace", "workspace", "output")
     buffers = tuple(buffer(f"b{i}", role, 64) for i, role in enumerate(roles))
     steps = [
-        launch("f", [n], [n + 1], waits=True, signals=n in signalling, in_place=pairs)
+        launch(
+            *("f", [n], [n + 1]),
+            grid=grid,
+            waits=True,
+            signals=n in signalling,
+            in_place=pairs,
+            even_from=8 * (n in even),
+        )
         for n, pairs in enumerate(((), ((2, 1),) if placed else (), ()))
     ]
     bound = bind(Plan("cpu", buffers, tuple(steps), (0,), (3,)), [View(0, (64,), "float32", "cpu")])
     return [number for number in range(3) if bound.overlaps(number)]
 
 
-def test_after_a_kernel_that_signals_only_those_that_signal_too_begin_early():
-    assert chain(()) == [1, 2]
-    assert chain((0,)) == [2]
-    assert chain((0, 1)) == [1]
-    assert chain((0, 1, 2)) == [1, 2]
+def test_after_a_kernel_that_signals_only_those_that_lie_evenly_begin_early():
+    assert chain((), even=()) == [1, 2]
+    assert chain((0,), even=()) == [2]
+    assert chain((0, 1), even=(0, 1)) == [1]
+    assert chain((0, 1)) == [1, 2]
+    assert chain((0, 1), grid=(7, 1, 1)) == []
 
 
 def test_what_lies_in_the_place_of_an_operand_is_read_after_the_end():

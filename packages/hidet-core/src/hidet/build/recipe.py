@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeVar
 
 from hidet import options
@@ -54,7 +55,9 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
-        launches.append(replace(made_launch, shared_bytes=shared_bytes(lowered, target)))
+        dynamic = shared_bytes(lowered, target)
+        even = even_from(made_launch, dynamic, target)
+        launches.append(replace(made_launch, shared_bytes=dynamic, even_from=even))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
@@ -71,6 +74,13 @@ def shared_bytes(kernel: Kernel, target: Target) -> int:
     """The dynamic shared memory of a block: so much that no more fit than there should be."""
     needed, most = kernel.launch.shared_bytes, kernel.launch.max_blocks
     return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
+
+
+def even_from(launch: Launch, shared_bytes: int, target: Target) -> int:
+    """How many blocks are so many that a multiprocessor can hold no more than its share of them."""
+    if target.kind != "cuda":
+        return 0
+    return target.cores * (target.resident_blocks(prod(launch.block), shared_bytes) - 1) + 1
 
 
 def label(made: Implemented, kernel: Kernel) -> str:

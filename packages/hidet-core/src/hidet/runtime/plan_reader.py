@@ -162,7 +162,8 @@ class Reader:
         pairs = [self.whole(each, where, len_=2) for each in given]
         if not all(new in writes and old in reads for new, old in pairs):
             raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
-        more = shared, waits, signals, tuple(pairs)
+        (even,) = self.whole([fields.get("even_from", 0)], where, len_=1)
+        more = shared, waits, signals, tuple(pairs), even
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
     def argument(self, data: Any, where: str) -> Argument:
