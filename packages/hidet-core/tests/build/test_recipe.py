@@ -6,14 +6,14 @@ import pickle
 from hidet import ops
 from hidet.build.effects import FEW
 from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
-from hidet.build.recipe import even_from, shared_bytes
+from hidet.build.recipe import shared_bytes
 from hidet.build.schedule import has_schedule
 from hidet.fusion import partition
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Launch
-from hidet.runtime.plan import Launch as Step
+from hidet.options import options
 from hidet.runtime.plan import Pointer, Scalar
 from hidet.target import Target
 from hidet.types import i32
@@ -72,15 +72,17 @@ def test_no_more_blocks_fit_than_a_multiprocessor_should_hold():
     assert shared_bytes(Kernel("k", (), (), launch=large), CUDA) == 100_000
 
 
-def test_blocks_lie_evenly_where_no_multiprocessor_has_places_for_more_than_its_share():
-    def least(threads, nbytes, target=CUDA):
-        launch = Step("", "k", (), (), (), block=(threads, 1, 1))
-        return even_from(launch, nbytes, target)
-
-    assert least(1024, 0) == CUDA.cores + 1  # two on each, or one has two and another none
-    assert least(1024, 120_000) == 1  # wherever they are, each has one
-    assert least(256, 40 << 10) == 4 * CUDA.cores + 1
-    assert least(1, 0, Target.parse("cpu")) == 0
+def test_launches_know_where_their_blocks_go():
+    x = symbol((512, 3000), device="cuda")
+    (group,) = groups_of([ops.sum(x, (0,))], [x])
+    ((_, _, recipe),) = worked_out(group, CUDA)
+    (launch,) = recipe.launches
+    assert launch.room.cores == CUDA.cores_in_clusters(2)
+    assert launch.room.most == CUDA.max_threads_per_sm // launch.block[0]
+    assert launch.room.fixed > 1024
+    with options(overlap_launches=False):
+        ((_, _, late),) = worked_out(group, CUDA)
+    assert late.launches[0].room is None
 
 
 def test_groups_that_give_more_results_are_not_alike():

@@ -7,6 +7,7 @@ import pytest
 from hidet.runtime import early, kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.plan import Room
 from hidet.runtime.segment import Segment
 
 from .conftest import launch
@@ -65,13 +66,12 @@ def test_one_by_one_a_first_kernel_follows_those_that_signal_only_if_it_lies_eve
     monkeypatch.setattr(kernel_node, "early_edges", lambda: True)
     handles = iter((5, 6))
     module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(next(handles)))
-    few, many = (
-        KernelNode(
-            launch("f", [], [0], grid=(n, 1, 1), waits=True, signals=n > 8, even_from=9), module
-        )
-        for n in (8, 9)
+    rooms = None, Room(132, 233472, 8, 1024)
+    unknown, even = (
+        KernelNode(launch("f", [], [0], waits=True, signals=room is not None, room=room), module)
+        for room in rooms
     )
-    following = [Segment([kernel], [frozenset()]).may_follow for kernel in (few, many)]
+    following = [Segment([kernel], [frozenset()]).may_follow for kernel in (unknown, even)]
     assert [may(None) for may in following] == [False, False]
     assert [may(5) for may in following] == [True, True]
     assert [may(6) for may in following] == [False, True]

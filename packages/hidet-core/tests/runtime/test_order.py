@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hidet.runtime.bound import bind
 from hidet.runtime.order import ancestors, dependencies, reduced
-from hidet.runtime.plan import Host, Plan
+from hidet.runtime.plan import Host, Plan, Room
 from hidet.runtime.view import View
 
 from .conftest import buffer, diamond, hosted, launch
@@ -78,20 +78,19 @@ def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_en
     assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
 
 
-def chain(signalling, *, even=(0, 1, 2), placed=False, grid=(4, 2, 1)):
+def chain(signalling, *, known=(0, 1, 2), placed=False):
     """Three kernels after one another that wait themselves: those that begin early, if some signal,
-    those of `even` lie evenly from eight blocks on, and perhaps the second one's result takes the
-    place of its operand."""
+    it is known of some where their blocks go, and perhaps the second one's result takes the place
+    of its operand."""
     roles = ("input", "workspace", "workspace", "output")
     buffers = tuple(buffer(f"b{i}", role, 64) for i, role in enumerate(roles))
     steps = [
         launch(
             *("f", [n], [n + 1]),
-            grid=grid,
             waits=True,
             signals=n in signalling,
             in_place=pairs,
-            even_from=8 * (n in even),
+            room=Room(132, 233472, 8, 1024) if n in known else None,
         )
         for n, pairs in enumerate(((), ((2, 1),) if placed else (), ()))
     ]
@@ -100,11 +99,10 @@ def chain(signalling, *, even=(0, 1, 2), placed=False, grid=(4, 2, 1)):
 
 
 def test_after_a_kernel_that_signals_only_those_that_lie_evenly_begin_early():
-    assert chain((), even=()) == [1, 2]
-    assert chain((0,), even=()) == [2]
-    assert chain((0, 1), even=(0, 1)) == [1]
+    assert chain((), known=()) == [1, 2]
+    assert chain((0,), known=()) == [2]
+    assert chain((0, 1), known=(0, 1)) == [1]
     assert chain((0, 1)) == [1, 2]
-    assert chain((0, 1), grid=(7, 1, 1)) == []
 
 
 def test_what_lies_in_the_place_of_an_operand_is_read_after_the_end():

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hidet.runtime.maps import Map
-from hidet.runtime.sizes import Size, evaluate
+from hidet.runtime.sizes import Size
 from hidet.types import dtype
 
 Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace", "part"]
@@ -83,13 +83,27 @@ Argument: TypeAlias = Pointer | Scalar | Map
 
 
 @dataclass(frozen=True)
+class Room:
+    """Where the blocks of a launch go: as many as `cores` fill so many multiprocessors, each with
+    `shared_bytes` of shared memory and places for `most` blocks that take none; a block takes
+    `fixed` bytes beside what is dynamic. `few` blocks on one are no loss, even if others have none.
+    """
+
+    cores: int
+    shared_bytes: int
+    most: int
+    fixed: int
+    few: int = 1
+
+
+@dataclass(frozen=True)
 class Launch:
     """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
 
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
     memory, so that it may begin early. `signals`: it lets launches after it begin while its last
     blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
-    that may lie. `even_from`: how many blocks lie evenly wherever they begin; 0: none are known to.
+    that may lie. `room`: what is known of where the blocks go.
     """
 
     binary: str
@@ -103,18 +117,7 @@ class Launch:
     waits: bool = False
     signals: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
-    even_from: int = 0
-
-    @property
-    def spreads(self) -> bool:
-        """Whether the blocks lie evenly, in a bound plan, though some multiprocessors have more
-        places for them than others.
-
-        A block goes to the multiprocessor with the most places left for it. While another kernel
-        ends some have no block of that any more; they would take all of a few blocks, one after the
-        other. That is no matter where each can hold no more than its share.
-        """
-        return 0 < self.even_from <= prod(evaluate(size, {}) for size in self.grid)
+    room: Room | None = None
 
     def on(self, number: Callable[[int], int]) -> Launch:
         """The launch on other buffers: `number` gives the new one for each."""

@@ -80,7 +80,7 @@ class Segment(Owner):
         """Whether the first kernel may begin while one of somebody's function still runs, which no
         plan knows as the one before; None: it is none, or not alone."""
         (first, *_) = self.kernels
-        return function is not None and (function not in SIGNALLING or first.step.spreads)
+        return function is not None and (function not in SIGNALLING or first.step.room is not None)
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""
