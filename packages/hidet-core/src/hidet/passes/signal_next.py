@@ -5,7 +5,7 @@ CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -49,22 +49,32 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
     if threads < LEAST and not 0 < blocks * threads <= at_once:
         return kernel
     if blocks * threads <= at_once:
-        made = Reads.of(kernel).followed(kernel.body)
-        return kernel if made is None else with_body(kernel, made)
+        return behind_reads(kernel)
     place = next(i for i, s in enumerate(kernel.body) if is_wait(s)) + 1
     return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
+
+
+def behind_reads(kernel: Kernel) -> Kernel:
+    """The kernel with the signal behind its reads; as it is where it reads what it writes, which
+    the next one may find in a cache as it was."""
+    seen = Reads.of(kernel)
+    reads, writes = seen.touched(kernel.body)
+    made = seen.followed(kernel.body) if reads.isdisjoint(writes) else None
+    return kernel if made is None else with_body(kernel, made)
 
 
 @dataclass(frozen=True)
 class Reads:
     """Where a kernel touches global memory."""
 
-    memory: frozenset[Var]
+    memory: Mapping[Var, Var]
+    """Parameters and maps, and the tensors to which they lead."""
 
     @staticmethod
     def of(kernel: Kernel) -> Reads:
         """Those of a kernel: by its parameters, or by maps of them."""
-        return Reads(frozenset((*kernel.params, *(each.var for each in kernel.maps))))
+        maps = {each.var: each.tensor for each in kernel.maps}
+        return Reads({each: each for each in kernel.params} | maps)
 
     def followed(self, body: Body) -> Body | None:
         """The statements with the signal behind the last one that reads, if none before that one
@@ -91,20 +101,22 @@ class Reads:
             return None
         return replace(s, then=then or s.then, otherwise=otherwise or s.otherwise)
 
-    def touched(self, s: Stmt) -> tuple[bool, bool]:
-        """Whether a statement reads global memory, and whether it writes it."""
-        reads = writes = False
-        for each in postorder(s):
+    def touched(self, root: Stmt | Body) -> tuple[set[Var], set[Var]]:
+        """What is read of global memory, and what is written."""
+        reads: set[Var] = set()
+        writes: set[Var] = set()
+        for each in postorder(root):
             match each:
                 case Store(tensor=Var() as tensor):
-                    writes |= tensor in self.memory
+                    writes.add(tensor)
                 case Load(tensor=Var() as tensor):
-                    reads |= tensor in self.memory
+                    reads.add(tensor)
                 case Invoke():
                     effects = INTRINSICS[each.name].effects(each)
-                    reads |= not self.memory.isdisjoint(variables(effects.reads))
-                    writes |= not self.memory.isdisjoint(variables(effects.writes))
-        return reads, writes
+                    reads.update(variables(effects.reads))
+                    writes.update(variables(effects.writes))
+        known = self.memory
+        return {known[v] for v in reads if v in known}, {known[v] for v in writes if v in known}
 
 
 def known_size(sizes: Iterable[Expr]) -> int:
