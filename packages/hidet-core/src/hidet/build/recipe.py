@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeVar
 
 from hidet import options
-from hidet.build import effects, record
+from hidet.build import effects, limits, record
 from hidet.build.in_place import Pair, in_place
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
@@ -15,16 +16,20 @@ from hidet.build.written import written
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, TensorMap
+from hidet.ir.kernel import Kernel, KernelKind, LetsNext, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
-from hidet.passes.signal_next import signals
+from hidet.passes.signal_next import at_end, signals
 from hidet.runtime.maps import Map, map_of
-from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
+from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
 from hidet.target import Target
 from hidet.types import TensorType
 
 T = TypeVar("T")
+RESERVED = 1024
+"""Bytes of shared memory of a block that are the driver's."""
+PAIR = 2
+"""Blocks of a cluster that finds a place wherever there is one for each of them."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,12 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
+        if pairs and kernel.launch.lets_next is LetsNext.READ:
+            lowered = at_end(lowered, overlap)
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
-        launches.append(replace(made_launch, shared_bytes=shared_bytes(lowered, target)))
+        room = room_of(lowered, target) if made_launch.waits else None
+        nbytes = shared_bytes(lowered, target)
+        launches.append(replace(made_launch, shared_bytes=nbytes, room=room))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
@@ -71,6 +80,24 @@ def shared_bytes(kernel: Kernel, target: Target) -> int:
     """The dynamic shared memory of a block: so much that no more fit than there should be."""
     needed, most = kernel.launch.shared_bytes, kernel.launch.max_blocks
     return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
+
+
+def room_of(lowered: Kernel, target: Target) -> Room | None:
+    """Where the blocks of a kernel go that may begin before those of another have ended; None for
+    large clusters that are not kept apart: how those come to lie is not known."""
+    sizes = lowered.launch
+    cluster, uneven = prod(sizes.cluster), sizes.lets_next is not LetsNext.READ
+    if uneven and cluster > PAIR:
+        return None
+    most = target.resident_blocks(prod(map(fixed, sizes.block)))
+    arrays = limits.shared_bytes(lowered) - sizes.shared_bytes
+    return Room(
+        target.cores_in_clusters(cluster),
+        target.shared_bytes_per_sm,
+        most,
+        arrays + RESERVED,
+        most if uneven else max(sizes.max_blocks, 1),
+    )
 
 
 def label(made: Implemented, kernel: Kernel) -> str:
