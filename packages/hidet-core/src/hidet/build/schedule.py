@@ -50,6 +50,9 @@ SURELY = 1.1
 much, and a kernel more is sure to take its time."""
 BLOCK_BYTES = 4096
 """What a block of a kernel for elements writes; an estimate."""
+BOUNDARY_SECONDS = 0.3e-6
+"""What a kernel more takes beside its own time: it and the next one wait for each other's results,
+which no launch ahead of time hides; an estimate."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,8 @@ def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
 def detour(tensor: TensorType, target: Target) -> float:
     """The seconds of a kernel that writes a tensor, from as much of others."""
     nbytes = size_bytes(tensor)
-    return seconds(Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES)), target)
+    work = Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES))
+    return BOUNDARY_SECONDS + seconds(work, target)
 
 
 def composed(group: Group, target: Target) -> Module:
