@@ -1,20 +1,21 @@
 """A layer norm between two products, without a kernel of its own.
 
 The product that makes the rows hands on moments of runs of their columns; the one that reads the
-rows puts these together, and norms what it has added up.
+rows puts these together, and norms what it has added up. So does one whose residual are the normed
+rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
 
 from hidet.compute import Grid, grid, reduce, select
 from hidet.compute.functions import rsqrt
-from hidet.compute.sizes import same_shape, spelled
-from hidet.errors import ShapeMismatch
+from hidet.compute.sizes import Shape, same_shape, spelled
+from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, operator
 from hidet.ir.expr import Expr
 from hidet.types import DType, Size, TensorType, bf16, f16, f32
@@ -25,14 +26,17 @@ RUN = 64
 
 def linear_moments(
     x: Tensor, weight: Tensor, residual: Tensor, bias: Tensor | None = None,
-    *, transpose_b: bool = True,
+    residual_moments: Tensor | None = None, gain: Tensor | None = None,
+    *, transpose_b: bool = True, eps: float = 0.0,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """y[..., n] = x[..., k] @ weight[n, k]^T + bias[n] + residual[..., n], and moments of its rows.
 
     They are float32[..., n / 64, 2], of each run of 64 columns: its mean, and the sum of squared
-    differences from it. Without `transpose_b` the weight is [k, n].
+    differences from it. Without `transpose_b` the weight is [k, n]. A residual whose own moments
+    are given is yet to be normed: layer_norm(residual) * gain[n] takes its place.
     """
-    y, moments = apply_all(LinearMoments, x, weight, bias, residual, transpose_b=transpose_b)
+    operands = x, weight, bias, residual, residual_moments, gain
+    y, moments = apply_all(LinearMoments, *operands, transpose_b=transpose_b, eps=eps)
     return y, moments
 
 
@@ -55,6 +59,10 @@ class OfRows(Op):
     weight: TensorType
     bias: TensorType | None
     transpose_b: bool
+
+    def examples(self, seed: int) -> list[Any]:
+        labels, found = self.operand_labels(), super().examples(seed)
+        return [np.abs(e) if "moments" in at else e for at, e in zip(labels, found, strict=True)]
 
     def sizes(self) -> tuple[Size, Size]:
         """n and k."""
@@ -94,34 +102,75 @@ def runs_of(columns: Size) -> int:
     return columns // RUN
 
 
+def statistics(moments: Grid, shape: Shape, eps: float) -> tuple[Grid, Grid]:
+    """Mean, and one over the deviation, of each row whose runs have these moments."""
+    *rows, runs, _ = shape
+
+    def mean(*row: Expr) -> Expr:
+        return reduce(runs, lambda run: moments[(*row, run, 0)], "sum") * (1 / runs)
+
+    means = grid(rows, mean)
+
+    def scale(*row: Expr) -> Expr:
+        def squares(run: Expr) -> Expr:
+            away = moments[(*row, run, 0)] - means[row]
+            return moments[(*row, run, 1)] + away * away * RUN
+
+        return rsqrt(reduce(runs, squares, "sum") * (1 / (runs * RUN)) + eps)
+
+    return means, grid(rows, scale)
+
+
+def true_statistics(moments: Any, eps: float) -> tuple[Any, Any]:
+    """The same in numpy, with an axis for the columns."""
+    mean = moments[..., 0].mean(-1, keepdims=True)
+    squares = moments[..., 1] + RUN * np.square(moments[..., 0] - mean)
+    return mean, 1 / np.sqrt(squares.mean(-1, keepdims=True) / RUN + eps)
+
+
 @operator("linear_moments")
 class LinearMoments(OfRows):
-    """Rows of a product with a residual, and moments of their runs."""
+    """Rows of a product with a residual, and moments of their runs.
+
+    With moments of its own the residual is normed where it is added.
+    """
 
     x: TensorType
     weight: TensorType
     bias: TensorType | None
     residual: TensorType
-    transpose_b: bool
+    residual_moments: TensorType | None = None
+    gain: TensorType | None = None
+    transpose_b: bool = True
+    eps: float = 0.0
 
     factor = 64
 
     def infer(self) -> tuple[TensorType, TensorType]:
         self.require_rows()
         n, rows = self.sizes()[0], self.x.shape[:-1]
+        moments = f32[*rows, runs_of(n), 2]
         require_shape("residual", self.residual, (*rows, n))
-        return self.x.dtype[*rows, n], f32[*rows, runs_of(n), 2]
+        require_shape("residual_moments", self.residual_moments, moments.shape)
+        require_shape("gain", self.gain, (n,))
+        if (self.gain is None) is not (self.residual_moments is None):
+            raise BadArgument("a residual that is yet to be normed has moments and a gain")
+        return self.x.dtype[*rows, n], moments
 
     def precisions(self) -> tuple[DType, ...]:
         return self.x.dtype, self.x.dtype
 
-    def define(self, x: Grid, weight: Grid, bias: Grid | None, residual: Grid) -> tuple[Grid, Grid]:
+    def define(
+        self, x: Grid, weight: Grid, bias: Grid | None, residual: Grid,
+        residual_moments: Grid | None, gain: Grid | None,
+    ) -> tuple[Grid, Grid]:  # fmt: skip
         result, moments = self.infer()
+        near = self.near(residual, residual_moments, gain)
 
         def element(*index: Expr) -> Expr:
             total = self.total(x, weight, index)
             total = total if bias is None else total + bias[index[-1]].cast(f32)
-            return (total + residual[index].cast(f32)).cast(result.dtype)
+            return (total + near(index)).cast(result.dtype)
 
         y = grid(result.shape, element)
 
@@ -143,7 +192,27 @@ class LinearMoments(OfRows):
 
         return y, grid(moments.shape, moment)
 
-    def reference(self, x: Any, weight: Any, bias: Any, residual: Any) -> Any:
+    def near(
+        self, residual: Grid, moments: Grid | None, gain: Grid | None
+    ) -> Callable[[tuple[Expr, ...]], Expr]:
+        """What an element of the residual is, in float32."""
+        if moments is None or gain is None:
+            return lambda index: residual[index].cast(f32)
+        means, scales = statistics(moments, self.infer()[1].shape, self.eps)
+
+        def normed(index: tuple[Expr, ...]) -> Expr:
+            row, j = index[:-1], index[-1]
+            away = residual[index].cast(f32) - means[row]
+            return away * scales[row] * gain[j].cast(f32)
+
+        return normed
+
+    def reference(
+        self, x: Any, weight: Any, bias: Any, residual: Any, residual_moments: Any, gain: Any
+    ) -> Any:
+        if residual_moments is not None:
+            mean, scale = true_statistics(residual_moments, self.eps)
+            residual = (residual - mean) * scale * gain
         y = x @ (weight.T if self.transpose_b else weight) + residual
         y = y if bias is None else y + bias
         runs = y.reshape(*y.shape[:-1], -1, RUN)
@@ -151,8 +220,10 @@ class LinearMoments(OfRows):
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
-        yield cls(f16[7, 33], f16[64, 33], f16[64], f16[7, 64], True)
-        yield cls(bf16[2, 3, 16], bf16[16, 128], None, bf16[2, 3, 128], False)
+        yield cls(f16[7, 33], f16[64, 33], f16[64], f16[7, 64])
+        yield cls(bf16[2, 3, 16], bf16[16, 128], None, bf16[2, 3, 128], transpose_b=False)
+        before = f32[7, 2, 2]
+        yield cls(f16[7, 33], f16[128, 33], f32[128], f16[7, 128], before, f16[128], eps=1e-2)
 
 
 @operator("normed_linear")
@@ -169,10 +240,6 @@ class NormedLinear(OfRows):
 
     factor = 64
 
-    def examples(self, seed: int) -> list[Any]:
-        x, weight, moments, *vectors = super().examples(seed)
-        return [x, weight, np.abs(moments), *vectors]
-
     def infer(self) -> TensorType:
         self.require_rows()
         n, k = self.sizes()
@@ -181,21 +248,8 @@ class NormedLinear(OfRows):
         return self.x.dtype[*self.x.shape[:-1], n]
 
     def define(self, x: Grid, weight: Grid, moments: Grid, sums: Grid, bias: Grid | None) -> Grid:
-        result, rows, runs = self.infer(), self.x.shape[:-1], self.moments.shape[-2]
-
-        def mean(*row: Expr) -> Expr:
-            return reduce(runs, lambda run: moments[(*row, run, 0)], "sum") * (1 / runs)
-
-        means = grid(rows, mean)
-
-        def scale(*row: Expr) -> Expr:
-            def squares(run: Expr) -> Expr:
-                away = moments[(*row, run, 0)] - means[row]
-                return moments[(*row, run, 1)] + away * away * RUN
-
-            return rsqrt(reduce(runs, squares, "sum") * (1 / (runs * RUN)) + self.eps)
-
-        scales = grid(rows, scale)
+        result = self.infer()
+        means, scales = statistics(moments, self.moments.shape, self.eps)
 
         def element(*index: Expr) -> Expr:
             row, j = index[:-1], index[-1]
@@ -205,9 +259,7 @@ class NormedLinear(OfRows):
         return grid(result.shape, element)
 
     def reference(self, x: Any, weight: Any, moments: Any, sums: Any, bias: Any) -> Any:
-        mean = moments[..., 0].mean(-1, keepdims=True)
-        squares = moments[..., 1] + RUN * np.square(moments[..., 0] - mean)
-        scale = 1 / np.sqrt(squares.mean(-1, keepdims=True) / RUN + self.eps)
+        mean, scale = true_statistics(moments, self.eps)
         total = x @ (weight.T if self.transpose_b else weight) - mean * sums
         return total * scale + (0 if bias is None else bias)
 

@@ -38,7 +38,14 @@ def handing(rows, n, k, of=f16, bias=True, transpose_b=True):
     """An operator that hands moments of `rows` on."""
     weight = of[n, k] if transpose_b else of[k, n]
     shift = of[n] if bias else None
-    return LinearMoments(of[*rows, k], weight, shift, of[*rows, n], transpose_b)
+    return LinearMoments(of[*rows, k], weight, shift, of[*rows, n], transpose_b=transpose_b)
+
+
+def beside(rows, n, k, of=f16, bias=True, transpose_b=True):
+    """An operator that hands moments of `rows` on, beside rows that are yet to be normed."""
+    shift, before = f32[n] if bias else None, f32[*rows, n // RUN, 2]
+    plain = handing(rows, n, k, of, bias, transpose_b)
+    return replace(plain, bias=shift, residual_moments=before, gain=of[n], eps=1e-5)
 
 
 def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
@@ -57,6 +64,16 @@ HANDING = [
     (handing((7,), 192, 328), Handing((64, 64), 3, 2)),
     (handing((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
     (handing((1,), 192, 1032), Handing((64, 128), 2, 8)),
+]
+BESIDE = [
+    (beside((1,), 64, 8), Handing((64, 64), 8, 1)),
+    (beside((7,), 192, 136), Handing((64, 128), 6, 1)),
+    (beside((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
+    (beside((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
+    (beside((7,), 192, 328), Handing((64, 64), 3, 2)),
+    (beside((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
+    (beside((7,), 1088, 136), Handing((64, 64), 8, 2)),
+    (beside((2,), 192, 1032), Handing((64, 128), 2, 8)),
 ]
 NORMING = [
     (norming((1,), 7, 64), Norming((64, 64), 8, 1)),
@@ -97,7 +114,7 @@ def hands_on(op, module, arrays, run=in_simulator):
     assert_close(moments, true_moments(rows), f32, 64)
 
 
-@pytest.mark.parametrize(("op", "point"), HANDING, ids=str)
+@pytest.mark.parametrize(("op", "point"), HANDING + BESIDE, ids=str)
 def test_moments_of_odd_sizes(op, point):
     hands_on(op, built(op, point), op.examples(seed=0))
 
@@ -135,6 +152,17 @@ def test_moments_of_rows_far_from_zero(slices):
     op, point = handing((7,), 192, 264), Handing((64, 64), 8, slices)
     *others, residual = op.examples(seed=0)
     hands_on(op, built(op, point), [*others, residual + np.float16(1000)])
+
+
+@pytest.mark.parametrize("distance", [20.0, 1000.0])
+@pytest.mark.parametrize("slices", [1, 2])
+def test_a_residual_far_from_zero_is_normed(distance, slices):
+    """Its mean is taken off before anything else is done with it."""
+    op, point = beside((7,), 192, 264), Handing((64, 64), 8, slices)
+    *others, residual, _, gain = op.examples(seed=0)
+    residual = residual + np.float16(distance)
+    moments = true_moments(residual).astype(np.float32)
+    hands_on(op, built(op, point), [*others, residual, moments, gain])
 
 
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
@@ -199,6 +227,9 @@ LARGE = [
     (handing((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (handing((197,), 768, 3072), Handing((64, 128), 8, 4)),
     (handing((128,), 768, 3072), Handing((64, 64), 8, 4)),
+    (beside((128,), 768, 3072), Handing((64, 64), 8, 4)),
+    (beside((256,), 768, 768), Handing((64, 64), 8, 1)),
+    (beside((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (norming((197,), 3072, 768), Norming((64, 128), 8, 1)),
     (norming((128,), 3072, 768), Norming((64, 64), 8, 1)),
     (norming((8192,), 16384, 2048), Norming((128, 128), 6, 1)),
@@ -250,7 +281,7 @@ def test_norms_stay_kernels_where_other_tiles_are_faster():
         assert any("layer_norm" in each for each in names)
 
 
-ON_THE_GPU = [*HANDING, *NORMING, *LARGE]
+ON_THE_GPU = [*HANDING, *BESIDE, *NORMING, *LARGE]
 
 
 @pytest.mark.gpu

@@ -24,7 +24,7 @@ from hidet.lang import (
     shared_tensor,
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
-from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
+from hidet.ops.handed_norm import RUN, LinearMoments, NormedLinear, OfRows
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
@@ -35,14 +35,9 @@ from hidet.schedules.cuda.wgmma_moments import (
     bringing_near,
     settling_moments,
 )
-from hidet.schedules.cuda.wgmma_normed import (
-    bringing_columns,
-    bringing_moments,
-    combining_moments,
-    held_shape,
-    norming,
-)
+from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
 from hidet.schedules.product import Product
@@ -101,18 +96,24 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     a_side, b_side = point.sides(p)
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
     bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    before_type, gain_type = (
+        operand_type(op.residual_moments, moments_type),
+        operand_type(op.gain, p.c),
+    )
+    normed = op.gain is not None
+    statistics = Statistics(p, moments_type.shape[-2], op.eps, 2, 4)
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, settle = (
-            bringing_near(p, point.columns), settling_moments(p, point.columns)
-        )  # fmt: skip
+        bring, find = bringing_near(p, point.columns, normed), statistics.of_two_rows()
+        settle = settling_moments(p, point.columns, normed)
         finish = writing(replace(p, bias=None), point.columns)
 
         @script
         def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
-        ) -> None:
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
+            residual_moments: before_type, gain: gain_type, c: p.c, moments: moments_type,
+        ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = minimum(tiles, target.cores)
             attr.cuda_block_dim = point.threads
@@ -130,16 +131,20 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     _, top, left = position(tile)
                     near = register_tensor(op.residual.dtype, (point.columns // 8, 2, 2))
                     shift = register_tensor(bias_type.dtype, (point.columns // 8, 2))
-                    bring(residual, bias, near, shift, top, left)
+                    gains = register_tensor(gain_type.dtype, (point.columns // 8, 2))
+                    mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
+                    bring(residual, bias, gain, near, shift, gains, top, left)
+                    if normed:
+                        find(residual_moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    settle(sums, near, shift, moments, top, left)
+                    settle(sums, near, shift, mean, scale, gains, moments, top, left)
                     finish(sums, staged, bias, c, 0, top, left)
                     count += turns
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
     made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias")
+    return loading_early(made, "residual", "bias", "gain")
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
@@ -147,18 +152,26 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
-    turns, shares = cdiv(a_side.turns, slices), Shares(p, point.block, point.consumers, slices)
+    turns, normed = cdiv(a_side.turns, slices), op.gain is not None
+    shares = Shares(p, point.block, point.consumers, slices, normed)
     bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    before_type, gain_type = (
+        operand_type(op.residual_moments, moments_type),
+        operand_type(op.gain, p.c),
+    )
+    statistics = Statistics(p, moments_type.shape[-2], op.eps, shares.steps, RUN // LANES)
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
-        bring, add, tell = shares.bringing(), shares.adding(), shares.telling()
+        bring, find = shares.bringing(), shares.finding(statistics)
+        add, tell = shares.adding(), shares.telling()
 
         @script
         def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
-        ) -> None:
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
+            residual_moments: before_type, gain: gain_type, c: p.c, moments: moments_type,
+        ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = point.tiles(p) * slices
             attr.cuda_block_dim = point.threads
@@ -174,8 +187,15 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             share = blockIdx.x % slices
             near = register_tensor(op.residual.dtype, (shares.steps, LANES))
             shift = register_tensor(bias_type.dtype, (shares.steps, LANES))
+            gains = register_tensor(gain_type.dtype, (shares.steps, LANES))
+            mean, scale = (
+                register_tensor(f32, (shares.steps,)),
+                register_tensor(f32, (shares.steps,)),
+            )
             if threadIdx.x < point.consumers:
-                bring(residual, bias, near, shift, share, top, left)
+                bring(residual, bias, gain, near, shift, gains, share, top, left)
+                if normed:
+                    find(residual_moments, mean, scale, share, top)
                 sums = register_tensor(f32, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
@@ -186,13 +206,13 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             cluster_sync()
             if threadIdx.x < point.consumers:
                 values = register_tensor(f32, (shares.steps, LANES))
-                add(pile, near, shift, values, c, share, top, left)
+                add(pile, near, shift, mean, scale, gains, values, c, share, top, left)
                 tell(values, moments, share, top, left)
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
     made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias")
+    return loading_early(made, "residual", "bias", "gain")
 
 
 @schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
@@ -205,7 +225,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, combine = bringing_moments(op, p), combining_moments(op)
+        find = Statistics(p, op.moments.shape[-2], op.eps, 2, 4).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
 
@@ -229,12 +249,10 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     _, top, left = position(tile)
-                    held = register_tensor(f32, held_shape(op))
                     weights = register_tensor(f32, (point.columns // 8, 2))
                     shift = register_tensor(f32, (point.columns // 8, 2))
                     load(sums_of, bias, weights, shift, left)
-                    bring(moments, held, top)
-                    combine(held, mean, scale)
+                    find(moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
                     norm(sums, mean, scale, weights, shift)
                     finish(sums, staged, bias, c, 0, top, left)

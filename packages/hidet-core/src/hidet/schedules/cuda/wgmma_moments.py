@@ -1,7 +1,8 @@
 """Moments of runs of what warpgroups have summed up, with bias and residual added (sm_90a).
 
-What is added is under way while a tile is summed up. The result is rounded to its type first: its
-moments are those of what the next kernel reads.
+What is added is under way while a tile is summed up; a residual that is yet to be normed is then,
+in float32. The result is rounded to its type first: its moments are those of what the next kernel
+reads.
 """
 
 from __future__ import annotations
@@ -22,29 +23,15 @@ from hidet.lang import (
     unroll,
     vectorize,
 )
-from hidet.lang.cuda import mapa, shfl_xor_sync, threadIdx
+from hidet.lang.cuda import mapa, threadIdx
 from hidet.lang.memory import get
 from hidet.ops.handed_norm import RUN
+from hidet.schedules.cuda.wgmma_statistics import Statistics, across
 from hidet.schedules.product import Product
 from hidet.target import ACCESS_BYTES, WARP
 
-ALL = 0xFFFFFFFF
-"""All lanes of a warp."""
 LANES = ACCESS_BYTES // f32.nbytes
 """Sums that a thread adds up at once, where blocks share them."""
-
-
-def across(count: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: (values). Each of `count` is summed over `lanes` lanes side by side."""
-    distances = [1 << step for step in range(lanes.bit_length() - 1)]
-
-    @script
-    def add(values):  # type: ignore[no-untyped-def]
-        for distance in static(distances):
-            for number in static(range(count)):
-                values[number] += shfl_xor_sync(ALL, values[number], distance)
-
-    return add
 
 
 def moments_of(count: int, each: int, lanes: int) -> ScriptFunction:
@@ -71,12 +58,28 @@ def moments_of(count: int, each: int, lanes: int) -> ScriptFunction:
     return find
 
 
-def bringing_near(p: Product, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (residual, bias, near, shift, top, left). What will be
-    added to a thread's sums is under way."""
+def nearing(normed: bool) -> ScriptFunction:
+    """A part of a kernel: (near, mean, scale, gain) to what is added of a residual."""
 
     @script
-    def bring(residual, bias, near, shift, top, left):  # type: ignore[no-untyped-def]
+    def plain(near, mean, scale, gain):  # type: ignore[no-untyped-def]
+        return cast(near, f32)
+
+    @script
+    def norm(near, mean, scale, gain):  # type: ignore[no-untyped-def]
+        return (cast(near, f32) - mean) * scale * cast(gain, f32)
+
+    return norm if normed else plain
+
+
+def bringing_near(p: Product, columns: int, normed: bool) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (residual, bias, gains, near, shift, gain, top, left).
+    What will be added to a thread's sums is under way."""
+
+    @script
+    def bring(  # type: ignore[no-untyped-def]
+        residual, bias, gains, near, shift, gain, top, left
+    ):
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
         for block in static(range(columns // 8)):
@@ -87,26 +90,35 @@ def bringing_near(p: Product, columns: int) -> ScriptFunction:
             if p.bias is not None:
                 for pair in vectorize(2):
                     shift[block, pair] = get(bias, column + block * 8 + pair)
+            if normed:
+                for pair in vectorize(2):
+                    gain[block, pair] = get(gains, column + block * 8 + pair)
 
     return bring
 
 
-def settling_moments(p: Product, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, near, shift, moments, top, left). Sums become the
-    result, and its moments are written."""
+def settling_moments(p: Product, columns: int, normed: bool) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (sums, near, shift, mean, scale, gain, moments, top,
+    left). Sums become the result, and its moments are written."""
+    value_of = nearing(normed)
     blocks = RUN // 8
     places = [(b, h, e) for b in range(blocks) for h in range(2) for e in range(2)]
     find = moments_of(2, blocks * 2, 4)
 
     @script
-    def settle(sums, near, shift, moments, top, left):  # type: ignore[no-untyped-def]
+    def settle(  # type: ignore[no-untyped-def]
+        sums, near, shift, mean, scale, gain, moments, top, left
+    ):
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp * 16 + lane // 4
         for run in static(range(columns // RUN)):
             values = register_tensor(f32, (2, blocks * 2))
             for within, half, pair in static(places):
                 block = run * blocks + within
-                value = sums[block * 4 + half * 2 + pair] + cast(near[block, half, pair], f32)
+                beside = value_of(
+                    near[block, half, pair], mean[half], scale[half], gain[block, pair]
+                )
+                value = sums[block * 4 + half * 2 + pair] + beside
                 if p.bias is not None:
                     value += cast(shift[block, pair], f32)
                 rounded = cast(cast(value, p.c.dtype), f32)
@@ -131,6 +143,7 @@ class Shares:
     block: tuple[int, int]
     threads: int
     slices: int
+    normed: bool
 
     @property
     def beside(self) -> int:
@@ -154,12 +167,14 @@ class Shares:
         return place
 
     def bringing(self) -> ScriptFunction:
-        """A part of a kernel: (residual, bias, near, shift, share, top, left). What will be added
-        to a thread's sums is under way."""
-        p, steps, place = self.p, self.steps, self.placing()
+        """A part of a kernel: (residual, bias, gains, near, shift, gain, share, top, left). What
+        will be added to a thread's sums is under way."""
+        p, steps, place, normed = self.p, self.steps, self.placing(), self.normed
 
         @script
-        def bring(residual, bias, near, shift, share, top, left):  # type: ignore[no-untyped-def]
+        def bring(  # type: ignore[no-untyped-def]
+            residual, bias, gains, near, shift, gain, share, top, left
+        ):
             for step in unroll(steps):
                 row, column = place(step, share)
                 for v in vectorize(LANES):
@@ -167,16 +182,37 @@ class Shares:
                 if p.bias is not None:
                     for v in vectorize(LANES):
                         shift[step, v] = get(bias, left + column + v)
+                if normed:
+                    for v in vectorize(LANES):
+                        gain[step, v] = get(gains, left + column + v)
 
         return bring
 
-    def adding(self) -> ScriptFunction:
-        """A part of a kernel: (pile, near, shift, values, c, share, top, left). A thread's sums
-        become the result."""
-        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
+    def finding(self, statistics: Statistics) -> ScriptFunction:
+        """A part of a kernel: (moments, mean, scale, share, top). Those of a thread's rows."""
+        steps, place = self.steps, self.placing()
+        bring, combine = statistics.bringing(), statistics.combining()
 
         @script
-        def add(pile, near, shift, values, c, share, top, left):  # type: ignore[no-untyped-def]
+        def find(moments, mean, scale, share, top):  # type: ignore[no-untyped-def]
+            held = register_tensor(f32, statistics.held)
+            for step in static(range(steps)):
+                row, _ = place(step, share)
+                bring(moments, held, step, top + row)
+            combine(held, mean, scale)
+
+        return find
+
+    def adding(self) -> ScriptFunction:
+        """A part of a kernel: (pile, near, shift, mean, scale, gain, values, c, share, top, left).
+        A thread's sums become the result."""
+        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
+        value_of = nearing(self.normed)
+
+        @script
+        def add(  # type: ignore[no-untyped-def]
+            pile, near, shift, mean, scale, gain, values, c, share, top, left
+        ):
             for step in unroll(steps):
                 row, column = place(step, share)
                 total = register_tensor(f32, (LANES,), init=0)
@@ -185,7 +221,9 @@ class Shares:
                     for v in vectorize(LANES):
                         total[v] += there[v]
                 for v in vectorize(LANES):
-                    value = total[v] + cast(near[step, v], f32)
+                    value = total[v] + value_of(
+                        near[step, v], mean[step], scale[step], gain[step, v]
+                    )
                     if p.bias is not None:
                         value += cast(shift[step, v], f32)
                     rounded = cast(value, p.c.dtype)
