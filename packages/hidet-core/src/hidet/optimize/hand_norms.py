@@ -34,8 +34,8 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
     """
     found = list(norms_between(graph, suits)) if options.fusion.get() else []
     sources = {source.result: source for each in found for source in each.sources}
-    takers = {taker.result: (each.norm, taker) for each in found for taker in each.takers}
-    norms = {each.norm.outputs[0]: each.norm for each in found}
+    takers = {taker.result: (each, taker) for each in found for taker in each.takers}
+    norms = {each.norm.outputs[0]: each for each in found}
     originals = iter(graph.nodes)
     now: dict[Tensor, Tensor] = {}
     made: dict[Tensor, tuple[Tensor, Tensor]] = {}
@@ -48,15 +48,16 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
             if result in sources:
                 source = sources[result]
                 x, weight = (now[each] for each in source.product.inputs[:2])
-                norm = norms.get(unshaped(source.residual))
-                if norm is None:
+                before = norms.get(unshaped(source.residual))
+                if before is None:
                     made[result] = moments_of(source, x, weight, now[source.residual])
                 else:
-                    made[result] = moments_beside(source, x, weight, norm, *made[norm.inputs[0]])
+                    near = made[before.source.result]
+                    made[result] = moments_beside(source, x, weight, before.norm, *near)
                 return (ops.reshape(made[result][0], result.shape),)
             if result in takers:
-                norm, taker = takers[result]
-                return (normed(norm, taker, *made[norm.inputs[0]]),)
+                each, taker = takers[result]
+                return (normed(each.norm, taker, *made[each.source.result]),)
         return None
 
     return rewrite(graph, change)

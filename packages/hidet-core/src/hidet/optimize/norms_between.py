@@ -80,7 +80,7 @@ def norms_between(graph: FlowGraph, suits: Suits) -> Iterator[Between]:
 
 def between(norm: Node, known: Surroundings) -> Between | None:
     """A norm with what makes its rows and who reads them, if those are products."""
-    source = source_of(norm.inputs[0], known)
+    source = source_of(unshaped(norm.inputs[0]), known)
     takers, others = list[Taker](), list[Source]()
     if source is None or not read_by_products(norm.outputs[0], known, takers, others) or not takers:
         return None

@@ -74,6 +74,7 @@ BESIDE = [
     (beside((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
     (beside((7,), 1088, 136), Handing((64, 64), 8, 2)),
     (beside((2,), 192, 1032), Handing((64, 128), 2, 8)),
+    (beside((7,), 384, 520), Handing((64, 192), 3, 4)),
 ]
 NORMING = [
     (norming((1,), 7, 64), Norming((64, 64), 8, 1)),
@@ -229,6 +230,8 @@ LARGE = [
     (handing((128,), 768, 3072), Handing((64, 64), 8, 4)),
     (beside((128,), 768, 3072), Handing((64, 64), 8, 4)),
     (beside((256,), 768, 768), Handing((64, 64), 8, 1)),
+    (beside((128,), 1024, 4096), Handing((64, 192), 4, 8)),
+    (beside((512,), 768, 3072), Handing((64, 256), 3, 4)),
     (beside((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (norming((197,), 3072, 768), Norming((64, 128), 8, 1)),
     (norming((128,), 3072, 768), Norming((64, 64), 8, 1)),
@@ -266,18 +269,37 @@ def test_a_norm_between_products_has_no_kernel():
         assert_close(found, wanted, f16, 4)
 
 
+def post_norm(rows=65, width=128, inner=256):
+    """A layer that norms what it has added up, behind another such sum."""
+    x, residual = symbol((rows, inner), "float16"), symbol((rows, width), "float16")
+    h = ops.linear(x, half(width, inner)) + residual
+    normed = ops.layer_norm(h, half(width), half(width))
+    y = ops.relu(ops.linear(normed, half(inner, width), half(inner)))
+    return trace_from([ops.linear(y, half(width, inner), half(width)) + normed])
+
+
+def test_a_norm_whose_rows_are_a_residual_has_no_kernel():
+    graph = post_norm()
+    names = [each.name for each in groups_of(graph)]
+    assert names == ["linear_moments", "normed_linear_relu", "linear_moments"]
+    arrays = [each.astype(np.float16) for each in arrays_for(graph)]
+    (found,), (wanted,) = simulated(graph, arrays), evaluate(graph, *arrays)
+    assert_close(found, wanted, f16, 4)
+
+
 @pytest.mark.parametrize("target", ["sm_80", "cpu+avx512"])
 def test_norms_stay_kernels_elsewhere(target):
-    names = [each.name for each in groups_of(block(), Target.parse(target))]
-    assert any("layer_norm" in each for each in names)
-    assert not any("moments" in each for each in names)
+    for graph in (block(), post_norm()):
+        names = [each.name for each in groups_of(graph, Target.parse(target))]
+        assert any("layer_norm" in each for each in names)
+        assert not any("moments" in each for each in names)
 
 
 def test_norms_stay_kernels_where_other_tiles_are_faster():
     """Few rows are multiplied by ordinary warps, many by wide tiles: no thread has registers for
     more than the sums there."""
-    for rows in (1, 4096):
-        names = [each.name for each in groups_of(block(rows, 768, 3072))]
+    for rows, make in ((1, block), (4096, block), (1, post_norm), (4096, post_norm)):
+        names = [each.name for each in groups_of(make(rows, 768, 3072))]
         assert any("layer_norm" in each for each in names)
 
 

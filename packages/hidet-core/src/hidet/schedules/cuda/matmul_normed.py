@@ -1,7 +1,7 @@
 """Products around a norm that has no kernel of its own, by warpgroups (sm_90a).
 
-Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py`,
-`wgmma_normed.py`.
+Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py` and
+`wgmma_shares.py`, `wgmma_normed.py`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,15 @@ from hidet.lang import (
     shared_tensor,
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
-from hidet.ops.handed_norm import RUN, LinearMoments, NormedLinear, OfRows
+from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
-from hidet.schedules.cuda.wgmma_moments import (
-    LANES,
-    Shares,
-    bringing_near,
-    settling_moments,
-)
+from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_shares import BESIDE, LANES, SharedRows
 from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
@@ -57,13 +53,14 @@ def rows_product(op: OfRows) -> Product:
 
 class Handing(MatrixWarpgroups):
     """Tiles of a product that hands moments on, of blocks that are alone on a multiprocessor: what
-    is added to the sums lies in registers, while others would multiply."""
+    is added to the sums lies in registers, while others would multiply. A block that shares a tile
+    has less of it there."""
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
         p = rows_product(op)
         alone = self.fits_on(p, target) and self.resident(p, target) == 1
-        return alone and self.columns <= WIDEST
+        return alone and self.columns <= (WIDEST if self.slices < 4 else 2 * WIDEST)
 
     def work(self, op: OfRows, target: Target) -> Work:
         """What `op` costs at this point."""
@@ -95,18 +92,17 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
-    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
-    before_type, gain_type = (
-        operand_type(op.residual_moments, moments_type),
-        operand_type(op.gain, p.c),
-    )
+    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
+    moments_type = op.results()[1]
+    before_type = operand_type(op.residual_moments, moments_type)
     normed = op.gain is not None
-    statistics = Statistics(p, moments_type.shape[-2], op.eps, 2, 4)
+    statistics = Statistics(p, moments_type.shape[-2], op.eps)
+    rows = WholeRows(p, point.columns, normed)
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, find = bringing_near(p, point.columns, normed), statistics.of_two_rows()
-        settle = settling_moments(p, point.columns, normed)
+        bring, find = rows.bringing(), statistics.of_two_rows()
+        add, tell = rows.adding(), rows.telling()
         finish = writing(replace(p, bias=None), point.columns)
 
         @script
@@ -129,15 +125,16 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     _, top, left = position(tile)
-                    near = register_tensor(op.residual.dtype, (point.columns // 8, 2, 2))
-                    shift = register_tensor(bias_type.dtype, (point.columns // 8, 2))
-                    gains = register_tensor(gain_type.dtype, (point.columns // 8, 2))
+                    near = register_tensor(op.residual.dtype, (rows.blocks, 2, 2))
+                    shift = register_tensor(bias_type.dtype, (rows.blocks, 2))
+                    gains = register_tensor(gain_type.dtype, (rows.blocks, 2))
                     mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
                     bring(residual, bias, gain, near, shift, gains, top, left)
                     if normed:
                         find(residual_moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    settle(sums, near, shift, mean, scale, gains, moments, top, left)
+                    add(near, shift, gains, mean, scale, sums)
+                    tell(sums, moments, top, left)
                     finish(sums, staged, bias, c, 0, top, left)
                     count += turns
             else:
@@ -153,19 +150,18 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
     turns, normed = cdiv(a_side.turns, slices), op.gain is not None
-    shares = Shares(p, point.block, point.consumers, slices, normed)
-    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
-    before_type, gain_type = (
-        operand_type(op.residual_moments, moments_type),
-        operand_type(op.gain, p.c),
-    )
-    statistics = Statistics(p, moments_type.shape[-2], op.eps, shares.steps, RUN // LANES)
+    rows = SharedRows(p, point.block, point.consumers, slices, normed)
+    part = rows.steps, LANES
+    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
+    moments_type = op.results()[1]
+    before_type = operand_type(op.residual_moments, moments_type)
+    statistics = Statistics(p, moments_type.shape[-2], op.eps, rows.steps, BESIDE)
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
-        bring, find = shares.bringing(), shares.finding(statistics)
-        add, tell = shares.adding(), shares.telling()
+        bring, hold, combine = rows.bringing(), rows.holding(statistics), statistics.combining()
+        gather, add, tell = rows.gathering(), rows.adding(), rows.telling()
 
         @script
         def product(
@@ -185,17 +181,14 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             _, top, left = position(blockIdx.x // slices)
             share = blockIdx.x % slices
-            near = register_tensor(op.residual.dtype, (shares.steps, LANES))
-            shift = register_tensor(bias_type.dtype, (shares.steps, LANES))
-            gains = register_tensor(gain_type.dtype, (shares.steps, LANES))
-            mean, scale = (
-                register_tensor(f32, (shares.steps,)),
-                register_tensor(f32, (shares.steps,)),
-            )
+            near = register_tensor(op.residual.dtype, part)
+            shift = register_tensor(bias_type.dtype, part)
+            gains = register_tensor(gain_type.dtype, part)
+            held = register_tensor(f32, statistics.held)
             if threadIdx.x < point.consumers:
                 bring(residual, bias, gain, near, shift, gains, share, top, left)
                 if normed:
-                    find(residual_moments, mean, scale, share, top)
+                    hold(residual_moments, held, share, top)
                 sums = register_tensor(f32, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
@@ -205,14 +198,19 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
-                values = register_tensor(f32, (shares.steps, LANES))
-                add(pile, near, shift, mean, scale, gains, values, c, share, top, left)
+                values = register_tensor(f32, part)
+                mean, scale = register_tensor(f32, part[:1]), register_tensor(f32, part[:1])
+                gather(pile, values, share)
+                # The others' sums are on their way.
+                if normed:
+                    combine(held, mean, scale)
+                add(near, shift, gains, mean, scale, values, c, share, top, left)
                 tell(values, moments, share, top, left)
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
     made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias", "gain")
+    return loading_early(made, "residual", "bias", "residual_moments", "gain")
 
 
 @schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
@@ -225,7 +223,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        find = Statistics(p, op.moments.shape[-2], op.eps, 2, 4).of_two_rows()
+        find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
 
@@ -249,8 +247,8 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     _, top, left = position(tile)
-                    weights = register_tensor(f32, (point.columns // 8, 2))
-                    shift = register_tensor(f32, (point.columns // 8, 2))
+                    weights = register_tensor(f32, (point.columns // BLOCK, 2))
+                    shift = register_tensor(f32, (point.columns // BLOCK, 2))
                     load(sums_of, bias, weights, shift, left)
                     find(moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)

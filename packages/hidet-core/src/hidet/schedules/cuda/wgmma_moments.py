@@ -1,8 +1,8 @@
-"""Moments of runs of what warpgroups have summed up, with bias and residual added (sm_90a).
+"""What warpgroups have summed up, with bias and residual added, and moments of that (sm_90a).
 
-What is added is under way while a tile is summed up; a residual that is yet to be normed is then,
-in float32. The result is rounded to its type first: its moments are those of what the next kernel
-reads.
+What is added is under way while a tile is summed up; a residual that is yet to be normed is when it
+is added, in float32. The result is rounded to its type first: its moments are those of what the
+next kernel reads.
 """
 
 from __future__ import annotations
@@ -12,50 +12,16 @@ from __future__ import annotations
 # mypy: disable-error-code="comparison-overlap"
 from dataclasses import dataclass
 
-from hidet.lang import (
-    ScriptFunction,
-    address,
-    cast,
-    f32,
-    register_tensor,
-    script,
-    static,
-    unroll,
-    vectorize,
-)
-from hidet.lang.cuda import mapa, threadIdx
+from hidet.lang import ScriptFunction, cast, f32, register_tensor, script, static, vectorize
+from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.ops.handed_norm import RUN
-from hidet.schedules.cuda.wgmma_statistics import Statistics, across
+from hidet.schedules.cuda.wgmma_statistics import moments_of
 from hidet.schedules.product import Product
-from hidet.target import ACCESS_BYTES, WARP
+from hidet.target import WARP
 
-LANES = ACCESS_BYTES // f32.nbytes
-"""Sums that a thread adds up at once, where blocks share them."""
-
-
-def moments_of(count: int, each: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: (values[count, each], found[count, 2]), where `lanes` lanes side by side
-    have `each` values of a run."""
-    add = across(count, lanes)
-
-    @script
-    def find(values, found):  # type: ignore[no-untyped-def]
-        total = register_tensor(f32, (count,), init=0)
-        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
-            total[number] += values[number, v]
-        add(total)
-        for number in static(range(count)):
-            found[number, 0] = total[number] * (1 / RUN)
-            total[number] = 0.0
-        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
-            away = values[number, v] - found[number, 0]
-            total[number] += away * away
-        add(total)
-        for number in static(range(count)):
-            found[number, 1] = total[number]
-
-    return find
+BLOCK = 8
+"""Columns of which four lanes have sums side by side, two each."""
 
 
 def nearing(normed: bool) -> ScriptFunction:
@@ -72,180 +38,82 @@ def nearing(normed: bool) -> ScriptFunction:
     return norm if normed else plain
 
 
-def bringing_near(p: Product, columns: int, normed: bool) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (residual, bias, gains, near, shift, gain, top, left).
-    What will be added to a thread's sums is under way."""
-
-    @script
-    def bring(  # type: ignore[no-untyped-def]
-        residual, bias, gains, near, shift, gain, top, left
-    ):
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
-        for block in static(range(columns // 8)):
-            for half in static(range(2)):
-                for pair in vectorize(2):
-                    at = p.c_at(0, row + half * 8, column + block * 8 + pair)
-                    near[block, half, pair] = get(residual, *at)
-            if p.bias is not None:
-                for pair in vectorize(2):
-                    shift[block, pair] = get(bias, column + block * 8 + pair)
-            if normed:
-                for pair in vectorize(2):
-                    gain[block, pair] = get(gains, column + block * 8 + pair)
-
-    return bring
-
-
-def settling_moments(p: Product, columns: int, normed: bool) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, near, shift, mean, scale, gain, moments, top,
-    left). Sums become the result, and its moments are written."""
-    value_of = nearing(normed)
-    blocks = RUN // 8
-    places = [(b, h, e) for b in range(blocks) for h in range(2) for e in range(2)]
-    find = moments_of(2, blocks * 2, 4)
-
-    @script
-    def settle(  # type: ignore[no-untyped-def]
-        sums, near, shift, mean, scale, gain, moments, top, left
-    ):
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp * 16 + lane // 4
-        for run in static(range(columns // RUN)):
-            values = register_tensor(f32, (2, blocks * 2))
-            for within, half, pair in static(places):
-                block = run * blocks + within
-                beside = value_of(
-                    near[block, half, pair], mean[half], scale[half], gain[block, pair]
-                )
-                value = sums[block * 4 + half * 2 + pair] + beside
-                if p.bias is not None:
-                    value += cast(shift[block, pair], f32)
-                rounded = cast(cast(value, p.c.dtype), f32)
-                sums[block * 4 + half * 2 + pair] = rounded
-                values[half, within * 2 + pair] = rounded
-            found = register_tensor(f32, (2, 2))
-            find(values, found)
-            if lane % 4 == 0:
-                for below in static(range(2)):
-                    for which in vectorize(2):
-                        at = p.c_at(0, row + below * 8, left // RUN + run)
-                        moments.put(*at, which, found[below, which])
-
-    return settle
-
-
 @dataclass(frozen=True)
-class Shares:
-    """The same where the blocks of a cluster add up each other's sums (`pile.py`)."""
+class WholeRows:
+    """Parts of a kernel, for warpgroups that have the whole sums of a tile; `normed`: the residual
+    is yet to be."""
 
     p: Product
-    block: tuple[int, int]
-    threads: int
-    slices: int
+    columns: int
     normed: bool
 
     @property
-    def beside(self) -> int:
-        """Threads that have sums of one row of a tile."""
-        return self.block[1] // LANES
-
-    @property
-    def steps(self) -> int:
-        """How many steps a thread takes."""
-        return self.block[0] * self.beside // (self.threads * self.slices)
-
-    def placing(self) -> ScriptFunction:
-        """A part of a kernel: (step, share) to row and column within the tile."""
-        beside, threads, slices = self.beside, self.threads, self.slices
-
-        @script
-        def place(step, share):  # type: ignore[no-untyped-def]
-            number = (step * slices + share) * threads + threadIdx.x
-            return number // beside, number % beside * LANES
-
-        return place
+    def blocks(self) -> int:
+        """In how many places a thread has two sums side by side, of each of its two rows."""
+        return self.columns // BLOCK
 
     def bringing(self) -> ScriptFunction:
-        """A part of a kernel: (residual, bias, gains, near, shift, gain, share, top, left). What
-        will be added to a thread's sums is under way."""
-        p, steps, place, normed = self.p, self.steps, self.placing(), self.normed
+        """(residual, bias, gain, near, shift, gains, top, left). What will be added to a thread's
+        sums is under way."""
+        p, blocks, normed = self.p, self.blocks, self.normed
 
         @script
-        def bring(  # type: ignore[no-untyped-def]
-            residual, bias, gains, near, shift, gain, share, top, left
-        ):
-            for step in unroll(steps):
-                row, column = place(step, share)
-                for v in vectorize(LANES):
-                    near[step, v] = get(residual, *p.c_at(0, top + row, left + column + v))
+        def bring(residual, bias, gain, near, shift, gains, top, left):  # type: ignore[no-untyped-def]
+            lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+            row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
+            for block in static(range(blocks)):
+                for half in static(range(2)):
+                    for pair in vectorize(2):
+                        at = p.c_at(0, row + half * 8, column + block * BLOCK + pair)
+                        near[block, half, pair] = get(residual, *at)
                 if p.bias is not None:
-                    for v in vectorize(LANES):
-                        shift[step, v] = get(bias, left + column + v)
+                    for pair in vectorize(2):
+                        shift[block, pair] = get(bias, column + block * BLOCK + pair)
                 if normed:
-                    for v in vectorize(LANES):
-                        gain[step, v] = get(gains, left + column + v)
+                    for pair in vectorize(2):
+                        gains[block, pair] = get(gain, column + block * BLOCK + pair)
 
         return bring
 
-    def finding(self, statistics: Statistics) -> ScriptFunction:
-        """A part of a kernel: (moments, mean, scale, share, top). Those of a thread's rows."""
-        steps, place = self.steps, self.placing()
-        bring, combine = statistics.bringing(), statistics.combining()
-
-        @script
-        def find(moments, mean, scale, share, top):  # type: ignore[no-untyped-def]
-            held = register_tensor(f32, statistics.held)
-            for step in static(range(steps)):
-                row, _ = place(step, share)
-                bring(moments, held, step, top + row)
-            combine(held, mean, scale)
-
-        return find
-
     def adding(self) -> ScriptFunction:
-        """A part of a kernel: (pile, near, shift, mean, scale, gain, values, c, share, top, left).
-        A thread's sums become the result."""
-        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
-        value_of = nearing(self.normed)
+        """(near, shift, gains, mean, scale, sums). Sums become the result, as it is rounded."""
+        p, value_of = self.p, nearing(self.normed)
+        places = [(b, h, e) for b in range(self.blocks) for h in range(2) for e in range(2)]
 
         @script
-        def add(  # type: ignore[no-untyped-def]
-            pile, near, shift, mean, scale, gain, values, c, share, top, left
-        ):
-            for step in unroll(steps):
-                row, column = place(step, share)
-                total = register_tensor(f32, (LANES,), init=0)
-                for other in unroll(slices):
-                    there = mapa(address(pile, 0, 0, row, column), other)
-                    for v in vectorize(LANES):
-                        total[v] += there[v]
-                for v in vectorize(LANES):
-                    value = total[v] + value_of(
-                        near[step, v], mean[step], scale[step], gain[step, v]
-                    )
-                    if p.bias is not None:
-                        value += cast(shift[step, v], f32)
-                    rounded = cast(value, p.c.dtype)
-                    c.put(*p.c_at(0, top + row, left + column + v), rounded)
-                    values[step, v] = cast(rounded, f32)
+        def add(near, shift, gains, mean, scale, sums):  # type: ignore[no-untyped-def]
+            for block, half, pair in static(places):
+                value = sums[block * 4 + half * 2 + pair]
+                value += value_of(
+                    near[block, half, pair], mean[half], scale[half], gains[block, pair]
+                )
+                if p.bias is not None:
+                    value += cast(shift[block, pair], f32)
+                sums[block * 4 + half * 2 + pair] = cast(cast(value, p.c.dtype), f32)
 
         return add
 
     def telling(self) -> ScriptFunction:
-        """A part of a kernel: (values, moments, share, top, left). The moments are written."""
-        p, steps, place = self.p, self.steps, self.placing()
-        find = moments_of(steps, LANES, RUN // LANES)
+        """(sums, moments, top, left). The moments of the result are written."""
+        p, runs, within = self.p, self.columns // RUN, RUN // BLOCK
+        places = [(b, h, e) for b in range(within) for h in range(2) for e in range(2)]
+        find = moments_of(2, within * 2, 4)
 
         @script
-        def tell(values, moments, share, top, left):  # type: ignore[no-untyped-def]
-            found = register_tensor(f32, (steps, 2))
-            find(values, found)
-            if threadIdx.x % (RUN // LANES) == 0:
-                for step in unroll(steps):
-                    row, column = place(step, share)
-                    for which in vectorize(2):
-                        at = p.c_at(0, top + row, (left + column) // RUN)
-                        moments.put(*at, which, found[step, which])
+        def tell(sums, moments, top, left):  # type: ignore[no-untyped-def]
+            lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+            row = top + warp * 16 + lane // 4
+            for run in static(range(runs)):
+                values = register_tensor(f32, (2, within * 2))
+                for block, half, pair in static(places):
+                    number = (run * within + block) * 4 + half * 2 + pair
+                    values[half, block * 2 + pair] = sums[number]
+                found = register_tensor(f32, (2, 2))
+                find(values, found)
+                if lane % 4 == 0:
+                    for below in static(range(2)):
+                        for which in vectorize(2):
+                            at = p.c_at(0, row + below * 8, left // RUN + run)
+                            moments.put(*at, which, found[below, which])
 
         return tell

@@ -1,8 +1,8 @@
 """A layer norm of rows, applied to what warpgroups have summed up of them (sm_90a).
 
-(sum of x * w - mean * (sum of w)) * scale + bias. What belongs to rows is put together while the
-first tiles are on their way (`wgmma_statistics.py`); what belongs to columns is under way as long as
-they are summed up.
+(sum of x * w - mean * (sum of w)) * scale + bias. Means and scales are put together while the first
+tiles are on their way (`wgmma_statistics.py`); what belongs to columns is under way as long as they
+are summed up.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mean and scale of the rows that a thread has sums of, of the moments of their runs (sm_90a).
+"""Moments of runs of rows, and mean and scale of rows by the moments of their runs (sm_90a).
 
 Lanes side by side, which have sums of one row, share its runs and put them together (Chan et al.
 1983), while the first tiles are on their way.
@@ -43,15 +43,42 @@ def across(count: int, lanes: int) -> ScriptFunction:
     return add
 
 
+def moments_of(count: int, each: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: (values[count, each], found[count, 2]), where `lanes` lanes side by side
+    have `each` values of a run."""
+    add = across(count, lanes)
+
+    @script
+    def find(values, found):  # type: ignore[no-untyped-def]
+        total = register_tensor(f32, (count,), init=0)
+        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
+            total[number] += values[number, v]
+        add(total)
+        for number in static(range(count)):
+            found[number, 0] = total[number] * (1 / RUN)
+            total[number] = 0.0
+        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
+            away = values[number, v] - found[number, 0]
+            total[number] += away * away
+        add(total)
+        for number in static(range(count)):
+            found[number, 1] = total[number]
+
+    return find
+
+
 @dataclass(frozen=True)
 class Statistics:
-    """Those of `rows` rows of a thread, of which `lanes` lanes have sums of each."""
+    """Those of a thread's rows, of each of which `lanes` lanes side by side have sums.
+
+    By themselves warpgroups have sums of two rows, four lanes of each.
+    """
 
     p: Product
     runs: int
     eps: float
-    rows: int
-    lanes: int
+    rows: int = 2
+    lanes: int = 4
 
     @property
     def held(self) -> tuple[int, int, int]:
