@@ -83,6 +83,7 @@ NORMING = [
     (norming((3, 43), 136, 320, bf16, transpose_b=False), Norming((128, 64), 6, 1)),
     (norming((131,), 200, 1024, bias=False), Norming((128, 128), 4, 1)),
     (norming((65,), 33, 768), Norming((64, 128), 8, 1)),
+    (norming((67,), 200, 128), Norming((64, 192), 6, 1)),
 ]
 
 
@@ -235,6 +236,7 @@ LARGE = [
     (beside((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (norming((197,), 3072, 768), Norming((64, 128), 8, 1)),
     (norming((128,), 3072, 768), Norming((64, 64), 8, 1)),
+    (norming((512,), 3072, 768), Norming((64, 192), 6, 1)),
     (norming((8192,), 16384, 2048), Norming((128, 128), 6, 1)),
 ]
 

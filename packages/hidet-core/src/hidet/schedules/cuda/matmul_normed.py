@@ -41,7 +41,9 @@ from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
 WIDEST = 128
-"""Columns up to which a thread has registers for what belongs to them beside its sums."""
+"""Columns up to which a thread has registers for a residual beside its sums."""
+WIDEST_NORMED = 192
+"""The same for what belongs to columns alone."""
 
 
 @lru_cache(maxsize=1024)
@@ -58,9 +60,13 @@ class Handing(MatrixWarpgroups):
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
+        widest = WIDEST if self.slices < 4 else 2 * WIDEST
+        return self.columns <= widest and self.fits_alone(op, target)
+
+    def fits_alone(self, op: OfRows, target: Target) -> bool:
+        """Whether there is room, for one block on a multiprocessor."""
         p = rows_product(op)
-        alone = self.fits_on(p, target) and self.resident(p, target) == 1
-        return alone and self.columns <= (WIDEST if self.slices < 4 else 2 * WIDEST)
+        return self.fits_on(p, target) and self.resident(p, target) == 1
 
     def work(self, op: OfRows, target: Target) -> Work:
         """What `op` costs at this point."""
@@ -72,7 +78,8 @@ class Norming(Handing):
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
-        return self.slices == 1 and super().fits(op, target)
+        narrow = self.columns <= WIDEST_NORMED and not self.borrows
+        return narrow and self.slices == 1 and self.fits_alone(op, target)
 
 
 def handable(op: OfRows, target: Target) -> bool:
