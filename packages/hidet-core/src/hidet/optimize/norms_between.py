@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import cast
 
 from hidet.compute.sizes import same
 from hidet.graph.flow import FlowGraph
@@ -53,6 +54,27 @@ class Between:
         """All that makes rows."""
         return [self.source, *self.others]
 
+    @property
+    def op(self) -> LayerNorm:
+        """What the norm does."""
+        assert isinstance(self.norm.op, LayerNorm)
+        return self.norm.op
+
+    @property
+    def gain(self) -> Tensor | None:
+        """What normed columns are multiplied with."""
+        return cast("Tensor | None", self.op.arrange(self.norm.inputs)[1])
+
+    @property
+    def shift(self) -> Tensor | None:
+        """What is added to them then."""
+        return cast("Tensor | None", self.op.arrange(self.norm.inputs)[2])
+
+    @property
+    def eps(self) -> float:
+        """What is added to variances."""
+        return self.op.eps
+
 
 @dataclass(frozen=True)
 class Surroundings:
@@ -63,18 +85,21 @@ class Surroundings:
 
 
 def norms_between(graph: FlowGraph, suits: Suits) -> Iterator[Between]:
-    """Norms that need no kernel; a product that norms rows does not make those of another norm."""
+    """Norms that need no kernel: each of other rows. A product that norms rows makes none for
+    another norm."""
     known = Surroundings(Constants(graph), Readers(graph))
     making: set[Node] = set()
     taking: set[Node] = set()
+    given: set[Tensor] = set()
     for node in graph.nodes:
         found = between(node, known) if is_norm(node, known) else None
-        if found is None:
+        if found is None or found.source.result in given:
             continue
         makers = making | {each.product for each in found.sources}
         takers = taking | {each.product for each in found.takers}
         if not makers & takers and suits_all(found, suits):
             making, taking = makers, takers
+            given.add(found.source.result)
             yield found
 
 
@@ -146,15 +171,15 @@ def biased(add: Node, known: Surroundings) -> tuple[Tensor, Tensor] | None:
 def read_by_products(
     normed: Tensor, known: Surroundings, takers: list[Taker], others: list[Source]
 ) -> bool:
-    """Whether all that reads normed rows are products, which are noted: of the rows, by a weight
-    that nobody else reads, or with them as a residual."""
+    """Whether all that reads normed rows are products, which are noted: of the rows, or with them
+    as a residual."""
     readers = known.readers.of(normed)
     for reader in readers:
         if isinstance(reader.op, Reshape) and keeps_columns(reader):
             if not read_by_products(reader.outputs[0], known, takers, others):
                 return False
         elif isinstance(reader.op, Linear | Matmul) and reader.inputs[0] is normed:
-            if not is_plain(reader, known) or known.readers.only(reader.inputs[1]) is not reader:
+            if not is_plain(reader, known):
                 return False
             takers.append(with_biases(reader, known))
         else:
@@ -203,29 +228,33 @@ def is_plain(node: Node, known: Surroundings) -> bool:
 
 def suits_all(found: Between, suits: Suits) -> bool:
     """Whether the products around a norm stay what they are with it in them."""
+    norm = found.norm
     return (
-        suits(making(found.source, None), found.source.product.op)
-        and all(suits(making(each, found.norm), each.product.op) for each in found.others)
-        and all(suits(taking(each, found.norm), each.product.op) for each in found.takers)
+        suits(making(found.source, behind=norm), found.source.product.op)
+        and all(suits(making(each, before=norm), each.product.op) for each in found.others)
+        and all(suits(taking(each), each.product.op) for each in found.takers)
     )
 
 
-def making(source: Source, norm: Node | None) -> LinearMoments:
-    """What is to make rows, of a residual that `norm` gave before."""
+def making(source: Source, before: Node | None = None, behind: Node | None = None) -> LinearMoments:
+    """What is to make rows: of a residual that a norm gave before, for a norm behind."""
     product, bias = source.product, source.bias
     x, weight, *_ = product.op.types()
     near, across = product.outputs[0].type, is_transposed(product)
+    columns = near.with_(shape=near.shape[-1:])
     shift = None if bias is None else bias.type
     plain = LinearMoments(x, weight, shift, near, transpose_b=across)
-    if norm is None:
+    if behind is not None:
+        plain = replace(plain, gain=columns)
+    if before is None:
         return plain
-    columns = near.shape[-1:]
+    moments = plain.results()[1]
     return replace(
-        plain, bias=f32[columns], residual_moments=plain.infer()[1], gain=near.with_(shape=columns)
+        plain, bias=columns.with_(dtype=f32), residual_moments=moments, residual_gain=columns
     )
 
 
-def taking(taker: Taker, norm: Node) -> NormedLinear:
+def taking(taker: Taker) -> NormedLinear:
     """What is to norm the rows that a product reads."""
     x, weight, *_ = taker.product.op.types()
     moments = f32[*x.shape[:-1], x.shape[-1] // RUN, 2]

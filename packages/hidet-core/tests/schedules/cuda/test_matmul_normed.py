@@ -34,18 +34,21 @@ TARGET = Target.parse("sm_90a")
 M = Var("m", i32)
 
 
-def handing(rows, n, k, of=f16, bias=True, transpose_b=True):
-    """An operator that hands moments of `rows` on."""
+def handing(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
+    """An operator that hands moments of `rows` on, and these times a gain."""
     weight = of[n, k] if transpose_b else of[k, n]
     shift = of[n] if bias else None
-    return LinearMoments(of[*rows, k], weight, shift, of[*rows, n], transpose_b=transpose_b)
+    factor = of[n] if gain else None
+    return LinearMoments(
+        of[*rows, k], weight, shift, of[*rows, n], gain=factor, transpose_b=transpose_b
+    )
 
 
-def beside(rows, n, k, of=f16, bias=True, transpose_b=True):
+def beside(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
     """An operator that hands moments of `rows` on, beside rows that are yet to be normed."""
     shift, before = f32[n] if bias else None, f32[*rows, n // RUN, 2]
-    plain = handing(rows, n, k, of, bias, transpose_b)
-    return replace(plain, bias=shift, residual_moments=before, gain=of[n], eps=1e-5)
+    plain = handing(rows, n, k, of, bias, transpose_b, gain)
+    return replace(plain, bias=shift, residual_moments=before, residual_gain=of[n], eps=1e-5)
 
 
 def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
@@ -57,24 +60,24 @@ def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
 
 HANDING = [
     (handing((1,), 64, 8), Handing((64, 64), 8, 1)),
-    (handing((2,), 128, 40, bias=False), Handing((64, 64), 8, 1)),
+    (handing((2,), 128, 40, bias=False, gain=False), Handing((64, 64), 8, 1)),
     (handing((7,), 192, 136), Handing((64, 128), 6, 1)),
     (handing((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
     (handing((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
-    (handing((7,), 192, 328), Handing((64, 64), 3, 2)),
+    (handing((7,), 192, 328, gain=False), Handing((64, 64), 3, 2)),
     (handing((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
     (handing((1,), 192, 1032), Handing((64, 128), 2, 8)),
 ]
 BESIDE = [
     (beside((1,), 64, 8), Handing((64, 64), 8, 1)),
-    (beside((7,), 192, 136), Handing((64, 128), 6, 1)),
+    (beside((7,), 192, 136, gain=False), Handing((64, 128), 6, 1)),
     (beside((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
     (beside((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
     (beside((7,), 192, 328), Handing((64, 64), 3, 2)),
     (beside((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
     (beside((7,), 1088, 136), Handing((64, 64), 8, 2)),
     (beside((2,), 192, 1032), Handing((64, 128), 2, 8)),
-    (beside((7,), 384, 520), Handing((64, 192), 3, 4)),
+    (beside((7,), 384, 520, gain=False), Handing((64, 192), 3, 4)),
 ]
 NORMING = [
     (norming((1,), 7, 64), Norming((64, 64), 8, 1)),
@@ -110,9 +113,11 @@ def true_moments(rows):
 
 def hands_on(op, module, arrays, run=in_simulator):
     """The rows are right, and the moments are those of the very rows that were written."""
-    rows, moments = run(op, module, arrays)
+    rows, moments, *scaled = run(op, module, arrays)
     wide = [np.asarray(each, np.float64) for each in arrays]
-    assert_close(rows, op.reference(*op.arrange(wide))[0], op.x.dtype, op.factor)
+    wanted, _, *wanted_scaled = op.reference(*op.arrange(wide))
+    for found, right in zip([rows, *scaled], [wanted, *wanted_scaled], strict=True):
+        assert_close(found, right, op.x.dtype, op.factor)
     assert_close(moments, true_moments(rows), f32, 64)
 
 
@@ -152,8 +157,8 @@ def test_rows_far_from_zero(distance):
 @pytest.mark.parametrize("slices", [1, 2])
 def test_moments_of_rows_far_from_zero(slices):
     op, point = handing((7,), 192, 264), Handing((64, 64), 8, slices)
-    *others, residual = op.examples(seed=0)
-    hands_on(op, built(op, point), [*others, residual + np.float16(1000)])
+    *others, residual, gain = op.examples(seed=0)
+    hands_on(op, built(op, point), [*others, residual + np.float16(1000), gain])
 
 
 @pytest.mark.parametrize("distance", [20.0, 1000.0])
@@ -161,16 +166,16 @@ def test_moments_of_rows_far_from_zero(slices):
 def test_a_residual_far_from_zero_is_normed(distance, slices):
     """Its mean is taken off before anything else is done with it."""
     op, point = beside((7,), 192, 264), Handing((64, 64), 8, slices)
-    *others, residual, _, gain = op.examples(seed=0)
+    *others, residual, _, before, gain = op.examples(seed=0)
     residual = residual + np.float16(distance)
     moments = true_moments(residual).astype(np.float32)
-    hands_on(op, built(op, point), [*others, residual, moments, gain])
+    hands_on(op, built(op, point), [*others, residual, moments, before, gain])
 
 
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
 def test_a_row_without_numbers_stays_one(wrong):
     """A norm of it is NaN, and so is a product with that; the other rows are right."""
-    first, second = handing((7,), 64, 40), norming((7,), 33, 64)
+    first, second = handing((7,), 64, 40, gain=False), norming((7,), 33, 64)
     *others, residual = first.examples(seed=0)
     residual = residual.copy()
     residual[3, 5] = wrong

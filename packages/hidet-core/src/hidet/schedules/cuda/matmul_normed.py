@@ -100,9 +100,9 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     a_side, b_side = point.sides(p)
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
     bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
-    moments_type = op.results()[1]
+    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
     before_type = operand_type(op.residual_moments, moments_type)
-    normed = op.gain is not None
+    normed, asked = op.residual_gain is not None, op.gain is not None
     statistics = Statistics(p, moments_type.shape[-2], op.eps)
     rows = WholeRows(p, point.columns, normed)
     with script_module():
@@ -110,12 +110,14 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
         bring, find = rows.bringing(), statistics.of_two_rows()
         add, tell = rows.adding(), rows.telling()
+        weigh, multiply = rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
 
         @script
         def product(
             a: p.a, b: p.b, bias: bias_type, residual: op.residual,
-            residual_moments: before_type, gain: gain_type, c: p.c, moments: moments_type,
+            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
+            c: p.c, moments: moments_type, scaled: p.c,
         ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = minimum(tiles, target.cores)
@@ -134,21 +136,27 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     _, top, left = position(tile)
                     near = register_tensor(op.residual.dtype, (rows.blocks, 2, 2))
                     shift = register_tensor(bias_type.dtype, (rows.blocks, 2))
-                    gains = register_tensor(gain_type.dtype, (rows.blocks, 2))
+                    stretch = register_tensor(stretch_type.dtype, (rows.blocks, 2))
+                    factor = register_tensor(gain_type.dtype, (rows.blocks, 2))
                     mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
-                    bring(residual, bias, gain, near, shift, gains, top, left)
+                    bring(residual, bias, residual_gain, near, shift, stretch, top, left)
                     if normed:
                         find(residual_moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    add(near, shift, gains, mean, scale, sums)
+                    add(near, shift, stretch, mean, scale, sums)
                     tell(sums, moments, top, left)
+                    if asked:
+                        weigh(gain, factor, left)
                     finish(sums, staged, bias, c, 0, top, left)
+                    if asked:
+                        multiply(factor, sums)
+                        finish(sums, staged, bias, scaled, 0, top, left)
                     count += turns
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias", "gain")
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return loading_early(made, "residual", "bias", "residual_gain", "gain")
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
@@ -156,11 +164,12 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
-    turns, normed = cdiv(a_side.turns, slices), op.gain is not None
-    rows = SharedRows(p, point.block, point.consumers, slices, normed)
+    turns = cdiv(a_side.turns, slices)
+    normed, asked = op.residual_gain is not None, op.gain is not None
+    rows = SharedRows(p, point.block, point.consumers, slices, normed, asked)
     part = rows.steps, LANES
     bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
-    moments_type = op.results()[1]
+    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
     before_type = operand_type(op.residual_moments, moments_type)
     statistics = Statistics(p, moments_type.shape[-2], op.eps, rows.steps, BESIDE)
     with script_module():
@@ -168,12 +177,13 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
         bring, hold, combine = rows.bringing(), rows.holding(statistics), statistics.combining()
-        gather, add, tell = rows.gathering(), rows.adding(), rows.telling()
+        add, write, tell = rows.adding(), rows.writing(), rows.telling()
 
         @script
         def product(
             a: p.a, b: p.b, bias: bias_type, residual: op.residual,
-            residual_moments: before_type, gain: gain_type, c: p.c, moments: moments_type,
+            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
+            c: p.c, moments: moments_type, scaled: p.c,
         ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = point.tiles(p) * slices
@@ -190,10 +200,14 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             share = blockIdx.x % slices
             near = register_tensor(op.residual.dtype, part)
             shift = register_tensor(bias_type.dtype, part)
-            gains = register_tensor(gain_type.dtype, part)
+            stretch = register_tensor(stretch_type.dtype, part)
+            factor = register_tensor(gain_type.dtype, part)
             held = register_tensor(f32, statistics.held)
             if threadIdx.x < point.consumers:
-                bring(residual, bias, gain, near, shift, gains, share, top, left)
+                bring(
+                    residual, bias, residual_gain, gain, near, shift, stretch, factor,
+                    share, top, left,
+                )  # fmt: skip
                 if normed:
                     hold(residual_moments, held, share, top)
                 sums = register_tensor(f32, point.columns // 2)
@@ -207,17 +221,16 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             if threadIdx.x < point.consumers:
                 values = register_tensor(f32, part)
                 mean, scale = register_tensor(f32, part[:1]), register_tensor(f32, part[:1])
-                gather(pile, values, share)
-                # The others' sums are on their way.
                 if normed:
                     combine(held, mean, scale)
-                add(near, shift, gains, mean, scale, values, c, share, top, left)
+                add(pile, near, shift, stretch, mean, scale, values, share)
+                write(values, factor, c, scaled, share, top, left)
                 tell(values, moments, share, top, left)
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
-    made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias", "residual_moments", "gain")
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return loading_early(made, "residual", "bias", "residual_moments", "residual_gain", "gain")
 
 
 @schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
@@ -273,3 +286,8 @@ def names_of(op: OfRows) -> list[str]:
     """What the kernels call the operands that are there."""
     called = {"x": "a", "weight": "b", "sums": "sums_of"}
     return [called.get(each, each) for each in op.operand_labels()]
+
+
+def results_of(op: LinearMoments) -> list[str]:
+    """What the kernels call the results that are asked for."""
+    return ["c", "moments", "scaled"][: len(op.results())]

@@ -34,16 +34,10 @@ class Pace:
     def rounds(self, blocks: int) -> float:
         """A block's time as waits for memory; more where clusters leave multiprocessors idle."""
         cores, usable = self.target.cores, self.target.cores_in_clusters(self.point.slices)
-        resident = max(1, self.resident())
+        resident = max(1, self.point.resident(self.p, self.target))
         together = min(resident, -(-blocks // usable))
         waves = -(-blocks // (resident * usable)) / -(-blocks // (resident * cores))
         return waves * self.seconds(together) / ROUND_SECONDS
-
-    def resident(self) -> int:
-        """Blocks that one multiprocessor holds."""
-        p, point = self.p, self.point
-        shared = point.shared_bytes(p, self.target)
-        return self.target.resident_blocks(point.threads, shared, point.registers(p))
 
     def seconds(self, together: int) -> float:
         """The time of one of so many blocks on a multiprocessor."""

@@ -1,8 +1,8 @@
 """What warpgroups have summed up, with bias and residual added, and moments of that (sm_90a).
 
 What is added is under way while a tile is summed up; a residual that is yet to be normed is when it
-is added, in float32. The result is rounded to its type first: its moments are those of what the
-next kernel reads.
+is added, in float32. Moments are those of the result as it is rounded; times the gain of its norm
+it is rounded once.
 """
 
 from __future__ import annotations
@@ -53,12 +53,14 @@ class WholeRows:
         return self.columns // BLOCK
 
     def bringing(self) -> ScriptFunction:
-        """(residual, bias, gain, near, shift, gains, top, left). What will be added to a thread's
-        sums is under way."""
+        """(residual, bias, residual_gain, near, shift, stretch, top, left). What will be added to
+        a thread's sums is under way."""
         p, blocks, normed = self.p, self.blocks, self.normed
 
         @script
-        def bring(residual, bias, gain, near, shift, gains, top, left):  # type: ignore[no-untyped-def]
+        def bring(  # type: ignore[no-untyped-def]
+            residual, bias, residual_gain, near, shift, stretch, top, left
+        ):
             lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
             row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
             for block in static(range(blocks)):
@@ -71,30 +73,30 @@ class WholeRows:
                         shift[block, pair] = get(bias, column + block * BLOCK + pair)
                 if normed:
                     for pair in vectorize(2):
-                        gains[block, pair] = get(gain, column + block * BLOCK + pair)
+                        stretch[block, pair] = get(residual_gain, column + block * BLOCK + pair)
 
         return bring
 
     def adding(self) -> ScriptFunction:
-        """(near, shift, gains, mean, scale, sums). Sums become the result, as it is rounded."""
+        """(near, shift, stretch, mean, scale, sums). Sums become the result."""
         p, value_of = self.p, nearing(self.normed)
         places = [(b, h, e) for b in range(self.blocks) for h in range(2) for e in range(2)]
 
         @script
-        def add(near, shift, gains, mean, scale, sums):  # type: ignore[no-untyped-def]
+        def add(near, shift, stretch, mean, scale, sums):  # type: ignore[no-untyped-def]
             for block, half, pair in static(places):
                 value = sums[block * 4 + half * 2 + pair]
                 value += value_of(
-                    near[block, half, pair], mean[half], scale[half], gains[block, pair]
+                    near[block, half, pair], mean[half], scale[half], stretch[block, pair]
                 )
                 if p.bias is not None:
                     value += cast(shift[block, pair], f32)
-                sums[block * 4 + half * 2 + pair] = cast(cast(value, p.c.dtype), f32)
+                sums[block * 4 + half * 2 + pair] = value
 
         return add
 
     def telling(self) -> ScriptFunction:
-        """(sums, moments, top, left). The moments of the result are written."""
+        """(sums, moments, top, left). The moments of the result, as it is rounded, are written."""
         p, runs, within = self.p, self.columns // RUN, RUN // BLOCK
         places = [(b, h, e) for b in range(within) for h in range(2) for e in range(2)]
         find = moments_of(2, within * 2, 4)
@@ -107,7 +109,7 @@ class WholeRows:
                 values = register_tensor(f32, (2, within * 2))
                 for block, half, pair in static(places):
                     number = (run * within + block) * 4 + half * 2 + pair
-                    values[half, block * 2 + pair] = sums[number]
+                    values[half, block * 2 + pair] = cast(cast(sums[number], p.c.dtype), f32)
                 found = register_tensor(f32, (2, 2))
                 find(values, found)
                 if lane % 4 == 0:
@@ -117,3 +119,27 @@ class WholeRows:
                             moments.put(*at, which, found[below, which])
 
         return tell
+
+    def weighing(self) -> ScriptFunction:
+        """(gain, factor, left). What the result will be multiplied with is under way."""
+        blocks = self.blocks
+
+        @script
+        def weigh(gain, factor, left):  # type: ignore[no-untyped-def]
+            column = left + threadIdx.x % 4 * 2
+            for block in static(range(blocks)):
+                for pair in vectorize(2):
+                    factor[block, pair] = get(gain, column + block * BLOCK + pair)
+
+        return weigh
+
+    def scaling(self) -> ScriptFunction:
+        """(factor, sums). The result becomes what it is times the gain."""
+        places = [(b, h, e) for b in range(self.blocks) for h in range(2) for e in range(2)]
+
+        @script
+        def multiply(factor, sums):  # type: ignore[no-untyped-def]
+            for block, half, pair in static(places):
+                sums[block * 4 + half * 2 + pair] *= cast(factor[block, pair], f32)
+
+        return multiply

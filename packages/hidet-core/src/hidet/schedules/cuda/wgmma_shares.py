@@ -38,13 +38,14 @@ BESIDE = RUN // LANES
 @dataclass(frozen=True)
 class SharedRows:
     """Parts of a kernel, for warpgroups of which each has a share of a tile's sums; `normed`: the
-    residual is yet to be."""
+    residual is yet to be, `scaled`: the result times a gain is asked for, too."""
 
     p: Product
     block: tuple[int, int]
     threads: int
     slices: int
     normed: bool
+    scaled: bool
 
     @property
     def steps(self) -> int:
@@ -64,13 +65,14 @@ class SharedRows:
         return place
 
     def bringing(self) -> ScriptFunction:
-        """(residual, bias, gain, near, shift, gains, share, top, left). What will be added to a
-        thread's sums is under way."""
-        p, steps, place, normed = self.p, self.steps, self.placing(), self.normed
+        """(residual, bias, residual_gain, gain, near, shift, stretch, factor, share, top, left).
+        What will be done with a thread's sums is under way."""
+        p, steps, place = self.p, self.steps, self.placing()
+        normed, scaled = self.normed, self.scaled
 
         @script
         def bring(  # type: ignore[no-untyped-def]
-            residual, bias, gain, near, shift, gains, share, top, left
+            residual, bias, residual_gain, gain, near, shift, stretch, factor, share, top, left
         ):
             for step in unroll(steps):
                 row, column = place(step, share)
@@ -81,7 +83,10 @@ class SharedRows:
                         shift[step, v] = get(bias, left + column + v)
                 if normed:
                     for v in vectorize(LANES):
-                        gains[step, v] = get(gain, left + column + v)
+                        stretch[step, v] = get(residual_gain, left + column + v)
+                if scaled:
+                    for v in vectorize(LANES):
+                        factor[step, v] = get(gain, left + column + v)
 
         return bring
 
@@ -97,44 +102,53 @@ class SharedRows:
 
         return hold
 
-    def gathering(self) -> ScriptFunction:
-        """(pile, values, share). The sums of all blocks."""
-        steps, slices, place = self.steps, self.slices, self.placing()
-
-        @script
-        def gather(pile, values, share):  # type: ignore[no-untyped-def]
-            for step in unroll(steps):
-                row, column = place(step, share)
-                for v in vectorize(LANES):
-                    values[step, v] = 0.0
-                for other in unroll(slices):
-                    there = mapa(address(pile, 0, 0, row, column), other)
-                    for v in vectorize(LANES):
-                        values[step, v] += there[v]
-
-        return gather
-
     def adding(self) -> ScriptFunction:
-        """(near, shift, gains, mean, scale, values, c, share, top, left). Sums become the result,
-        as it is rounded, and are written."""
-        p, steps, place, value_of = self.p, self.steps, self.placing(), nearing(self.normed)
+        """(pile, near, shift, stretch, mean, scale, values, share). The sums of all blocks become
+        the result."""
+        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
+        value_of = nearing(self.normed)
 
         @script
         def add(  # type: ignore[no-untyped-def]
-            near, shift, gains, mean, scale, values, c, share, top, left
+            pile, near, shift, stretch, mean, scale, values, share
         ):
             for step in unroll(steps):
                 row, column = place(step, share)
-                for v in vectorize(LANES):
-                    value = values[step, v]
-                    value += value_of(near[step, v], mean[step], scale[step], gains[step, v])
+                total = register_tensor(f32, (LANES,), init=0)
+                for other in unroll(slices):
+                    there = mapa(address(pile, 0, 0, row, column), other)
+                    for v in vectorize(LANES):
+                        total[v] += there[v]
+                for v in static(range(LANES)):
+                    value = total[v] + value_of(
+                        near[step, v], mean[step], scale[step], stretch[step, v]
+                    )
                     if p.bias is not None:
                         value += cast(shift[step, v], f32)
-                    rounded = cast(value, p.c.dtype)
+                    values[step, v] = value
+
+        return add
+
+    def writing(self) -> ScriptFunction:
+        """(values, factor, c, scaled_c, share, top, left). The result is written, times the gain
+        too; what stays is the result as it is rounded."""
+        p, steps, place, scaled = self.p, self.steps, self.placing(), self.scaled
+
+        @script
+        def write(values, factor, c, scaled_c, share, top, left):  # type: ignore[no-untyped-def]
+            for step in unroll(steps):
+                row, column = place(step, share)
+                if scaled:
+                    for v in vectorize(LANES):
+                        value = values[step, v] * cast(factor[step, v], f32)
+                        at = p.c_at(0, top + row, left + column + v)
+                        scaled_c.put(*at, cast(value, p.c.dtype))
+                for v in vectorize(LANES):
+                    rounded = cast(values[step, v], p.c.dtype)
                     c.put(*p.c_at(0, top + row, left + column + v), rounded)
                     values[step, v] = cast(rounded, f32)
 
-        return add
+        return write
 
     def telling(self) -> ScriptFunction:
         """(values, moments, share, top, left). The moments of the result are written."""
