@@ -153,6 +153,13 @@ def test_what_is_no_attention():
     assert find_attention(columns) is columns
 
 
+def test_scales_of_zero_are_no_error():
+    divided = find_attention(normalize(spelled(lambda s: s / 0.0)))
+    assert divided.nodes[-1].op.infer() == V.type.with_(shape=(2, 3, 5, 4))
+    nothing = spelled(lambda s: never(s, 1.0) * 0.0, (Q, K, V, MASK))  # -inf * 0 is no number
+    assert "softmax" in kinds(find_attention(normalize(nothing)))
+
+
 def test_heads_that_were_repeated_are_read_once():
     q = symbol((1, 6, 5, 8))
     k, v = symbol((1, 2, 7, 8)), symbol((1, 2, 7, 8))

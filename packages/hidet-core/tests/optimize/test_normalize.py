@@ -41,12 +41,22 @@ def test_shapes():
     assert after(ops.permute(ops.reshape(X, (6, 4)), (1, 0)), X) == ["reshape", "permute"]
 
 
+def test_axes_of_size_one_are_added_after_a_permute():
+    wide = ops.permute(ops.reshape(X, (2, 1, 3, 4)), (2, 1, 0, 3))
+    assert after(ops.tanh(wide), X) == ["permute", "reshape", "tanh"]
+    parted = ops.permute(ops.reshape(X, (2, 3, 2, 2)), (1, 0, 2, 3))
+    assert after(ops.tanh(parted), X) == ["reshape", "permute", "tanh"]
+
+
 def test_casts():
     assert after(ops.relu(ops.cast(ops.cast(H, "float32"), "float16")), H) == ["relu"]
     assert after(ops.cast(ops.cast(H, "float32"), "bfloat16"), H) == ["cast"]
     assert after(ops.cast(ops.cast(X, "float16"), "float32"), X) == ["cast", "cast"]
     assert after(ops.cast(ops.cast(WHOLE, "int64"), "float32"), WHOLE) == ["cast"]
     assert after(ops.cast(ops.cast(WHOLE, "int8"), "int32"), WHOLE) == ["cast", "cast"]
+    signed = symbol((2, 3), "int8")  # -1 is no number of uint8, though 127 is
+    assert after(ops.cast(ops.cast(signed, "uint8"), "int32"), signed) == ["cast", "cast"]
+    assert after(ops.cast(ops.cast(signed, "int16"), "int32"), signed) == ["cast"]
 
 
 @pytest.mark.parametrize("made", [X * 1.0, 1.0 * X, X / 1.0, X - 0.0])

@@ -82,8 +82,9 @@ def scaled(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
     left, right = node.inputs
     number = value_of(right)
     if number is not None and node.outputs[0].shape == left.shape:
-        times = float(number) if node.op.name == "multiply" else 1 / float(number)
-        return left, replace(known, scale=known.scale * times)
+        if node.op.name == "multiply":
+            return left, replace(known, scale=known.scale * float(number))
+        return (left, replace(known, scale=known.scale / float(number))) if number else None
     number = value_of(left)
     if number is not None and node.op.name == "multiply" and node.outputs[0].shape == right.shape:
         return right, replace(known, scale=known.scale * float(number))
@@ -150,7 +151,7 @@ def chosen(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
     condition, x, y = node.inputs
     low = value_of(y) if value_of(y) is not None else value_of(x)
     scores = x if value_of(y) is not None else y
-    if low is None or low * known.scale > NEVER:
+    if low is None or not low * known.scale <= NEVER:  # -inf times 0 is no number
         return None
     kept = parted(condition, node.outputs[0].shape, known.shape)
     if kept is None or not same_shape(scores.shape, node.outputs[0].shape):
