@@ -17,6 +17,9 @@ from hidet.target.measured import MmaTimes
 if TYPE_CHECKING:
     from hidet.schedules.cuda.mma import Warps
 
+VECTOR = 8
+"""Elements of a 16-byte access."""
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -32,12 +35,27 @@ class Pace:
         return self.target.measured.mma
 
     def rounds(self, blocks: int) -> float:
-        """A block's time as waits for memory; more where clusters leave multiprocessors idle."""
-        cores, usable = self.target.cores, self.target.cores_in_clusters(self.point.slices)
-        resident = max(1, self.resident())
-        together = min(resident, -(-blocks // usable))
-        waves = -(-blocks // (resident * usable)) / -(-blocks // (resident * cores))
-        return waves * self.seconds(together) / ROUND_SECONDS
+        """The time until the last operands have come, as waits for memory; more where clusters
+        leave multiprocessors idle."""
+        resident, usable = max(1, self.resident()), self.usable
+        waves = -(-blocks // (resident * usable))
+        counted = -(-blocks // (resident * self.target.cores))
+        taken = self.times.beginning + waves * self.seconds(self.together(blocks))
+        return (taken - self.after(blocks)) / counted / ROUND_SECONDS
+
+    def after(self, blocks: int) -> float:
+        """The seconds in which the last blocks add up and write what they found."""
+        written = prod(self.point.block) * self.together(blocks) * self.times.write
+        return written + (self.times.meeting + written if self.point.slices > 1 else 0.0)
+
+    def together(self, blocks: int) -> int:
+        """Blocks that share a multiprocessor, of so many."""
+        return min(max(1, self.resident()), -(-blocks // self.usable))
+
+    @property
+    def usable(self) -> int:
+        """Multiprocessors that clusters do not leave idle."""
+        return self.target.cores_in_clusters(self.point.slices)
 
     def resident(self) -> int:
         """Blocks that one multiprocessor holds."""
@@ -48,10 +66,8 @@ class Pace:
     def seconds(self, together: int) -> float:
         """The time of one of so many blocks on a multiprocessor."""
         turns = -(-known(self.p.k) // (self.point.depth * self.point.slices))
-        after = prod(self.point.block) * together * self.times.write
-        meeting = self.times.meeting + after if self.point.slices > 1 else 0.0
-        first = self.times.beginning + (ROUND_SECONDS if self.point.ahead else 0.0)
-        return first + turns * self.turn(together) + after + meeting
+        first = ROUND_SECONDS if self.point.ahead else 0.0
+        return first + turns * self.turn(together) + self.after(together * self.usable)
 
     def turn(self, together: int) -> float:
         """A turn of the main loop: what takes longest of all that goes on beside each other, and
@@ -70,11 +86,21 @@ class Pace:
         )
 
     def handing(self, together: int) -> float:
-        """What a turn waits for tiles that come through registers."""
-        point = self.point
-        if point.ahead:
-            return 0.0
-        scattered = point.block[0 if self.p.b_along_k else 1] * point.depth * self.p.scattered
-        spread: float = point.threads ** (2 / 3) / together**0.25
-        gathering = scattered * self.times.gather / spread
-        return self.times.handed + gathering
+        """What a turn waits for tiles that come through registers, or in small pieces."""
+        spread: float = self.point.threads ** (2 / 3) / together**0.25
+        found = self.found * self.times.gather / spread
+        return found if self.point.ahead else self.times.handed + found
+
+    @property
+    def found(self) -> float:
+        """Elements of a turn's tiles that are found by themselves; pieces of rows take a part of
+        what these take."""
+        p, (rows, columns) = self.p, self.point.block
+        pieces = rows * beside(p.a_together) + columns * beside(p.b_together)
+        scattered = (rows if p.b_along_k else columns) * p.scattered
+        return self.point.depth * (scattered or self.times.piece * pieces)
+
+
+def beside(together: int) -> float:
+    """For each element: how many pieces there are beside those of whole accesses."""
+    return 1 / min(together, VECTOR) - 1 / VECTOR
