@@ -7,6 +7,7 @@ import pytest
 from hidet.errors import BadArgument
 from hidet.options import (
     OPTIONS,
+    check,
     code_key,
     code_values,
     jobs,
@@ -53,8 +54,11 @@ def test_bad_values_are_refused(monkeypatch):
         with pytest.raises(BadArgument), options(**{name: value}):
             pass
     monkeypatch.setenv("HIDET_JOBS", "many")
-    with pytest.raises(BadArgument, match="HIDET_JOBS"):
+    with pytest.raises(BadArgument, match=r"HIDET_JOBS.*\n.*use a whole number"):
         jobs.get()
+    monkeypatch.setenv("HIDET_CHECK", "maybe")
+    with pytest.raises(BadArgument, match=r"HIDET_CHECK.*\n.*use true or false"):
+        check.get()
     monkeypatch.setenv("HIDET_SEARCH_SPACE", "9")
     with pytest.raises(BadArgument, match="use one of"):
         search_space.get()

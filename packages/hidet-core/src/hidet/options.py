@@ -52,7 +52,8 @@ class Option(Generic[T]):
             return self.parse(text)
         except (ValueError, KeyError):
             raise BadArgument(
-                f"{self.environment}={text!r} is not a value of {self.name}"
+                f"{self.environment}={text!r} is not a value of {self.name}",
+                help=f"use {self.values()}",
             ) from None
 
     def checked(self, value: T) -> T:
@@ -60,14 +61,20 @@ class Option(Generic[T]):
         if self.numbers is not None and type(value) is int and value in self.numbers:
             return value
         if self.allowed is not None and value not in self.allowed:
-            choices = ", ".join(map(repr, self.allowed))
-            if self.numbers is not None:
-                choices += f", {self.numbers[0]} to {self.numbers[-1]}"
-            raise BadArgument(f"option {self.name} is {value!r}", help=f"use one of {choices}")
+            raise BadArgument(f"option {self.name} is {value!r}", help=f"use {self.values()}")
         if self.default is not None and not isinstance(value, type(self.default)):
             expected = type(self.default).__name__
             raise BadArgument(f"option {self.name} takes {expected}, not {value!r}")
         return value
+
+    def values(self) -> str:
+        """What it may be, in words."""
+        if self.allowed is None:
+            return {bool: "true or false", int: "a whole number"}.get(type(self.default), "a text")
+        choices = ", ".join(map(repr, self.allowed))
+        if self.numbers is not None:
+            choices += f", {self.numbers[0]} to {self.numbers[-1]}"
+        return f"one of {choices}"
 
 
 def _switch(text: str) -> bool:

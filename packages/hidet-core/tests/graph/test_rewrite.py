@@ -3,6 +3,7 @@ import pytest
 from hidet import ops
 from hidet.errors import InternalError
 from hidet.graph import asarray, replace, rewrite, symbol, trace_from
+from hidet.graph.rewrite import rewrite_from
 
 
 def kinds(graph):
@@ -33,6 +34,19 @@ def test_changes_are_seen_by_later_nodes():
         return None
 
     assert kinds(rewrite(graph, merge)) == ["Relu"]
+
+
+def test_originals_are_known_where_they_read_other_tensors_by_now():
+    x = symbol((3,))
+    graph = trace_from(ops.sin(ops.relu(ops.exp(x))))
+    seen = []
+
+    def drop_relu(original, node):
+        seen.append((original, original is node))
+        return node.inputs if type(node.op).__name__ == "Relu" else None
+
+    assert kinds(rewrite_from(graph, drop_relu)) == ["Exp", "Sin"]
+    assert seen == list(zip(graph.nodes, [True, True, False], strict=True))  # sin reads exp
 
 
 def test_nothing_changed_is_the_same_graph():

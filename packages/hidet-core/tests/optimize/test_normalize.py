@@ -47,6 +47,9 @@ def test_casts():
     assert after(ops.cast(ops.cast(X, "float16"), "float32"), X) == ["cast", "cast"]
     assert after(ops.cast(ops.cast(WHOLE, "int64"), "float32"), WHOLE) == ["cast"]
     assert after(ops.cast(ops.cast(WHOLE, "int8"), "int32"), WHOLE) == ["cast", "cast"]
+    signed = symbol((2, 3), "int8")  # -1 is no number of uint8, though 127 is
+    assert after(ops.cast(ops.cast(signed, "uint8"), "int32"), signed) == ["cast", "cast"]
+    assert after(ops.cast(ops.cast(signed, "int16"), "int32"), signed) == ["cast"]
 
 
 @pytest.mark.parametrize("made", [X * 1.0, 1.0 * X, X / 1.0, X - 0.0])
@@ -54,7 +57,7 @@ def test_numbers_that_change_nothing(made):
     assert after(ops.tanh(made), X) == ["tanh"]
 
 
-@pytest.mark.parametrize("made", [X + 0.0, 0.0 - X, 1.0 / X, X * 2.0])
+@pytest.mark.parametrize("made", [X + 0.0, X - -0.0, 0.0 - X, 1.0 / X, X * 2.0])
 def test_numbers_that_change_something(made):
     assert len(after(ops.tanh(made), X)) == 3
 

@@ -1,6 +1,7 @@
 import hashlib
 import io
 import json
+import os
 import zipfile
 from dataclasses import replace
 
@@ -132,6 +133,15 @@ def test_other_files_are_no_archives(tmp_path):
     (tmp_path / "model.hidet").write_text("hello")
     with pytest.raises(BadArchive, match="is no archive of hidet"):
         Archive.load(tmp_path / "model.hidet")
+
+
+def test_others_may_read_what_was_saved(tmp_path):
+    before = os.umask(0o022)
+    try:
+        SMALL.save(tmp_path / "model.hidet")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "model.hidet").stat().st_mode & 0o777 == 0o644
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path):

@@ -54,8 +54,9 @@ def test_sizes_that_cannot_be_are_refused():
 def test_number_rank_and_type_of_inputs_are_checked():
     with pytest.raises(ShapeMismatch, match="2 inputs for a graph of 1"):
         bind(diamond(), [given(3), given(3)])
-    with pytest.raises(ShapeMismatch, match="0 inputs for a graph of 1"):
+    with pytest.raises(ShapeMismatch, match="0 inputs for a graph of 1") as none:
         bind(diamond(), [])
+    assert none.value.help == "it takes x float32[n]"
     with pytest.raises(ShapeMismatch, match=r"input x is float32\[3, 3\]"):
         bind(diamond(), [given(3, 3)])
     with pytest.raises(DtypeMismatch, match=r"input x is float64\[3\]; the graph takes float32"):

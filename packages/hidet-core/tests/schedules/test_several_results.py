@@ -76,7 +76,7 @@ def cases(schedule):
         assert len(able) >= 2
         able.sort(key=lambda op: sum(prod(each.shape) for each in op.types()))
         for op in (able[0], able[len(able) // 2]):
-            points = schedule.candidates(op, target)
+            points = [each.point for each in schedule.candidates(op, target)]
             for point in dict.fromkeys([points[0], points[len(points) // 2]]):
                 yield case(op, schedule.apply(op, target, point).module, short)
 

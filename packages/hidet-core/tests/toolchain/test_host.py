@@ -33,6 +33,16 @@ def test_flags_for_this_machine_compile_and_run(tmp_path):
     assert function((ctypes.c_float * 100)(*range(100)), 100) == 4950
 
 
+def test_a_full_disk_is_no_defect_of_ours(tmp_path, monkeypatch):
+    script = tmp_path / "full"
+    script.write_text("#!/bin/sh\necho error writing to x.s: No space left on device\nexit 1")
+    script.chmod(0o700)
+    monkeypatch.setenv("CXX", str(script))
+    with pytest.raises(CompilerError, match=f"{script} has no room for its files in") as raised:
+        compile_cpp("int x;")
+    assert "TMPDIR" in raised.value.help
+
+
 def test_a_rejected_source_shows_the_compilers_words():
     with pytest.raises(CompilerError, match="oops"):
         compile_cpp("int f() { return oops; }")

@@ -63,7 +63,10 @@ class CompiledGraph:
         seen = glance(value)
         if seen is None:
             name = self.called(position)
-            raise BadArgument(f"input {name} is {type(value).__name__}, no tensor")
+            raise BadArgument(
+                f"input {name} is {type(value).__name__}, no tensor",
+                help="`hidet.asarray` makes one of numbers",
+            )
         pointer, found, _, owner = seen
         facts = described(found)
         if facts.gaps:
@@ -142,7 +145,10 @@ def device_for(archive: Archive) -> str:
             reasons.append(error.message)
         else:
             return device
-    raise BadArchive(f"no device of this machine fits: {'; '.join(dict.fromkeys(reasons))}")
+    raise BadArchive(
+        f"no device of this machine fits: {'; '.join(dict.fromkeys(reasons))}",
+        help="`graph.build` takes several targets, and `save` keeps all of them in one file",
+    )
 
 
 def fitting(archive: Archive, device: str) -> Archive:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
@@ -124,17 +124,16 @@ def grouped(graph: FlowGraph, target: Target) -> list[Group]:
 
     groups = partition(graph, scheduled)
     if options.fusion.get():
-        return united(join(groups, graph, scheduled, gain), graph, target)
+        return united(join(groups, graph, scheduled, gain), graph, scheduled, target)
     mark_shared(groups)
     return groups
 
 
-def united(groups: Sequence[Group], graph: FlowGraph, target: Target) -> list[Group]:
+def united(
+    groups: Sequence[Group], graph: FlowGraph, scheduled: Callable[[Op], bool], target: Target
+) -> list[Group]:
     """The groups with elements made where what they are made of is, as `unite` does it; each knows
     what it shares with others."""
-
-    def scheduled(op: Op) -> bool:
-        return has_schedule(op, target)
 
     def handed(group: Group, tensor: Tensor) -> bool:
         return is_better_read(group, tensor, target)

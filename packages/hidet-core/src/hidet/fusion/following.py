@@ -20,15 +20,13 @@ class Following:
         assert group.anchor is not None
         self.group, self.result = group, group.anchor.outputs[0]
         self.inputs = operands(group.inputs)
-        self.value = Input("value", self.result.type)
-        self.grids = self.composed(self.value, Unrounded())
         seen = self.result in group.rounded or not rounding_is_free(group.anchor)
-        if self.result.dtype in NARROW and not seen:
-            self.read_wide()
+        wide = self.result.dtype in NARROW and not seen
+        self.value, self.grids = (wide and self.read_wide()) or self.read_narrow()
 
-    def read_wide(self) -> None:
-        """Read `value` in float32, if that makes a difference: what only moves, or takes the larger
-        one, gives the same of a value rounded before or after."""
+    def read_wide(self) -> tuple[Input, dict[Tensor, Grid]] | None:
+        """`value` in float32 and the results, if that makes a difference: what only moves, or takes
+        the larger one, gives the same of a value rounded before or after."""
         unrounded = Unrounded()
         value = Input("value", f32[self.result.shape])
         grids = self.composed(unrounded.rounding(value, self.result.dtype), unrounded)
@@ -37,7 +35,13 @@ class Following:
             for grid in grids.values()
             for e in postorder(grid)
         ):
-            self.value, self.grids = value, grids
+            return value, grids
+        return None
+
+    def read_narrow(self) -> tuple[Input, dict[Tensor, Grid]]:
+        """`value` in the type of the anchor's result, and the results."""
+        value = Input("value", self.result.type)
+        return value, self.composed(value, Unrounded())
 
     def composed(self, value: Grid, unrounded: Unrounded) -> dict[Tensor, Grid]:
         """The group's results, given the anchor's."""

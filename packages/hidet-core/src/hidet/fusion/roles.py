@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from hidet.compute import Kind
 from hidet.fusion.group import Group
-from hidet.fusion.traits import kind_of
 from hidet.graph.foreign import Foreign
+from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
 
 

@@ -1,10 +1,10 @@
-"""What an operator's definition tells fusion: what kind of map it is, and what an element costs."""
+"""What a definition tells fusion beside its kind: what an element costs, and where it goes."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from hidet.compute import ArgReduce, At, Computed, Input, Kind, classify
+from hidet.compute import ArgReduce, At, Computed, Input
 from hidet.compute.classify import inputs as read_inputs
 from hidet.fusion.moves import landing
 from hidet.graph.operator import Op
@@ -28,12 +28,6 @@ from hidet.schedules.attention import FEW_ROWS
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
 """Functions of floats that jump."""
-
-
-@lru_cache(maxsize=4096)
-def kind_of(op: Op) -> Kind:
-    """What kind of map an operator's definition is."""
-    return classify(*op.definition().outputs)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
-from hidet.runtime.files import write_whole
+from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Limits, is_range
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
@@ -77,15 +77,15 @@ class FlowGraph:
         known = set(self.inputs)
         for node in self.nodes:
             for tensor in node.inputs:
-                self.check(tensor, known, repr(node))
+                self.check(tensor, known, node)
             if tuple(each.type for each in node.inputs) != node.op.types():
                 raise InternalError(f"{node} is applied to tensors of other types")
             known.update(node.outputs)
         for tensor in self.outputs:
             self.check(tensor, known, "the result")
 
-    def check(self, tensor: Tensor, known: set[Tensor], reader: str) -> None:
-        """One tensor that `reader` needs."""
+    def check(self, tensor: Tensor, known: set[Tensor], reader: Node | str) -> None:
+        """One tensor that `reader` needs, which is only spelled out for an error."""
         if tensor not in known and tensor.storage is None:
             raise BadArgument(
                 f"{reader} needs {tensor!r}, which is no input of the graph",
@@ -129,7 +129,7 @@ class FlowGraph:
 
         Parts that a framework computes cannot be saved: BadArgument.
         """
-        write_whole(path, stored(self))
+        write_whole(path, stored(self), AS_USUAL)
 
     @staticmethod
     def load(path: str | os.PathLike[str], device: str | None = None) -> FlowGraph:

@@ -9,6 +9,7 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 
 Change = Callable[[Node], "Sequence[Tensor] | None"]
+ChangeFrom = Callable[[Node, Node], "Sequence[Tensor] | None"]
 
 
 def rewrite(graph: FlowGraph, change: Change) -> FlowGraph:
@@ -17,10 +18,16 @@ def rewrite(graph: FlowGraph, change: Change) -> FlowGraph:
     `change` sees the node already reading the new tensors. None keeps it. The same graph comes back
     if nothing changed.
     """
+    return rewrite_from(graph, lambda original, node: change(node))
+
+
+def rewrite_from(graph: FlowGraph, change: ChangeFrom) -> FlowGraph:
+    """As `rewrite`, where `change` sees the original node first: what is known of the graph as it
+    was, such as who reads what, is known of its nodes and tensors."""
     new: dict[Tensor, Tensor] = {}
     for node in graph.nodes:
         current = reading(node, tuple(new.get(each, each) for each in node.inputs))
-        results = change(current)
+        results = change(node, current)
         outputs = current.outputs if results is None else tuple(results)
         if tuple(each.type for each in outputs) != tuple(each.type for each in node.outputs):
             raise InternalError(f"{node} was replaced by tensors of other types: {outputs}")

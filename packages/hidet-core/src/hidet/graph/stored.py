@@ -116,7 +116,11 @@ def restored(content: bytes, where: str, device: str | None = None) -> Parts:
         raise
     except DAMAGE as error:
         said = error.message if isinstance(error, HidetError) else error
-        raise BadArchive(f"{where} is no graph of hidet, or a damaged one: {said}") from error
+        raise BadArchive(
+            f"{where} is no graph of hidet, or a damaged one: {said}",
+            help="`FlowGraph.save` writes graphs; what `CompiledGraph.save` wrote, "
+            "`hidet.load` reads",
+        ) from error
 
 
 def unpacked(content: bytes, where: str) -> tuple[dict[str, Any], dict[str, Any]]:

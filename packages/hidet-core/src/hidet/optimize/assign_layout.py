@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hidet import ops
-from hidet.compute import Kind, classify
+from hidet.compute import Kind
 from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
+from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
 from hidet.graph.rewrite import reading
 from hidet.graph.tensor import Node, Tensor
@@ -228,7 +229,7 @@ def elementwise(layouts: Layouts, node: Node) -> Made | None:
         return None
     if any(isinstance(each, tuple) for each in op.attributes().values()):
         return None
-    if classify(*op.definition().outputs) is not Kind.ELEMENTWISE:
+    if kind_of(op) is not Kind.ELEMENTWISE:
         return None
     return Made(again(op, [aligned(layouts, x, len(shape)) for x in node.inputs]))
 

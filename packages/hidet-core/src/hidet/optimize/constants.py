@@ -5,6 +5,7 @@ from __future__ import annotations
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Node, Tensor
+from hidet.ir.order import producers_first
 
 
 class Constants:
@@ -14,16 +15,23 @@ class Constants:
         self.known: dict[Tensor, bool] = dict.fromkeys(graph.inputs, False)
 
     def __contains__(self, tensor: Tensor) -> bool:
-        if tensor not in self.known:
-            self.known[tensor] = tensor.storage is not None or self.is_made(tensor)
+        for each in producers_first([tensor], self.open):
+            if each not in self.known:
+                self.known[each] = each.storage is not None or self.is_made(each)
         return self.known[tensor]
+
+    def open(self, tensor: Tensor) -> list[Tensor]:
+        """What has to be known before it is known of a tensor: chains may be long."""
+        if tensor in self.known or tensor.storage is not None or tensor.trace is None:
+            return []
+        return [each for each in tensor.trace[0].inputs if each not in self.known]
 
     def is_made(self, tensor: Tensor) -> bool:
         """Whether a node makes the tensor from constants, or from nothing."""
         if tensor.trace is None or not all(isinstance(size, int) for size in tensor.shape):
             return False
         node = tensor.trace[0]
-        return not isinstance(node.op, Foreign) and all(each in self for each in node.inputs)
+        return not isinstance(node.op, Foreign) and all(self.known[each] for each in node.inputs)
 
 
 class Readers:

@@ -6,7 +6,7 @@ from hidet import ops, options
 from hidet.compute.sizes import Shape, broadcast, same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.rewrite import rewrite
+from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.attention import Attention
 from hidet.ops.matmul import Matmul
@@ -34,11 +34,9 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
         return graph
     readers = Readers(graph)
     inner = {each for node in graph.nodes for each in node.outputs if readers.only(each)}
-    originals = iter(graph.nodes)
     single: set[Tensor] = set()
 
-    def change(node: Node) -> tuple[Tensor, ...] | None:
-        original = next(originals)
+    def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
         single.update(
             now for before, now in zip(original.inputs, node.inputs, strict=True) if before in inner
         )
@@ -47,7 +45,7 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
             found = with_grouped_heads(node) if found is None else found
         return None if found is None else (found,)
 
-    return rewrite(graph, change)
+    return rewrite_from(graph, change)
 
 
 def attention_of(node: Node, single: set[Tensor]) -> Tensor | None:

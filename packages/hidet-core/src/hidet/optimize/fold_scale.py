@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.compute import accumulator
 from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.rewrite import rewrite
+from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.channel_norm import BatchNorm
 from hidet.ops.conv import Conv
@@ -27,10 +27,8 @@ def fold_scale(graph: FlowGraph) -> FlowGraph:
     weight is scaled by a batch norm only, as a factor costs less than a second copy of it.
     """
     constants, readers = Constants(graph), Readers(graph)
-    originals = iter(graph.nodes)
 
-    def change(node: Node) -> tuple[Tensor, ...] | None:
-        original = next(originals)
+    def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
         for place, tensor in enumerate(original.inputs):
             if readers.only(tensor) is original:
                 folded = folded_into(node, place, constants)
@@ -38,7 +36,7 @@ def fold_scale(graph: FlowGraph) -> FlowGraph:
                     return (folded,)
         return None
 
-    return rewrite(graph, change)
+    return rewrite_from(graph, change)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from hidet.compute.sizes import same
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
-from hidet.graph.rewrite import rewrite
+from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.handed_norm import RUN, LinearMoments, NormedLinear
 from hidet.ops.matmul import Linear, Matmul
@@ -35,12 +35,10 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
     handings = list(norms(graph, suits)) if options.fusion.get() else []
     makers = {each.norm.inputs[0]: each for each in handings}
     readers = {taker.result: (each, taker) for each in handings for taker in each.takers}
-    originals = iter(graph.nodes)
     now: dict[Tensor, Tensor] = {}
     made: dict[Node, tuple[Tensor, Tensor]] = {}
 
-    def change(node: Node) -> tuple[Tensor, ...] | None:
-        original = next(originals)
+    def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
         result = original.outputs[0]
         now.update(zip(original.inputs, node.inputs, strict=True))
         with tracing(), placed(node.place):
@@ -53,7 +51,7 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
                 return (normed(handing.norm, taker, *made[handing.norm]),)
         return None
 
-    return rewrite(graph, change)
+    return rewrite_from(graph, change)
 
 
 @dataclass(frozen=True)

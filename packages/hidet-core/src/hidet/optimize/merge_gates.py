@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from hidet import ops
-from hidet.compute import Kind, classify
+from hidet.compute import Kind
 from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
+from hidet.graph.kinds import kind_of
 from hidet.graph.rewrite import replace
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.matmul import Linear
@@ -109,7 +110,7 @@ def is_function(node: Node) -> bool:
     """Whether each element is a function of those at the same place, or of what is spread to it."""
     if isinstance(node.op, Foreign) or len(node.outputs) != 1:
         return False
-    return classify(*node.op.definition().outputs) is Kind.ELEMENTWISE
+    return kind_of(node.op) is Kind.ELEMENTWISE
 
 
 def merged(gate: Gate) -> dict[Tensor, Tensor]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hidet import ops
-from hidet.compute import Kind, classify
+from hidet.compute import Kind
 from hidet.graph import replace
 from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.foreign import Foreign
+from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op, operand_names
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.conv import Conv
@@ -102,7 +103,7 @@ def is_function(node: Node) -> bool:
     if isinstance(op, Foreign | Reshape) or len(node.inputs) != 1 or len(node.outputs) != 1:
         return False
     same_shape = node.inputs[0].shape == node.outputs[0].shape
-    return same_shape and classify(*op.definition().outputs) is Kind.ELEMENTWISE
+    return same_shape and kind_of(op) is Kind.ELEMENTWISE
 
 
 def is_free(result: Tensor, readers: Readers) -> bool:
@@ -115,7 +116,7 @@ def is_free(result: Tensor, readers: Readers) -> bool:
         return False
     if len(found) > 1 or isinstance(found[0].op, MOVES):
         return True
-    kind = classify(*found[0].op.definition().outputs)
+    kind = kind_of(found[0].op)
     return kind in (Kind.REDUCTION, Kind.INJECTIVE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import copysign
 
 from hidet import ops
 from hidet.compute.sizes import same, same_shape
@@ -185,7 +186,9 @@ def changes_nothing(name: str, value: float | int | None, of: DType) -> bool:
         return False
     if name in ("multiply", "divide"):
         return value == 1
-    return value == 0 and (name == "subtract" or of.is_integer)
+    if of.is_integer:
+        return value == 0
+    return name == "subtract" and value == 0 and copysign(1, value) > 0  # -0.0 - -0.0 is 0.0
 
 
 def turned_operand(node: Node) -> Tensor | None:

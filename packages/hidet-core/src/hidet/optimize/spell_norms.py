@@ -6,7 +6,7 @@ from hidet import ops
 from hidet.compute import accumulator
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.rewrite import rewrite
+from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.channel_norm import BatchNorm
 from hidet.optimize.constants import Constants
@@ -23,14 +23,12 @@ def spell_norms(graph: FlowGraph) -> FlowGraph:
     element takes two operations, and no root.
     """
     constants = Constants(graph)
-    originals = iter(graph.nodes)
 
-    def change(node: Node) -> tuple[Tensor, ...] | None:
-        original = next(originals)
+    def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
         known = isinstance(node.op, BatchNorm) and all(e in constants for e in original.inputs[1:])
         return (spelled(node),) if known and original.inputs[0] not in constants else None
 
-    return rewrite(graph, change)
+    return rewrite_from(graph, change)
 
 
 def spelled(node: Node) -> Tensor:

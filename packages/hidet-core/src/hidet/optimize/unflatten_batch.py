@@ -6,7 +6,7 @@ from hidet import ops
 from hidet.compute.sizes import same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.rewrite import rewrite
+from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.matmul import Matmul
 from hidet.ops.shape import Reshape
@@ -23,17 +23,15 @@ def unflatten_batch(graph: FlowGraph) -> FlowGraph:
     Attention is looked for in this form.
     """
     readers = Readers(graph)
-    originals = iter(graph.nodes)
 
-    def change(node: Node) -> tuple[Tensor, ...] | None:
-        original = next(originals)
+    def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
         if not isinstance(node.op, Reshape) or readers.only(original.inputs[0]) is None:
             return None
         with tracing(), placed(node.place):
             found = product_behind(node)
         return None if found is None else (found,)
 
-    return rewrite(graph, change)
+    return rewrite_from(graph, change)
 
 
 def product_behind(node: Node) -> Tensor | None:

@@ -23,7 +23,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from hidet.errors import BadArchive, BadArgument
-from hidet.runtime.files import write_whole
+from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Launch, Plan
 from hidet.runtime.plan_reader import read_plan
 from hidet.types import dtype
@@ -84,7 +84,7 @@ class Archive:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive; the file appears whole or not at all."""
-        write_whole(path, self.to_bytes())
+        write_whole(path, self.to_bytes(), AS_USUAL)
 
     def to_bytes(self) -> bytes:
         """The file's content."""
@@ -129,7 +129,11 @@ def read(content: bytes, where: str) -> Archive:
     except BadArchive:
         raise
     except DAMAGE as error:
-        raise BadArchive(f"{where} is no archive of hidet, or a damaged one: {error}") from error
+        raise BadArchive(
+            f"{where} is no archive of hidet, or a damaged one: {error}",
+            help="`CompiledGraph.save` writes archives; what `FlowGraph.save` wrote, "
+            "`FlowGraph.load` reads",
+        ) from error
 
 
 def whole(file: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> bytes:
@@ -142,7 +146,10 @@ def whole(file: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> bytes:
 def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Archive:
     """The archive that a manifest describes, if everything fits together."""
     if facts["format"] not in READABLE:
-        raise BadArchive(f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}")
+        raise BadArchive(
+            f"{where} has format {facts['format']}; this hidet reads up to {FORMAT}",
+            help="install the version of hidet-core that wrote it, or a later one",
+        )
     if not isinstance(facts["meta"], dict):
         raise BadArchive(f"{where} says of itself {str(facts['meta'])[:80]}, which is no mapping")
     for name, digest in {"weights.safetensors": "", **facts["sha256"]}.items():

@@ -156,7 +156,14 @@ def shape_of(buffer: Buffer, symbols: Mapping[str, int]) -> tuple[int, ...]:
 def check_types(plan: Plan, inputs: Sequence[View]) -> None:
     """Raise unless the inputs have the number, ranks and element types of the plan's."""
     if len(inputs) != len(plan.inputs):
-        raise ShapeMismatch(f"{len(inputs)} inputs for a graph of {len(plan.inputs)}")
+        taken = (
+            f"{called(plan, position)} {typed(plan.buffers[number])}"
+            for position, number in enumerate(plan.inputs)
+        )
+        raise ShapeMismatch(
+            f"{len(inputs)} inputs for a graph of {len(plan.inputs)}",
+            help=f"it takes {', '.join(taken) or 'none'}",
+        )
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         buffer = plan.buffers[number]
         if given.dtype != buffer.dtype:

@@ -244,7 +244,8 @@ class Executor:
             if view.device != self.device:
                 name = called(self.archive.main, position)
                 raise BadArgument(
-                    f"input {name} is on {view.device}; the graph runs on {self.device}"
+                    f"input {name} is on {view.device}; the graph runs on {self.device}",
+                    help=f"move it there first: `.to({self.device!r})`",
                 )
 
 

@@ -54,17 +54,14 @@ class Schedule:
         """Whether any point fits operator and target."""
         return any(True for _ in self.fitting(op, target))
 
-    def candidates(self, op: Op, target: Target) -> list[Any]:
-        """The points that fit operator and target, the cheapest by the cost model first.
+    def candidates(self, op: Op, target: Target) -> list[Candidate]:
+        """The schedule at the points that fit, the cheapest by the cost model first.
 
         Of those that wait for memory as long, the one that computes least is the first.
         """
-
-        def cost(point: Any) -> tuple[float, float]:
-            work = point.work(op, target)
-            return seconds(work, target), work.flops
-
-        return sorted(self.fitting(op, target), key=cost)
+        works = [(point, point.work(op, target)) for point in self.fitting(op, target)]
+        ranked = sorted((seconds(work, target), work.flops, i) for i, (_, work) in enumerate(works))
+        return [Candidate(self, works[i][0], cost) for cost, _, i in ranked]
 
     def gains_by_channels_last(self, op: Op, target: Target) -> bool:
         """Whether operator and target are of its kind, and it asks for channels last."""
@@ -137,11 +134,7 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
     Where the option `parallel_k` says so, those that share sums among other numbers of blocks are
     left out.
     """
-    found = [
-        Candidate(schedule, point, seconds(point.work(op, target), target))
-        for schedule in SCHEDULES
-        for point in schedule.candidates(op, target)
-    ]
+    found = [each for schedule in SCHEDULES for each in schedule.candidates(op, target)]
     return sharing(sorted(found, key=lambda candidate: candidate.seconds))
 
 

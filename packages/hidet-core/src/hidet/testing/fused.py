@@ -33,7 +33,7 @@ def groups_in(main: FlowGraph, target: Target) -> list[Group]:
     def scheduled(op: Op) -> bool:
         return has_schedule(op, target)
 
-    return united(partition(main, scheduled), main, target)
+    return united(partition(main, scheduled), main, scheduled, target)
 
 
 def simulated(

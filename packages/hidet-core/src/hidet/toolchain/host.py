@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -53,6 +54,11 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
 def must_run(command: list[str], folder: str) -> None:
     """Run a step of the compiler; CompilerError with what it printed if it fails."""
     code, printed = run(command, folder)
+    if code != 0 and os.strerror(errno.ENOSPC) in printed:
+        raise CompilerError(
+            f"{command[0]} has no room for its files in {Path(folder).parent}",
+            help="free some space there, or set TMPDIR to another folder",
+        )
     if code != 0:
         raise CompilerError(
             f"{command[0]} rejected generated code (exit {code}):\n{printed[-4000:]}",

@@ -65,8 +65,8 @@ def test_blocks_share_a_sum(op, slices, check):
     for schedule in SCHEDULES:
         if not isinstance(op, schedule.ops):
             continue
-        points = [p for p in schedule.candidates(op, TARGET) if p.slices == slices]
-        for point in points[:1]:
+        points = [each.point for each in schedule.candidates(op, TARGET)]
+        for point in [each for each in points if each.slices == slices][:1]:
             built = schedule.apply(op, TARGET, point)
             assert len(built.module.kernels) == 1
             simulated(op, built.module, check)

@@ -6,6 +6,7 @@ The times are the target's (`hidet.target.measured`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -23,61 +24,66 @@ VECTOR = 8
 
 @dataclass(frozen=True)
 class Pace:
-    """The time of a block at a point, on multiprocessors that each hold several."""
+    """The time of so many blocks at a point, of which multiprocessors each hold several."""
 
     p: Contraction
     point: Warps
     target: Target
+    blocks: int
 
     @property
     def times(self) -> MmaTimes:
         """What was measured of the target."""
         return self.target.measured.mma
 
-    def rounds(self, blocks: int) -> float:
+    @property
+    def rounds(self) -> float:
         """The time until the last operands have come, as waits for memory; more where clusters
         leave multiprocessors idle."""
-        resident, usable = max(1, self.resident()), self.usable
-        waves = -(-blocks // (resident * usable))
-        counted = -(-blocks // (resident * self.target.cores))
-        taken = self.times.beginning + waves * self.seconds(self.together(blocks))
-        return (taken - self.after(blocks)) / counted / ROUND_SECONDS
+        waves = -(-self.blocks // (self.resident * self.usable))
+        counted = -(-self.blocks // (self.resident * self.target.cores))
+        taken = self.times.beginning + waves * self.of_block - self.after
+        return taken / counted / ROUND_SECONDS
 
-    def after(self, blocks: int) -> float:
+    @cached_property
+    def after(self) -> float:
         """The seconds in which the last blocks add up and write what they found."""
-        written = prod(self.point.block) * self.together(blocks) * self.times.write
+        written = prod(self.point.block) * self.together * self.times.write
         return written + (self.times.meeting + written if self.point.slices > 1 else 0.0)
 
-    def together(self, blocks: int) -> int:
-        """Blocks that share a multiprocessor, of so many."""
-        return min(max(1, self.resident()), -(-blocks // self.usable))
+    @cached_property
+    def resident(self) -> int:
+        """Blocks that one multiprocessor holds."""
+        return max(1, self.point.resident(self.p, self.target))
 
-    @property
+    @cached_property
     def usable(self) -> int:
         """Multiprocessors that clusters do not leave idle."""
         return self.target.cores_in_clusters(self.point.slices)
 
-    def resident(self) -> int:
-        """Blocks that one multiprocessor holds."""
-        p, point = self.p, self.point
-        shared = point.shared_bytes(p, self.target)
-        return self.target.resident_blocks(point.threads, shared, point.registers(p))
+    @cached_property
+    def together(self) -> int:
+        """Blocks that share a multiprocessor."""
+        return min(self.resident, -(-self.blocks // self.usable))
 
-    def seconds(self, together: int) -> float:
-        """The time of one of so many blocks on a multiprocessor."""
+    @property
+    def of_block(self) -> float:
+        """The seconds of one of them."""
         turns = -(-known(self.p.k) // (self.point.depth * self.point.slices))
         first = ROUND_SECONDS if self.point.ahead else 0.0
-        return first + turns * self.turn(together) + self.after(together * self.usable)
+        return first + turns * self.turn + self.after
 
-    def turn(self, together: int) -> float:
+    @property
+    def turn(self) -> float:
         """A turn of the main loop: what takes longest of all that goes on beside each other, and
         what does not go on beside it."""
         point, (rows, columns), (high, broad) = self.point, self.point.block, self.point.part
+        together = self.together
         width = self.p.a.dtype.nbytes * point.depth
         rate = self.target.peak_flops(point.unit(self.p), True) / self.target.cores
         rate *= self.times.multiplied
         fragments = prod(point.warps) * (high + broad) * width
-        return self.handing(together) + max(
+        return self.handing + max(
             ROUND_SECONDS / point.ahead if point.ahead else 0.0,
             together * (rows + columns) * width / self.times.feed,
             together * fragments / self.times.shared_feed + self.times.turn,
@@ -85,9 +91,10 @@ class Pace:
             self.times.warp + 2.0 * high * broad * point.depth / (rate / 4),
         )
 
-    def handing(self, together: int) -> float:
+    @property
+    def handing(self) -> float:
         """What a turn waits for tiles that come through registers, or in small pieces."""
-        spread: float = self.point.threads ** (2 / 3) / together**0.25
+        spread: float = self.point.threads ** (2 / 3) / self.together**0.25
         found = self.found * self.times.gather / spread
         return found if self.point.ahead else self.times.handed + found
 
