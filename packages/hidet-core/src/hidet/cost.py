@@ -51,6 +51,9 @@ class Work:
     """How often a block waits for memory, one wait after the other; 0 where waits overlap."""
     after: float = 0.0
     """Seconds after the last operand has come, in which no memory is read any more."""
+    fetched: tuple[float, ...] = ()
+    """How many elements of its operands threads read, one operand after the other: what an element
+    takes that is computed where it is read, it takes so often. Nothing is known of others."""
 
     def __post_init__(self) -> None:
         amounts = (self.bytes_read, self.bytes_written, self.flops)
@@ -61,8 +64,9 @@ class Work:
 def seconds(work: Work, target: Target) -> float:
     """The estimated time of `work` on `target`; infinite where not even one block fits.
 
-    launches + waves + the longer of memory and arithmetic + what comes after. Never shorter for more bytes, more
-    operations or more launches, nor on a target with less bandwidth or a lower rate.
+    launches + waves + the longer of memory and arithmetic + what comes after. Never shorter for
+    more bytes, more operations or more launches, nor on a target with less bandwidth or a lower
+    rate.
     """
     resident = target.resident_blocks(work.block_threads, work.shared_bytes, work.registers)
     if resident == 0:

@@ -75,7 +75,9 @@ class Ahead:
             self.given[s.var] = substitute(s.init, self.given)  # type: ignore[type-var]
             return s
         values = [e for e in s.children() if isinstance(e, Expr)]
-        known = self.loaded([e for e in values if not self.operands.isdisjoint(e.mentioned())], path)
+        known = self.loaded(
+            [e for e in values if not self.operands.isdisjoint(e.mentioned())], path
+        )
         return replaced(s, known) if known else s
 
     def names(self, s: Declare) -> bool:
