@@ -11,7 +11,6 @@ from hidet.passes.guard_bounds import guard_bounds
 from hidet.passes.join_team import join_team
 from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.load_ahead import load_ahead
-from hidet.passes.load_while_waiting import load_while_waiting
 from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
@@ -32,7 +31,6 @@ CUDA: tuple[Pass, ...] = (
     unroll,  # after vector loops: they may be inside of unrolled ones
     simplify,  # constant turns and lanes make constant indices; the only pass that comes twice
     load_ahead,  # while all turns lie one after the other, with what is certain gone
-    load_while_waiting,  # after what is loaded ahead of stores: it leaves one load of each
     place_shared,  # once it is certain which shared arrays are still used
     order_barriers,  # last that looks at memory accesses
     launch_configuration,  # at the end: only symbols that are still used become parameters

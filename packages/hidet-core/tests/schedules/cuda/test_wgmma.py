@@ -144,16 +144,6 @@ def test_what_is_fused_is_in_the_one_kernel(make, point, is_one_kernel):
     is_one_kernel(graph, "matmul_wgmma", point)
 
 
-def test_operands_of_epilogues_are_under_way_while_a_cluster_meets(fused):
-    (kernel,) = fused(behind(), "matmul_wgmma", P((64, 64), 3, 2)).kernels
-    lines = [line.strip() for line in str(lower(kernel)).splitlines()]
-    sums = lines.index("cluster_wait()", 1 + max(i for i, x in enumerate(lines) if "wgmma(" in x))
-    for operand in kernel.params[2:4]:
-        (*loads,) = (i for i, line in enumerate(lines) if f" = ({operand}[" in line)
-        assert len(loads) == 4
-        assert max(loads) < sums
-
-
 def ahead(m, k, n):
     """A product of what is computed first."""
     x, w = symbol((m, k), "float16", device="cuda"), symbol((k, n), "float16", device="cuda")

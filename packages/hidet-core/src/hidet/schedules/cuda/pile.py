@@ -17,9 +17,6 @@ from hidet.types import DType
 
 PADDING_BYTES = 32
 """Bytes between rows, so that the rows of a tensor core's fragment lie in different banks."""
-AT_ONCE = 4
-"""Steps that are written out, so that what they read beside the sums is on its way while the blocks
-meet."""
 
 
 def pile_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
@@ -40,12 +37,10 @@ def add_pile(
     across = block[1] // lanes
     pieces = block[0] * across
     exact = pieces % (threads * slices) == 0
-    steps = -(-pieces // (threads * slices))
-    turns = unroll(steps) if steps <= AT_ONCE else range(steps)
 
     @script
     def add(pile, bias, c, z, share, top, left):  # type: ignore[no-untyped-def]
-        for step in turns:
+        for step in range(-(-pieces // (threads * slices))):
             number = (step * slices + share) * threads + threadIdx.x
             if True if exact else number < pieces:
                 row, column = number // across, number % across * lanes
