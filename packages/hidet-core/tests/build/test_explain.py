@@ -32,6 +32,13 @@ def test_what_is_folded_is_a_part_of_its_own():
     assert "\nmain: 1 kernel\n" in text
 
 
+def test_what_the_caller_gets_is_there_for_others():
+    x = symbol((8, 16))
+    y = ops.softmax(ops.relu(x))
+    text = explain_fusion(trace_from([y, ops.sum(y, 0)], [x]), "sm_90a")
+    assert "    apart: sum reads it from memory: the caller gets it too, so it is there" in text
+
+
 def test_a_view_takes_no_kernel():
     x = symbol((2, 6))
     y = ops.reshape(ops.softmax(x), (3, 4))

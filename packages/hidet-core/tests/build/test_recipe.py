@@ -13,6 +13,7 @@ from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Launch
+from hidet.options import options
 from hidet.runtime.plan import Pointer, Scalar
 from hidet.target import Target
 from hidet.types import i32
@@ -69,6 +70,19 @@ def test_no_more_blocks_fit_than_a_multiprocessor_should_hold():
     assert shared_bytes(Kernel("k", (), (), launch=Launch(shared_bytes=7)), CUDA) == 7
     large = Launch(shared_bytes=100_000, max_blocks=4)
     assert shared_bytes(Kernel("k", (), (), launch=large), CUDA) == 100_000
+
+
+def test_launches_know_where_their_blocks_go():
+    x = symbol((512, 3000), device="cuda")
+    (group,) = groups_of([ops.sum(x, (0,))], [x])
+    ((_, _, recipe),) = worked_out(group, CUDA)
+    (launch,) = recipe.launches
+    assert launch.room.cores == CUDA.cores_in_clusters(2)
+    assert launch.room.most == CUDA.max_threads_per_sm // launch.block[0]
+    assert launch.room.fixed > 1024
+    with options(overlap_launches=False):
+        ((_, _, late),) = worked_out(group, CUDA)
+    assert late.launches[0].room is None
 
 
 def test_groups_that_give_more_results_are_not_alike():

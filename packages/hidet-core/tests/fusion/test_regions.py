@@ -31,6 +31,13 @@ def test_ways_multiply():
     )
 
 
+def test_operands_from_elsewhere_are_no_ways():
+    x, other = symbol((4,)), symbol((4,))
+    a = ops.relu(x)
+    b = ops.multiply(ops.add(a, other), other)
+    assert ways(a, [b.trace[0].inputs[0].trace[0], b.trace[0]]) == 1
+
+
 def test_outputs_have_ways_out_of_the_graph():
     x = symbol((4,))
     y = ops.relu(x)

@@ -4,6 +4,7 @@ from textwrap import dedent
 
 from hidet.lang import (
     attr,
+    f16,
     f32,
     grid,
     i32,
@@ -16,6 +17,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import threadIdx
+from hidet.passes.pipeline import lower
 
 
 def body(function) -> str:
@@ -107,6 +109,23 @@ def test_static_loops_are_written_out():
                 a[at] = -offset
 
     assert body(kernel) == "a[0] = -1.0\na[1] = 2.0"
+
+
+def test_a_name_in_a_static_loop_is_another_variable_in_each_turn():
+    @script
+    def kernel(a: f16[256], c: f16[256]):
+        attr.cuda_block_dim = 32
+        for part in static(range(2)):
+            column = part * 128 + threadIdx.x * 4
+            for v in vectorize(4):
+                c[column + v] = a[column + v]
+
+    names = [f"column{number}: i32" for number in ("", "_1")]
+    assert all(name in body(kernel) for name in names)
+    # What is known of each, that it is a multiple of four, makes vectors.
+    lowered = str(lower(kernel.kernel))
+    assert lowered.count("c[column") == 2
+    assert lowered.count("f16x4 = a[") == 2
 
 
 def test_while_break_continue_pass():

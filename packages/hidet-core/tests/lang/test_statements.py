@@ -95,13 +95,13 @@ def test_tuples_are_assigned_at_once():
         y: f32 = a[1]
         earlier: f32 = y
         earlier_1: f32 = x
-        x = earlier
-        y = earlier_1
+        x_1: f32 = earlier
+        y_1: f32 = earlier_1
         earlier_2: f32 = a[1]
         earlier_3: f32 = a[0]
         a[0] = earlier_2
         a[1] = earlier_3
-        a[2] = (x + y)""")
+        a[2] = (x_1 + y_1)""")
 
 
 def test_a_tuple_keeps_the_values_it_was_given():

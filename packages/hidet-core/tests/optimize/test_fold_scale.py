@@ -52,6 +52,16 @@ def test_factors_and_summands_spelled_out():
     same_value(before, fold_scale(before))
 
 
+@pytest.mark.parametrize(("dtype", "stays"), [("float16", True), ("bfloat16", False)])
+def test_a_factor_of_any_size_leaves_weights_of_float16_as_they_are(dtype, stays):
+    x = symbol((1, 4, 5, 7), dtype)
+    w, scale = (ops.cast(weight(*shape), dtype) for shape in ((6, 4, 1, 1), (6, 1, 1)))
+    before = trace_from([ops.conv2d(x, w) * (scale * 1e-5)], [x])
+    assert ("multiply" in parts_of(before)) is stays
+    normed = ops.batch_norm(ops.conv2d(x, w), *(ops.cast(weight(6, low=0.5), dtype),) * 2)
+    assert parts_of(trace_from([normed], [x])) == ["conv"]
+
+
 def test_a_summand_of_a_linear_layer_becomes_its_bias_a_factor_stays():
     x = symbol((3, 8))
     before = trace_from([ops.linear(x, weight(6, 8)) + weight(6)], [x])

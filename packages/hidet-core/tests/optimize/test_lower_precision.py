@@ -137,6 +137,19 @@ def test_convolutions_with_norms_by_moments():
     assert ("batch_norm", "f16") in types(lowered(graph))
 
 
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [(np.nan, np.nan), (np.inf, np.inf), (-np.inf, -np.inf), (-1e30, -65504.0), (2.5, 2.5)],
+)
+def test_numbers_that_are_none_stay_so(number, kept):
+    with tracing():
+        chosen = ops.where(X > 0.0, ops.linear(X, weight(32, 32)), full((), number))
+        graph = trace_from([chosen], [X])
+    after = lowered(graph)
+    (value,) = [n.op.value for n in after.nodes if n.op.name == "full" and n.op.dtype is f16]
+    assert np.array_equal(value, kept, equal_nan=True)
+
+
 def test_attention_keeps_its_mask():
     q, k, v = (symbol((1, 2, 5, 8)) for _ in range(3))
     mask = symbol((5, 5))

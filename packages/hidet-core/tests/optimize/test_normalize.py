@@ -41,6 +41,13 @@ def test_shapes():
     assert after(ops.permute(ops.reshape(X, (6, 4)), (1, 0)), X) == ["reshape", "permute"]
 
 
+def test_axes_of_size_one_are_added_after_a_permute():
+    wide = ops.permute(ops.reshape(X, (2, 1, 3, 4)), (2, 1, 0, 3))
+    assert after(ops.tanh(wide), X) == ["permute", "reshape", "tanh"]
+    parted = ops.permute(ops.reshape(X, (2, 3, 2, 2)), (1, 0, 2, 3))
+    assert after(ops.tanh(parted), X) == ["reshape", "permute", "tanh"]
+
+
 def test_casts():
     assert after(ops.relu(ops.cast(ops.cast(H, "float32"), "float16")), H) == ["relu"]
     assert after(ops.cast(ops.cast(H, "float32"), "bfloat16"), H) == ["cast"]

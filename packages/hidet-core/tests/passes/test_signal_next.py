@@ -6,7 +6,7 @@ import pytest
 from hidet import sim
 from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
-from hidet.ir.stmt import Declare, Invoke, Store
+from hidet.ir.stmt import Declare, If, Invoke, Store
 from hidet.passes.overlap_launches import WAIT, overlap_launches, waits_first
 from hidet.passes.pipeline import lower
 from hidet.passes.signal_next import SIGNAL, signal_next, signals
@@ -15,6 +15,7 @@ from hidet.types import f32, i32
 INDEX = Builtin("blockIdx.x") * 128 + Builtin("threadIdx.x")
 x, y, n = Var("x", f32[512]), Var("y", f32[512]), Var("n", i32)
 USE = Store(y, (INDEX,), Load(x, (INDEX,)))
+READ = Declare(Var("t", f32), Load(x, (INDEX,)))
 
 
 def kernel(*body, blocks=4, threads=128, **more):
@@ -29,8 +30,33 @@ def test_the_signal_follows_the_wait_in_kernels_of_more_threads_than_there_are_a
     assert waits_first(made)
     assert signals(made)
     assert not signals(given)
-    assert signal_next(512)(given) is given
     assert signal_next(511).__doc__
+
+
+def names(body):
+    """What the statements of a body are, in short."""
+    return [s.name if isinstance(s, Invoke) else type(s).__name__ for s in body]
+
+
+def test_in_smaller_ones_it_follows_all_that_is_read():
+    t = Var("t", f32)
+    read = Declare(t, Load(x, (INDEX,)))
+    made = signal_next(512)(kernel(Invoke(WAIT), read, read, Store(y, (INDEX,), t)))
+    assert names(made.body) == [WAIT, "Declare", "Declare", SIGNAL, "Store"]
+    again = (Declare(Var("u", f32), Load(x, (INDEX,))), Store(y, (INDEX,), t))
+    made = signal_next(512)(kernel(Invoke(WAIT), read, Store(y, (INDEX,), t), *again))
+    assert names(made.body) == [WAIT, "Declare", SIGNAL, "Store", "Declare", "Store"]
+
+
+def test_in_roles_it_follows_what_each_one_reads():
+    t, first = Var("t", f32), Builtin("threadIdx.x") < 32
+    read, write = Declare(t, Load(x, (INDEX,))), Store(y, (INDEX,), wrap(1.0))
+    made = signal_next(512)(kernel(Invoke(WAIT), If(first, (read,), (read, write))))
+    (choice,) = made.body[1:]
+    assert names(choice.then) == ["Declare", SIGNAL]
+    assert names(choice.otherwise) == ["Declare", SIGNAL, "Store"]
+    made = signal_next(512)(kernel(Invoke(WAIT), If(first, (read,), (write,))))
+    assert names(made.body[1].otherwise) == ["Store"]
 
 
 @pytest.mark.parametrize(
@@ -39,21 +65,25 @@ def test_the_signal_follows_the_wait_in_kernels_of_more_threads_than_there_are_a
         kernel(Invoke(WAIT), Invoke(SIGNAL), USE),
         kernel(USE, Invoke(WAIT)),
         kernel(USE),
-        kernel(Invoke(WAIT), USE, blocks=n),
-        kernel(Invoke(WAIT), USE, blocks=16, threads=32),
+        kernel(Invoke(WAIT), READ, USE, blocks=n, threads=64),
+        kernel(Invoke(WAIT), READ, USE, blocks=64, threads=32),
+        kernel(Invoke(WAIT), USE),
+        kernel(Invoke(WAIT), READ, Store(x, (INDEX,), Load(y, (INDEX,)))),
         kernel(USE, kind=KernelKind.CPU),
     ],
     ids=[
         "signals itself",
         "waits too late",
         "does not wait",
-        "unknown size",
+        "unknown size of small blocks",
         "small blocks",
+        "reads what it writes at once",
+        "writes what it reads",
         "on a CPU",
     ],
 )
 def test_other_kernels_stay_as_they_are(given):
-    assert signal_next(1)(given) is given
+    assert signal_next(1024)(given) is given
 
 
 def test_values_stay_as_they_are():

@@ -7,6 +7,7 @@ import pytest
 from hidet.runtime import early, kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.plan import Room
 from hidet.runtime.segment import Segment
 
 from .conftest import launch
@@ -61,14 +62,29 @@ def test_one_by_one_those_that_are_to_be_late_are():
     assert seen == [False, False, True, True, False, True]
 
 
+def test_one_by_one_a_first_kernel_follows_those_that_signal_only_if_it_lies_evenly(monkeypatch):
+    monkeypatch.setattr(kernel_node, "early_edges", lambda: True)
+    handles = iter((5, 6))
+    module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(next(handles)))
+    rooms = None, Room(132, 233472, 8, 1024)
+    unknown, even = (
+        KernelNode(launch("f", [], [0], waits=True, signals=room is not None, room=room), module)
+        for room in rooms
+    )
+    following = [Segment([kernel], [frozenset()]).may_follow for kernel in (unknown, even)]
+    assert [may(None) for may in following] == [False, False]
+    assert [may(5) for may in following] == [True, True]
+    assert [may(6) for may in following] == [False, True]
+
+
 @pytest.mark.parametrize(
     ("capturing", "nodes", "kind", "one"),
     [
-        ("ACTIVE", [5], "KERNEL", True),
-        ("ACTIVE", [5], "MEMCPY", False),
-        ("ACTIVE", [5, 6], "KERNEL", False),
-        ("ACTIVE", [], "KERNEL", False),
-        ("NONE", [], "KERNEL", False),
+        ("ACTIVE", [5], "KERNEL", 99),
+        ("ACTIVE", [5], "MEMCPY", None),
+        ("ACTIVE", [5, 6], "KERNEL", None),
+        ("ACTIVE", [], "KERNEL", None),
+        ("NONE", [], "KERNEL", None),
     ],
 )
 def test_only_one_kernel_stands_for_all_before(capturing, nodes, kind, one, monkeypatch):
@@ -76,7 +92,8 @@ def test_only_one_kernel_stands_for_all_before(capturing, nodes, kind, one, monk
     answers = {
         "cuStreamGetCaptureInfo": (status, 1, 2, nodes, [], len(nodes)),
         "cuGraphNodeGetType": getattr(cu.CUgraphNodeType, f"CU_GRAPH_NODE_TYPE_{kind}"),
+        "cuGraphKernelNodeGetParams": SimpleNamespace(func=cu.CUfunction(99)),
     }
     answers["cuStreamGetCaptureInfo_v3"] = answers["cuStreamGetCaptureInfo"]
     monkeypatch.setattr(early, "call", lambda name, *args: answers[name])
-    assert early.follows_one_kernel(7) is one
+    assert early.kernel_before(7) == one

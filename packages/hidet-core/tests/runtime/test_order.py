@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hidet.runtime.bound import bind
 from hidet.runtime.order import ancestors, dependencies, reduced
-from hidet.runtime.plan import Host, Plan
+from hidet.runtime.plan import Host, Plan, Room
 from hidet.runtime.view import View
 
 from .conftest import buffer, diamond, hosted, launch
@@ -78,24 +78,31 @@ def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_en
     assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
 
 
-def chain(signalling, *, placed=False):
-    """Three kernels after one another that wait themselves: those that begin early, if some signal
-    and perhaps the second one's result takes the place of its operand."""
+def chain(signalling, *, known=(0, 1, 2), placed=False):
+    """Three kernels after one another that wait themselves: those that begin early, if some signal,
+    it is known of some where their blocks go, and perhaps the second one's result takes the place
+    of its operand."""
     roles = ("input", "workspace", "workspace", "output")
     buffers = tuple(buffer(f"b{i}", role, 64) for i, role in enumerate(roles))
     steps = [
-        launch("f", [n], [n + 1], waits=True, signals=n in signalling, in_place=pairs)
+        launch(
+            *("f", [n], [n + 1]),
+            waits=True,
+            signals=n in signalling,
+            in_place=pairs,
+            room=Room(132, 233472, 8, 1024) if n in known else None,
+        )
         for n, pairs in enumerate(((), ((2, 1),) if placed else (), ()))
     ]
     bound = bind(Plan("cpu", buffers, tuple(steps), (0,), (3,)), [View(0, (64,), "float32", "cpu")])
     return [number for number in range(3) if bound.overlaps(number)]
 
 
-def test_after_a_kernel_that_signals_only_those_that_signal_too_begin_early():
-    assert chain(()) == [1, 2]
-    assert chain((0,)) == [2]
-    assert chain((0, 1)) == [1]
-    assert chain((0, 1, 2)) == [1, 2]
+def test_after_a_kernel_that_signals_only_those_that_lie_evenly_begin_early():
+    assert chain((), known=()) == [1, 2]
+    assert chain((0,), known=()) == [2]
+    assert chain((0, 1), known=(0, 1)) == [1]
+    assert chain((0, 1)) == [1, 2]
 
 
 def test_what_lies_in_the_place_of_an_operand_is_read_after_the_end():

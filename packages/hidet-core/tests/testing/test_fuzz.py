@@ -84,12 +84,20 @@ def test_noise_is_allowed_where_it_is_magnified():
     assert differences(case, [[np.full((4, 8), 50.0, np.float32)]]) != ""
 
 
-def test_a_difference_to_the_operand_has_its_rounding():
-    x = symbol((), "float64")
-    case = Case(0, trace_from([ops.tanhshrink(x)], [x]), ((np.array(0.0018),),))
+@pytest.mark.parametrize(
+    ("op", "value", "dtype", "units"),
+    [
+        (ops.tanhshrink, 0.0018, "float64", 2.0**-62),
+        (ops.gelu, -4.1, "float32", 4.1 * 2.0**-24),
+        (ops.gelu, -4.1, "bfloat16", 4.1 * 2.0**-24),
+    ],
+)
+def test_what_cancels_most_of_its_operand_has_that_rounding(op, value, dtype, units):
+    x = symbol((), dtype)
+    case = Case(0, trace_from([op(x)], [x]), ((np.array(value, x.dtype.numpy),),))
     (right,) = exact(case)[0]
-    assert differences(case, [[right + 2.0**-62]]) == ""
-    assert differences(case, [[right + 2.0**-50]]) != ""
+    assert differences(case, [[right + units]]) == ""
+    assert differences(case, [[right + 2.0**12 * units]]) != ""
 
 
 def test_the_same_infinity_is_right():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeVar
 
 from hidet import options
-from hidet.build import effects, record
+from hidet.build import effects, limits, record
 from hidet.build.in_place import Pair, in_place
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
@@ -20,11 +21,13 @@ from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
 from hidet.passes.signal_next import signals
 from hidet.runtime.maps import Map, map_of
-from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
+from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
 from hidet.target import Target
 from hidet.types import TensorType
 
 T = TypeVar("T")
+RESERVED = 1024
+"""Bytes of shared memory of a block that are the driver's."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,9 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
-        launches.append(replace(made_launch, shared_bytes=shared_bytes(lowered, target)))
+        room = room_of(lowered, target) if made_launch.waits else None
+        nbytes = shared_bytes(lowered, target)
+        launches.append(replace(made_launch, shared_bytes=nbytes, room=room))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
@@ -71,6 +76,17 @@ def shared_bytes(kernel: Kernel, target: Target) -> int:
     """The dynamic shared memory of a block: so much that no more fit than there should be."""
     needed, most = kernel.launch.shared_bytes, kernel.launch.max_blocks
     return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
+
+
+def room_of(lowered: Kernel, target: Target) -> Room:
+    """Where the blocks of a kernel go that may begin before those of another have ended."""
+    sizes = lowered.launch
+    cores = target.cores_in_clusters(prod(sizes.cluster))
+    most = target.resident_blocks(prod(map(fixed, sizes.block)))
+    arrays = limits.shared_bytes(lowered) - sizes.shared_bytes
+    return Room(
+        cores, target.shared_bytes_per_sm, most, arrays + RESERVED, max(sizes.max_blocks, 1)
+    )
 
 
 def label(made: Implemented, kernel: Kernel) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from operator import mul
 
 from hidet import options
 from hidet.compute import Grid
@@ -22,6 +23,7 @@ from hidet.fusion.partition import partition
 from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
 from hidet.fusion.siblings import unite
+from hidet.fusion.traits import instructions, moves_only
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
@@ -218,22 +220,35 @@ def chosen(group: Group, target: Target) -> Candidate:
 def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest first by the cost model.
 
-    What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
+    What a schedule cannot compute where it reads it takes a kernel, and a way through memory; what
+    it can, it computes as often as it reads it.
     """
     assert group.anchor is not None
-    found = choices(group.anchor.op, target)
+    found, made = choices(group.anchor.op, target), computed(group)
     detours = {
         each.schedule.name: sum(detour(t.type, target) for t in closed_to(each.schedule, group))
         for each in found
     }
-    if not any(detours.values()):
+    if not any(detours.values()) and not any(made):
         return found
+    rate = target.peak_flops("float32") / 2  # instructions of all threads in a second
 
     def taken(each: Candidate) -> float:
         way = detours[each.schedule.name]
-        return SURELY * (each.seconds + way) if way else each.seconds
+        if way:
+            return SURELY * (each.seconds + way)
+        return each.seconds + sum(map(mul, each.fetched, made)) / rate
 
     return tuple(sorted(found, key=taken))
+
+
+def computed(group: Group) -> list[int]:
+    """For each operand of a group's anchor: the instructions with which the group computes an
+    element of it, 0 where it is given, or only lies elsewhere."""
+    assert group.anchor is not None
+    chains = (leading_to([each], group.nodes) for each in group.anchor.inputs)
+    counted = ([node.op for node in chain if not moves_only(node.op)] for chain in chains)
+    return [sum(map(instructions, ops)) for ops in counted]
 
 
 def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:

@@ -136,12 +136,14 @@ class Assignments(Expressions):
     def keeps(self, name: str, old: Var, value: Any) -> bool:
         """Whether an assignment changes the variable, rather than beginning a new one.
 
-        In the block that declared it, a name may take a value of another type.
+        In the block that declared it, a name may take a value of another type. One that is not made
+        of the old value is a new variable's, so that what is known of it is no less than of the
+        first: the turns of a `static` loop are one block.
         """
         if old in self.typed or not self.scope.here(name):
             return True
         if isinstance(value, Expr):
-            return value.type == old.type
+            return value.type == old.type and old in value.mentioned()
         return is_number(value) and fits(old, value)
 
     def assign_variable(self, name: str, var: Var, value: Any) -> None:

@@ -14,7 +14,7 @@ from hidet.ops.channel_norm import BatchNorm
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear
 from hidet.optimize.constants import Constants, Readers
-from hidet.types import DType, Size
+from hidet.types import DType, Size, f16
 
 
 def fold_scale(graph: FlowGraph) -> FlowGraph:
@@ -23,8 +23,9 @@ def fold_scale(graph: FlowGraph) -> FlowGraph:
     before   y = batch_norm(conv(x, w), mean, var, gamma, beta)
     after    y = conv(x, w * s, beta - mean * s)  where s = gamma * rsqrt(var + eps)
 
-    The new weights are computed once, before the first call, in the type of sums; a linear layer's
-    weight is scaled by a batch norm only, as a factor costs less than a second copy of it.
+    The new weights are computed once, before the first call, in the type of sums. A linear layer's
+    weight is scaled by a batch norm only, as a factor costs less than a second copy of it, and so
+    is one of float16, which a factor such as 1e-5 leaves few digits.
     """
     constants, readers = Constants(graph), Readers(graph)
 
@@ -65,8 +66,11 @@ def folded_into(node: Node, place: int, constants: Constants) -> Tensor | None:
 
 
 def keeps_weight(source: Node, node: Node) -> bool:
-    """Whether a factor is not worth another copy of the weight."""
-    return isinstance(source.op, Linear) and not isinstance(node.op, BatchNorm)
+    """Whether a factor is not worth another copy of the weight, or may be too small or too large
+    for one in float16, where that of a batch norm, which brings channels to size one, is not."""
+    if isinstance(node.op, BatchNorm):
+        return False
+    return isinstance(source.op, Linear) or source.outputs[0].dtype is f16
 
 
 def effect_of(node: Node, place: int, constants: Constants) -> Affine | None:

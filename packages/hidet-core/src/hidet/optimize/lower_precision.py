@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from typing import Any
 
 from hidet import options
@@ -114,7 +115,7 @@ def cast(tensor: Tensor, to: DType) -> Tensor:
 def within(value: Any, of: DType) -> Any:
     """A finite number stays finite in a smaller type: masks are often the most negative one."""
     low, high = of.limits
-    return value if value in (float("inf"), float("-inf")) else max(low, min(high, value))
+    return max(low, min(high, value)) if isfinite(value) else value
 
 
 def retyped(op: Op, inputs: Iterable[Tensor], narrow: DType) -> Op:

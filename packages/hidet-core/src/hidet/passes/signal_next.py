@@ -1,18 +1,20 @@
-"""Large kernels let the next one begin while their last blocks run: programmatic dependent launch.
+"""Kernels let the next one begin before they have ended: programmatic dependent launch.
 
 CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from hidet.ir.expr import Const, Expr
+from hidet.intrinsics import INTRINSICS
+from hidet.ir.expr import Const, Expr, Load, Var
 from hidet.ir.kernel import Kernel
-from hidet.ir.stmt import Invoke
-from hidet.ir.walk import find
+from hidet.ir.stmt import Body, If, Invoke, Stmt, Store
+from hidet.ir.walk import find, postorder, variables
 from hidet.passes.base import Pass, with_body
 from hidet.passes.overlap_launches import is_wait, waits_first
 
@@ -23,15 +25,16 @@ time for a depthwise convolution of 32 threads a block)."""
 
 
 def signal_next(at_once: int) -> Pass:
-    """Let the next kernel begin, in kernels of more threads than a device holds at once.
+    """Let the next kernel begin once everything is read, or at the start where that comes in waves.
 
-    before   griddepcontrol_wait();  y[i] = x[i]
-    after    griddepcontrol_wait();  griddepcontrol_launch_dependents();  y[i] = x[i]
+    before   griddepcontrol_wait();  t = x[i];  y[i] = t
+    after    griddepcontrol_wait();  t = x[i];  griddepcontrol_launch_dependents();  y[i] = t
 
-    The signal counts when the last block has given it: blocks of the next kernel then take the
-    places of those that end, and wait there, so that its launch takes no time of its own. A kernel
-    of fewer threads gives none: the next one's blocks would go where multiprocessors happen to be
-    free, several to one, instead of one to each (ResNet-50 at batch 1 on an H200: 25 % longer).
+    The signal counts when the last block has given it: blocks of the next kernel then take what
+    places there are, and wait there, so that its launch takes no time of its own. Given before all
+    is read it would let them take what the reads need. Of a kernel with more threads than a device
+    holds at once the last blocks begin late: it gives the signal first.
+    Where the blocks of the next kernel go is the plan's concern (`runtime/spread.py`).
     """
     made = Pass("signal_next", partial(signalling, at_once=at_once))
     object.__setattr__(made, "__doc__", signal_next.__doc__)
@@ -39,14 +42,81 @@ def signal_next(at_once: int) -> Pass:
 
 
 def signalling(kernel: Kernel, at_once: int) -> Kernel:
-    """The kernel with the signal behind its wait, if it is large."""
-    sizes = (*kernel.launch.grid, *kernel.launch.block)
-    block, threads = known_size(kernel.launch.block), known_size(sizes)
-    few = threads <= at_once or block < LEAST
-    if few or signals(kernel) or not waits_first(kernel):
+    """The kernel with the signal behind its reads, or behind its wait if it is large."""
+    if signals(kernel) or not waits_first(kernel):
         return kernel
+    blocks, threads = known_size(kernel.launch.grid), known_size(kernel.launch.block)
+    if threads < LEAST and not 0 < blocks * threads <= at_once:
+        return kernel
+    if blocks * threads <= at_once:
+        return behind_reads(kernel)
     place = next(i for i, s in enumerate(kernel.body) if is_wait(s)) + 1
     return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
+
+
+def behind_reads(kernel: Kernel) -> Kernel:
+    """The kernel with the signal behind its reads; as it is where it reads what it writes, which
+    the next one may find in a cache as it was."""
+    seen = Reads.of(kernel)
+    reads, writes = seen.touched(kernel.body)
+    made = seen.followed(kernel.body) if reads.isdisjoint(writes) else None
+    return kernel if made is None else with_body(kernel, made)
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Where a kernel touches global memory."""
+
+    memory: Mapping[Var, Var]
+    """Parameters and maps, and the tensors to which they lead."""
+
+    @staticmethod
+    def of(kernel: Kernel) -> Reads:
+        """Those of a kernel: by its parameters, or by maps of them."""
+        maps = {each.var: each.tensor for each in kernel.maps}
+        return Reads({each: each for each in kernel.params} | maps)
+
+    def followed(self, body: Body) -> Body | None:
+        """The statements with the signal behind the last one that reads, if none before that one
+        writes: in the branches of roles, where they do both. None if nothing is read before."""
+        last = None
+        for position, s in enumerate(body):
+            reads, writes = self.touched(s)
+            if writes:
+                branches = None if last is not None else self.in_branches(s)
+                if branches is not None:
+                    return (*body[:position], branches, *body[position + 1 :])
+                break
+            last = position if reads else last
+        if last is None:
+            return None
+        return (*body[: last + 1], Invoke(SIGNAL), *body[last + 1 :])
+
+    def in_branches(self, s: Stmt) -> Stmt | None:
+        """A choice with the signal in its branches, if it can be in one of them."""
+        if not isinstance(s, If):
+            return None
+        then, otherwise = (self.followed(each) for each in (s.then, s.otherwise))
+        if then is None and otherwise is None:
+            return None
+        return replace(s, then=then or s.then, otherwise=otherwise or s.otherwise)
+
+    def touched(self, root: Stmt | Body) -> tuple[set[Var], set[Var]]:
+        """What is read of global memory, and what is written."""
+        reads: set[Var] = set()
+        writes: set[Var] = set()
+        for each in postorder(root):
+            match each:
+                case Store(tensor=Var() as tensor):
+                    writes.add(tensor)
+                case Load(tensor=Var() as tensor):
+                    reads.add(tensor)
+                case Invoke():
+                    effects = INTRINSICS[each.name].effects(each)
+                    reads.update(variables(effects.reads))
+                    writes.update(variables(effects.writes))
+        known = self.memory
+        return {known[v] for v in reads if v in known}, {known[v] for v in writes if v in known}
 
 
 def known_size(sizes: Iterable[Expr]) -> int:

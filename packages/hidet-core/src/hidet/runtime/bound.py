@@ -22,6 +22,7 @@ from hidet.runtime.plan import (
 )
 from hidet.runtime.reuse import reused
 from hidet.runtime.sizes import Size, evaluate
+from hidet.runtime.spread import spread
 from hidet.runtime.view import View
 
 
@@ -56,17 +57,17 @@ class BoundPlan:
     def early(self, before: Step, step: Launch) -> bool:
         """Whether a launch that waits itself may begin early after this step.
 
-        After one that signals, only if it has as many blocks itself: a few would not be spread over
-        all multiprocessors, of which some become free first. And not if that one's result lies
-        where its operand did, which a cache of a multiprocessor may still hold.
+        After one that signals, only if its blocks lie evenly wherever they begin (`spread`). And
+        not if that one writes where it reads: a cache of a multiprocessor may still hold what was
+        there.
         """
         if not isinstance(before, Launch):
             return False
         if not before.signals:
             return True
         places = self.places
-        replaces = (places.get(new, new) == places.get(old, old) for new, old in before.in_place)
-        return step.signals and not any(replaces)
+        reads, writes = ({places.get(n, n) for n in each} for each in (before.reads, before.writes))
+        return step.room is not None and reads.isdisjoint(writes)
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
@@ -138,7 +139,7 @@ def fixed(
             nbytes = prod(shapes[arg.buffer]) * buffer.item_bytes
             arg = maps.fixed(arg, symbols, buffer.name, nbytes)
         args.append(arg)
-    return replace(step, args=tuple(args), grid=(x, y, z))
+    return spread(replace(step, args=tuple(args), grid=(x, y, z)))
 
 
 def shape_of(buffer: Buffer, symbols: Mapping[str, int]) -> tuple[int, ...]:

@@ -50,15 +50,14 @@ def early_launch(grid: Sequence[Size], block: Sequence[int], shared_bytes: int) 
     return config
 
 
-def follows_one_kernel(stream: int) -> bool:
-    """Whether what a stream captures next depends on one kernel and on nothing else.
-
-    Only then one wait stands for all that came before.
-    """
+def kernel_before(stream: int) -> int | None:
+    """The function of the one kernel that what a stream captures next depends on; None if it
+    depends on anything else: only one kernel stands for all that came before."""
     # CUDA 12 has two functions of that purpose, 13 only that which tells of edges' data.
     name = "cuStreamGetCaptureInfo"
     status, _, _, nodes, *_ = call(f"{name}_v3" if hasattr(cu, f"{name}_v3") else name, stream)
     if status != cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE or len(nodes) != 1:
-        return False
-    kernel = cu.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
-    return bool(call("cuGraphNodeGetType", nodes[0]) == kernel)
+        return None
+    if call("cuGraphNodeGetType", nodes[0]) != cu.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
+        return None
+    return int(call("cuGraphKernelNodeGetParams", nodes[0]).func)

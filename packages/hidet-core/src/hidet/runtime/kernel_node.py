@@ -15,6 +15,10 @@ from hidet.runtime.launchable import CudaModule
 from hidet.runtime.maps import Map
 from hidet.runtime.plan import Launch, Scalar
 
+SIGNALLING: set[int] = set()
+"""Functions whose kernels let the next one begin early: a capture knows a kernel by its function,
+and a function is there as long as the process."""
+
 
 class KernelNode:
     """A launch whose arguments lie in `values`, one 8-byte slot each, or in `maps`.
@@ -25,6 +29,8 @@ class KernelNode:
     def __init__(self, step: Launch, module: CudaModule) -> None:
         self.step = step
         self.function = module.function(step.function, step.shared_bytes)
+        if step.signals:
+            SIGNALLING.add(int(self.function))
         self.values = (ctypes.c_uint64 * max(len(step.args), 1))()
         base = ctypes.addressof(self.values)
         self.addresses = np.array([base + 8 * i for i in range(len(self.values))], np.uint64)

@@ -83,13 +83,27 @@ Argument: TypeAlias = Pointer | Scalar | Map
 
 
 @dataclass(frozen=True)
+class Room:
+    """Where the blocks of a launch go: as many as `cores` fill so many multiprocessors, each with
+    `shared_bytes` of shared memory and places for `most` blocks that take none; a block takes
+    `fixed` bytes beside what is dynamic. `few` blocks on one are no loss, even if others have none.
+    """
+
+    cores: int
+    shared_bytes: int
+    most: int
+    fixed: int
+    few: int = 1
+
+
+@dataclass(frozen=True)
 class Launch:
     """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
 
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
     memory, so that it may begin early. `signals`: it lets launches after it begin while its last
     blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
-    that may lie.
+    that may lie. `room`: what is known of where the blocks go.
     """
 
     binary: str
@@ -103,6 +117,7 @@ class Launch:
     waits: bool = False
     signals: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
+    room: Room | None = None
 
     def on(self, number: Callable[[int], int]) -> Launch:
         """The launch on other buffers: `number` gives the new one for each."""

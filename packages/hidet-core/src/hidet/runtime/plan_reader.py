@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields as fields_of
 from typing import Any, cast, get_args
 
 from hidet.errors import BadArchive
@@ -17,6 +18,7 @@ from hidet.runtime.plan import (
     Plan,
     Pointer,
     Role,
+    Room,
     Scalar,
     Step,
     arguments,
@@ -162,8 +164,18 @@ class Reader:
         pairs = [self.whole(each, where, len_=2) for each in given]
         if not all(new in writes and old in reads for new, old in pairs):
             raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
-        more = shared, waits, signals, tuple(pairs)
+        more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where)
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
+
+    def room(self, data: Any, where: str) -> Room | None:
+        """Where the blocks of a launch go, if that is known."""
+        if data is None:
+            return None
+        fields = self.mapping(data, where)
+        cores, *more = self.whole([fields.get(each.name) for each in fields_of(Room)], where)
+        if cores < 1 or min(more) < 0:
+            raise BadArchive(f"{where} has {cores} multiprocessors and {more}")
+        return Room(cores, *more)
 
     def argument(self, data: Any, where: str) -> Argument:
         """One argument of a launch."""

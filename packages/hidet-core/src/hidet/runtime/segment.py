@@ -8,7 +8,7 @@ from typing import Any
 from hidet.runtime.captures import Handle, Owner, beside_captures, give_back
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import add_early_edge, early_edges
-from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.kernel_node import SIGNALLING, KernelNode
 
 
 class Segment(Owner):
@@ -75,6 +75,12 @@ class Segment(Owner):
         for number, kernel in enumerate(self.kernels):
             kernel.point(pointers)
             kernel.launch(stream, early=early if number == 0 else number not in self.late)
+
+    def may_follow(self, function: int | None) -> bool:
+        """Whether the first kernel may begin while one of somebody's function still runs, which no
+        plan knows as the one before; None: it is none, or not alone."""
+        (first, *_) = self.kernels
+        return function is not None and (function not in SIGNALLING or first.step.room is not None)
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""

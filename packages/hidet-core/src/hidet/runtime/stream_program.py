@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hidet.runtime.bound import BoundPlan
-from hidet.runtime.early import follows_one_kernel
+from hidet.runtime.early import kernel_before
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
@@ -97,8 +97,8 @@ class StreamProgram:
                 if isinstance(part, Host):
                     self.host(part, places)
                 else:
-                    early = number == 0 and follows_one_kernel(stream)
-                    part.launch_each(places, stream, early=early)
+                    before = kernel_before(stream) if number == 0 else None
+                    part.launch_each(places, stream, early=part.may_follow(before))
 
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""

@@ -29,12 +29,15 @@ class MmaTimes:
     meeting: float
     """Seconds of the barriers of a cluster."""
     beginning: float
-    """Seconds that a kernel takes beside its launch and the first wait."""
+    """Seconds that a kernel takes beside its launch and its waves; less than none, since it begins
+    while others end."""
     handed: float
     """Seconds that a turn waits for tiles that come through registers, one turn ahead."""
     gather: float
     """Seconds to find one element by itself, for one thread; more threads overlap, though not all
     at once."""
+    piece: float
+    """The part of that which an access to a piece of a row takes, where rows begin anywhere."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class WgmmaCycles:
     """How much longer products take than that, where all multiprocessors multiply."""
     copy: float
     """Cycles that the copy engine takes for a row of a box, of at most 128 bytes."""
+    partial: float
+    """How much longer it takes for a row of which the tensor has only a part."""
     writing: float
     """Cycles in which a warpgroup writes 64 columns of its rows."""
     moving: float
@@ -173,30 +178,32 @@ H200 = Measured(
     name="H200",
     cores=132,
     clusters={2: 66, 3: 39, 4: 30, 6: 16, 8: 15},  # of groups of 16 or 18
-    mma=MmaTimes(  # fitted to 860 points of 18 products and convolutions
-        feed=46e9,
+    mma=MmaTimes(  # fitted to 470 points of 130 products and convolutions
+        feed=38e9,
         shared_feed=131e9,
-        multiplied=0.29,
-        turn=0.09e-6,
-        warp=0.13e-6,
-        write=0.5e-10,
-        meeting=0.1e-6,
-        beginning=0.3e-6,
-        handed=0.29e-6,
+        multiplied=0.28,
+        turn=0.08e-6,
+        warp=0.3e-6,
+        write=1.5e-10,
+        meeting=0.4e-6,
+        beginning=-0.6e-6,
+        handed=0.33e-6,
         gather=2e-8,
+        piece=0.1,
     ),
     wgmma=WgmmaCycles(
         rate=4096,
         shared_rate=128,
         crowded=1.17,
         copy=2.0,
+        partial=4.0,
         writing=1200,
         moving=400,
         least=280,
         latency=1560,
         beside=110,
         clustered=1.25,
-        meeting=2130,
+        meeting=2800,
         handing=1 / 54,
         line=0.7,
         found=0.5,
@@ -221,7 +228,7 @@ H200 = Measured(
         read=0.93,
         near=200e9,
         shared=2.8,
-        fed=64e9,
+        fed=42e9,
     ),
     under_way=64 * 1024,
     attention=0.36,  # 250 of 692 TFLOP/s

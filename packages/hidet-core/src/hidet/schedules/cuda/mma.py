@@ -107,8 +107,9 @@ class Warps(Tile):
         work = super().work_on(p, target)
         read, written = p.nbytes
         partial = work.bytes_written - written
-        rounds = Pace(p, self, target).rounds(work.blocks) + SECOND_ROUNDS * (work.launches - 1)
-        return replace(work, bytes_read=read + partial, rounds=rounds)
+        pace = Pace(p, self, target, work.blocks)
+        rounds = pace.rounds + SECOND_ROUNDS * (work.launches - 1)
+        return replace(work, bytes_read=read + partial, rounds=rounds, after=pace.after)
 
     def busy(self) -> float:
         """Waits for shared memory are a block's time."""

@@ -113,21 +113,25 @@ class Warpgroups(ABC):
             self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
         )
 
-    def cycles(self, p: Contraction, target: Target, tiles: int, together: int) -> float:
-        """How long one of so many blocks on a multiprocessor takes for so many tiles."""
+    def cycles(
+        self, p: Contraction, target: Target, tiles: int, together: int
+    ) -> tuple[float, float]:
+        """How long one of so many blocks on a multiprocessor takes for so many tiles, and how much
+        of that after all operands have come."""
         taken, turns = target.measured.wgmma, self.turns(p)
         busy = self.busy(p, taken)
         alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
         if self.slices > 1:
             sums = prod(self.block) * f32.nbytes
-            return tiles * (alone + taken.meeting + log2(self.slices) * sums * taken.handing)
+            adding = taken.meeting + log2(self.slices) * sums * taken.handing
+            return tiles * (alone + adding), adding
         pieces = self.columns / PIECE
         moving = pieces * self.block[0] / PIECE * taken.moving
         writing = pieces * taken.writing
         # While one writes, others multiply; at the end only some are left, and write faster.
         shared = together * (turns * busy + moving)
         each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
-        return (tiles - 1) * each + last
+        return (tiles - 1) * each + last, writing / 2
 
     def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or the copies."""
@@ -137,7 +141,7 @@ class Warpgroups(ABC):
         brought = sum(side.brought_bytes for side in sides)
         read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
         moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
-        copied = sum(side.brought * side.effort for side in sides) * taken.copy
+        copied = sum(side.copying(taken.partial) for side in sides) * taken.copy
         return max(products, moved, copied)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
@@ -151,15 +155,18 @@ class Warpgroups(ABC):
         together = max(1, min(self.resident(p, target), -(-tiles // places)))
         blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
         read, written = p.nbytes
-        rate = target.measured.wgmma.rate
+        rate = target.measured.wgmma.rate * REACHED_RATE
+        cycles, after = self.cycles(p, target, each, together)
+        clock = target.peak_flops(p.a.dtype.name, True) / target.cores / target.measured.wgmma.rate
         return Work(
             read,
             written,
-            blocks * self.cycles(p, target, each, together) * rate * REACHED_RATE,
+            blocks * (cycles - after) * rate,
             p.a.dtype.name,
             blocks,
             self.threads,
             tensor_core=True,
             shared_bytes=self.shared_bytes(p),
             registers=self.registers,
+            after=after / clock,
         )

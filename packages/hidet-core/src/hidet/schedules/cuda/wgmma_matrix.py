@@ -37,6 +37,10 @@ class Matrix(Operand):
         return self.product.m if self.left else self.product.n
 
     @property
+    def along(self) -> Size:
+        return self.product.k
+
+    @property
     def turns(self) -> Size:
         found: Size = cdiv(self.product.k, DEPTH)
         return found

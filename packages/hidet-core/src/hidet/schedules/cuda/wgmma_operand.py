@@ -34,6 +34,19 @@ class Operand(ABC):
 
     @property
     @abstractmethod
+    def along(self) -> Size:
+        """Neighbours along k that copies find side by side, in pieces of `DEPTH`."""
+
+    def copying(self, partial: float) -> float:
+        """The rows of a line that the copies of a turn take as long as; `partial`: how much longer
+        one takes that has only a part of a line's elements."""
+        if not (self.along_k and isinstance(self.along, int)) or self.along % DEPTH == 0:
+            return self.brought * self.effort
+        pieces = -(-self.along // DEPTH)
+        return self.brought * self.effort * (1 + (partial - 1) / pieces)
+
+    @property
+    @abstractmethod
     def of(self) -> TensorType:
         """The operand's type."""
 

@@ -40,6 +40,10 @@ class Windowed(Operand):
         return True
 
     @property
+    def along(self) -> Size:
+        return self.product.together
+
+    @property
     def parts(self) -> Size:
         """Parts of the window."""
         return product(self.product.parts)

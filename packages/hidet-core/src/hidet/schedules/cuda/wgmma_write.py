@@ -1,14 +1,17 @@
 """What becomes of the sums of warpgroups: written through hooks, or kept for other blocks to add.
 
 Each warp owns sixteen rows. It brings their elements, in the result's type, into its own part of
-shared memory, sixty-four columns at a time, and writes rows of it: sixteen bytes for each lane, so
-that an epilogue reads and writes whole lines, whatever layout the products have.
+shared memory, sixty-four columns at a time, and writes rows of it: sixteen bytes for each lane, or
+what rows begin at multiples of, so that an epilogue reads and writes whole lines, whatever layout
+the products have.
 """
 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from math import gcd
+
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -55,7 +58,8 @@ def biasing(p: Contraction, columns: int) -> ScriptFunction:
 def writing(p: Contraction, columns: int, early: bool = False) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `early`: the bias
     is in registers, as `biasing` brings it."""
-    across = COLUMNS // LANES
+    lanes = beside(p)
+    across = COLUMNS // lanes
 
     @script
     def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
@@ -80,13 +84,19 @@ def writing(p: Contraction, columns: int, early: bool = False) -> ScriptFunction
                 stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
             syncwarp()
             for step in unroll(ROWS * across // WARP):
-                i, j = step * (WARP // across) + lane // across, lane % across * LANES
-                for v in vectorize(LANES):
+                i, j = (step * WARP + lane) // across, (step * WARP + lane) % across * lanes
+                for v in vectorize(lanes):
                     there = (z, row + i, left + part * COLUMNS + j + v)
                     c.put(*p.c_at(*there), staged[warp, i, j + v])
             syncwarp()
 
     return finish
+
+
+def beside(p: Contraction) -> int:
+    """Neighbours that a lane writes: as many as one access takes wherever a row of the result
+    begins. Where that is one element, those of a warp still lie side by side."""
+    return gcd(p.n, LANES) if isinstance(p.n, int) else LANES
 
 
 def keeping(point: Warpgroups) -> ScriptFunction:

@@ -19,7 +19,7 @@ from hidet.graph.flow import sorted_nodes
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Expr, Var
-from hidet.types import DType, Size
+from hidet.types import DType, Size, f32
 
 Array = np.ndarray[Any, Any]
 NUDGE = 2.0
@@ -33,8 +33,8 @@ KEEP_VALUES = frozenset(
     }
 )  # fmt: skip
 """Operators whose results are elements of their operands, so that nothing is rounded."""
-LESS_THAN_OPERAND = frozenset({"tanhshrink"})
-"""Operators that give a difference to their operand: what they round is as large as that."""
+LESS_THAN_OPERAND = frozenset({"gelu", "tanhshrink"})
+"""Operators that cancel most of their operand: what they round within is as large as that."""
 
 
 class Values:
@@ -85,7 +85,8 @@ class Values:
         read = [self.read(each, draw) for each in node.inputs]
         found = refer(op, read)
         if op.name in LESS_THAN_OPERAND:
-            found = tuple(each + (self.read(node.inputs[0], draw) - read[0]) for each in found)
+            (whole,), within = read, max(f32, node.inputs[0].dtype, key=lambda each: each.nbytes)
+            found = tuple(each + (self.nudged(whole, within) - whole) for each in found)
         made = zip(found, node.outputs, strict=True)
         return tuple(self.nudged(array, each.dtype) for array, each in made)
 
