@@ -48,14 +48,14 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
         with tracing(), placed(node.place):
             if result in sources:
                 source, after = sources[result], behind.get(result)
-                operands = [now[each] for each in source.product.inputs[:2]]
+                x, weight = (now[each] for each in source.product.inputs[:2])
                 gain = None if after is None else after.gain
                 before = norms.get(unshaped(source.residual))
                 if before is None:
-                    rows = beside(source, *operands, now[source.residual], gain)
+                    rows = beside(source, x, weight, now[source.residual], gain)
                 else:
                     near = made[before.source.result]
-                    rows = beside_normed(source, *operands, before, near, gain)
+                    rows = beside_normed(source, x, weight, before, near, gain)
                 made[result] = rows
                 return (ops.reshape(rows.plain, result.shape),)
             if result in takers:
