@@ -119,6 +119,16 @@ def test_normed_rows_are_a_residual_of_products_without_bias_and_in_other_shapes
     same_value(before, after)
 
 
+def test_weights_stay_as_they_are_whoever_reads_them():
+    """A copy times the gain would be rounded once more, and lie beside the old one."""
+    h, w = rows(), weight(7, WIDTH)
+    before = trace_from([ops.linear(layer_norm(h), w), ops.linear(R, w)], [X, R])
+    after = hand_norms(before, always)
+    assert counts(after) == [1, 1, 0]
+    assert all(w in node.inputs for node in after.nodes if node.op.name.endswith("linear"))
+    same_value(before, after)
+
+
 def test_rows_in_another_shape():
     """As in OPT: what is normed and read again is the sum in other axes."""
     h = ops.reshape(rows(), (1, 3, WIDTH))

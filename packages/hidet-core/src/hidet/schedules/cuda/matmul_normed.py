@@ -146,6 +146,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     add(near, shift, stretch, mean, scale, sums)
                     tell(sums, moments, top, left)
                     if asked:
+                        # No earlier: what is added has its registers until here.
                         weigh(gain, factor, left)
                     finish(sums, staged, bias, c, 0, top, left)
                     if asked:
