@@ -86,6 +86,74 @@ def test_a_product_between_two_norms():
     same_value(before, after)
 
 
+def after_sums(h, layers, norm=layer_norm):
+    """Layers that norm what they have added up, as those of BERT do."""
+    for _ in range(layers):
+        h = norm(rows(ops.relu(ops.linear(h, weight(24, WIDTH))), h))
+    return h
+
+
+def counts(graph):
+    """How many products hand moments on and norm, and how many norms are left."""
+    return [kinds(graph).count(each) for each in ("linear_moments", "normed_linear", "layer_norm")]
+
+
+@pytest.mark.parametrize("norm", [layer_norm, without_factors, without_shift])
+def test_normed_rows_are_a_residual(norm):
+    """The last norm is a result, and what the first one norms no product has made."""
+    before = trace_from([after_sums(norm(R), 3, norm)], [R])
+    after = hand_norms(before, always)
+    assert counts(before) == [0, 0, 4]
+    assert counts(after) == [3, 2, 2]
+    same_value(before, after)
+
+
+def test_normed_rows_are_a_residual_of_products_without_bias_and_in_other_shapes():
+    x, r = symbol((1, 3, 24)), symbol((1, 3, WIDTH))
+    h = layer_norm(ops.linear(x, weight(WIDTH, 24)) + r)
+    flat = ops.reshape(h, (3, WIDTH))
+    y = ops.matmul(ops.relu(ops.linear(flat, weight(24, WIDTH))), weight(24, WIDTH))
+    before = trace_from([ops.reshape(h, (3, WIDTH)) + y], [x, r])
+    after = hand_norms(before, always)
+    assert counts(after) == [2, 1, 0]
+    same_value(before, after)
+
+
+def test_weights_stay_as_they_are_whoever_reads_them():
+    """A copy times the gain would be rounded once more, and lie beside the old one."""
+    h, w = rows(), weight(7, WIDTH)
+    before = trace_from([ops.linear(layer_norm(h), w), ops.linear(R, w)], [X, R])
+    after = hand_norms(before, always)
+    assert counts(after) == [1, 1, 0]
+    assert all(w in node.inputs for node in after.nodes if node.op.name.endswith("linear"))
+    same_value(before, after)
+
+
+def test_rows_in_another_shape():
+    """As in OPT: what is normed and read again is the sum in other axes."""
+    h = ops.reshape(rows(), (1, 3, WIDTH))
+    before = trace_from([ops.linear(layer_norm(h), weight(7, WIDTH)), h], [X, R])
+    after = hand_norms(before, always)
+    assert counts(after) == [1, 1, 0]
+    same_value(before, after)
+
+
+def test_two_norms_of_the_same_rows():
+    """These are written times one gain."""
+    h = rows()
+    norms = layer_norm(h), without_factors(h)
+    products = [ops.linear(each, weight(n, WIDTH)) for each, n in zip(norms, (7, 9), strict=True)]
+    before = trace_from(products, [X, R])
+    after = hand_norms(before, always)
+    assert counts(after) == [1, 1, 1]
+    same_value(before, after)
+
+
+def test_a_residual_is_normed_only_where_it_suits_its_product():
+    graph = trace_from([after_sums(layer_norm(rows()), 2)], [X, R])
+    assert hand_norms(graph, lambda op, _: getattr(op, "gain", None) is None) is graph
+
+
 def test_products_spelled_with_shapes_and_a_bias_apart():
     """As in GPT-2: weights [k, n], in two axes, of rows in three."""
     x, r = symbol((1, 3, 24)), symbol((1, 3, WIDTH))
@@ -116,11 +184,13 @@ def test_what_stays_apart():
         [ops.linear(layer_norm(product + R), w), product],  # somebody else reads the product
         [ops.linear(normed, given)],  # a weight that is not known
         [normed, ops.linear(normed, w)],  # somebody else reads the norm
-        [ops.linear(normed, w), ops.linear(R, w)],  # somebody else has the weight
         [ops.linear(ops.relu(normed), w)],
         [ops.linear(ops.layer_norm(narrow), weight(7, 33))],  # no runs
         [ops.linear(ops.layer_norm(h, axes=(0, 1)), w)],
         [ops.softmax(normed)],
+        [ops.linear(normed, weight(WIDTH, WIDTH)) + normed],  # it would norm its own rows
+        [ops.linear(normed, w), product + normed, product],  # somebody else reads the product
+        [product + normed],  # no product reads it
     ):
         graph = trace_from(outputs)
         assert hand_norms(graph, always) is graph
@@ -131,6 +201,17 @@ def test_rows_far_from_zero(distance):
     """Sums of squares about each run's own mean lose nothing to a mean that is far away."""
     h = rows()
     graph = hand_norms(trace_from([ops.linear(layer_norm(h), weight(7, WIDTH)), h], [X, R]), always)
+    random = np.random.default_rng(0)
+    x, r = random.normal(size=(3, 24)), random.normal(size=(3, WIDTH)) + distance
+    y, near = evaluate(graph, x, r)[0], evaluate(graph, x, r - distance)[0]
+    np.testing.assert_allclose(y, near, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("distance", [0, 20, 1000])
+def test_residuals_far_from_zero(distance):
+    """A mean is taken off before a residual is scaled."""
+    graph = hand_norms(trace_from([after_sums(layer_norm(rows()), 1)], [X, R]), always)
+    assert counts(graph) == [2, 1, 1]
     random = np.random.default_rng(0)
     x, r = random.normal(size=(3, 24)), random.normal(size=(3, WIDTH)) + distance
     y, near = evaluate(graph, x, r)[0], evaluate(graph, x, r - distance)[0]

@@ -95,8 +95,21 @@ def slices(kind):
 
 
 HANDING = [
-    *(LinearMoments(f16[n, 40], f16[64, 40], f16[64], f16[n, 64], True) for n in ODD),
-    *(LinearMoments(bf16[n, 8], bf16[8, 192], None, bf16[n, 192], False) for n in ODD),
+    *(LinearMoments(f16[n, 40], f16[64, 40], f16[64], f16[n, 64]) for n in ODD),
+    *(LinearMoments(bf16[n, 8], bf16[8, 192], None, bf16[n, 192], transpose_b=False) for n in ODD),
+    *(
+        LinearMoments(
+            f16[n, 40],
+            f16[192, 40],
+            f32[192],
+            f16[n, 192],
+            f32[n, 3, 2],
+            f16[192],
+            f16[192],
+            eps=1.0,
+        )
+        for n in ODD
+    ),
 ]
 NORMING = [
     *(

@@ -34,11 +34,21 @@ TARGET = Target.parse("sm_90a")
 M = Var("m", i32)
 
 
-def handing(rows, n, k, of=f16, bias=True, transpose_b=True):
-    """An operator that hands moments of `rows` on."""
+def handing(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
+    """An operator that hands moments of `rows` on, and these times a gain."""
     weight = of[n, k] if transpose_b else of[k, n]
     shift = of[n] if bias else None
-    return LinearMoments(of[*rows, k], weight, shift, of[*rows, n], transpose_b)
+    factor = of[n] if gain else None
+    return LinearMoments(
+        of[*rows, k], weight, shift, of[*rows, n], gain=factor, transpose_b=transpose_b
+    )
+
+
+def beside(rows, n, k, of=f16, bias=True, transpose_b=True, gain=True):
+    """An operator that hands moments of `rows` on, beside rows that are yet to be normed."""
+    shift, before = f32[n] if bias else None, f32[*rows, n // RUN, 2]
+    plain = handing(rows, n, k, of, bias, transpose_b, gain)
+    return replace(plain, bias=shift, residual_moments=before, residual_gain=of[n], eps=1e-5)
 
 
 def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
@@ -50,13 +60,24 @@ def norming(rows, n, k, of=f16, bias=True, transpose_b=True):
 
 HANDING = [
     (handing((1,), 64, 8), Handing((64, 64), 8, 1)),
-    (handing((2,), 128, 40, bias=False), Handing((64, 64), 8, 1)),
+    (handing((2,), 128, 40, bias=False, gain=False), Handing((64, 64), 8, 1)),
     (handing((7,), 192, 136), Handing((64, 128), 6, 1)),
     (handing((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
     (handing((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
-    (handing((7,), 192, 328), Handing((64, 64), 3, 2)),
+    (handing((7,), 192, 328, gain=False), Handing((64, 64), 3, 2)),
     (handing((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
     (handing((1,), 192, 1032), Handing((64, 128), 2, 8)),
+]
+BESIDE = [
+    (beside((1,), 64, 8), Handing((64, 64), 8, 1)),
+    (beside((7,), 192, 136, gain=False), Handing((64, 128), 6, 1)),
+    (beside((3, 43), 64, 72, bf16, transpose_b=False), Handing((128, 64), 6, 1)),
+    (beside((131,), 320, 72, bias=False), Handing((128, 128), 4, 1)),
+    (beside((7,), 192, 328), Handing((64, 64), 3, 2)),
+    (beside((2, 65), 64, 520, bf16, bias=False), Handing((128, 64), 3, 4)),
+    (beside((7,), 1088, 136), Handing((64, 64), 8, 2)),
+    (beside((2,), 192, 1032), Handing((64, 128), 2, 8)),
+    (beside((7,), 384, 520, gain=False), Handing((64, 192), 3, 4)),
 ]
 NORMING = [
     (norming((1,), 7, 64), Norming((64, 64), 8, 1)),
@@ -65,6 +86,7 @@ NORMING = [
     (norming((3, 43), 136, 320, bf16, transpose_b=False), Norming((128, 64), 6, 1)),
     (norming((131,), 200, 1024, bias=False), Norming((128, 128), 4, 1)),
     (norming((65,), 33, 768), Norming((64, 128), 8, 1)),
+    (norming((67,), 200, 128), Norming((64, 192), 6, 1)),
 ]
 
 
@@ -91,13 +113,15 @@ def true_moments(rows):
 
 def hands_on(op, module, arrays, run=in_simulator):
     """The rows are right, and the moments are those of the very rows that were written."""
-    rows, moments = run(op, module, arrays)
+    rows, moments, *scaled = run(op, module, arrays)
     wide = [np.asarray(each, np.float64) for each in arrays]
-    assert_close(rows, op.reference(*op.arrange(wide))[0], op.x.dtype, op.factor)
+    wanted, _, *wanted_scaled = op.reference(*op.arrange(wide))
+    for found, right in zip([rows, *scaled], [wanted, *wanted_scaled], strict=True):
+        assert_close(found, right, op.x.dtype, op.factor)
     assert_close(moments, true_moments(rows), f32, 64)
 
 
-@pytest.mark.parametrize(("op", "point"), HANDING, ids=str)
+@pytest.mark.parametrize(("op", "point"), HANDING + BESIDE, ids=str)
 def test_moments_of_odd_sizes(op, point):
     hands_on(op, built(op, point), op.examples(seed=0))
 
@@ -133,14 +157,25 @@ def test_rows_far_from_zero(distance):
 @pytest.mark.parametrize("slices", [1, 2])
 def test_moments_of_rows_far_from_zero(slices):
     op, point = handing((7,), 192, 264), Handing((64, 64), 8, slices)
-    *others, residual = op.examples(seed=0)
-    hands_on(op, built(op, point), [*others, residual + np.float16(1000)])
+    *others, residual, gain = op.examples(seed=0)
+    hands_on(op, built(op, point), [*others, residual + np.float16(1000), gain])
+
+
+@pytest.mark.parametrize("distance", [20.0, 1000.0])
+@pytest.mark.parametrize("slices", [1, 2])
+def test_a_residual_far_from_zero_is_normed(distance, slices):
+    """Its mean is taken off before anything else is done with it."""
+    op, point = beside((7,), 192, 264), Handing((64, 64), 8, slices)
+    *others, residual, _, before, gain = op.examples(seed=0)
+    residual = residual + np.float16(distance)
+    moments = true_moments(residual).astype(np.float32)
+    hands_on(op, built(op, point), [*others, residual, moments, before, gain])
 
 
 @pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
 def test_a_row_without_numbers_stays_one(wrong):
     """A norm of it is NaN, and so is a product with that; the other rows are right."""
-    first, second = handing((7,), 64, 40), norming((7,), 33, 64)
+    first, second = handing((7,), 64, 40, gain=False), norming((7,), 33, 64)
     *others, residual = first.examples(seed=0)
     residual = residual.copy()
     residual[3, 5] = wrong
@@ -199,8 +234,14 @@ LARGE = [
     (handing((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (handing((197,), 768, 3072), Handing((64, 128), 8, 4)),
     (handing((128,), 768, 3072), Handing((64, 64), 8, 4)),
+    (beside((128,), 768, 3072), Handing((64, 64), 8, 4)),
+    (beside((256,), 768, 768), Handing((64, 64), 8, 1)),
+    (beside((128,), 1024, 4096), Handing((64, 192), 4, 8)),
+    (beside((512,), 768, 3072), Handing((64, 256), 3, 4)),
+    (beside((4096,), 2048, 2048), Handing((128, 128), 6, 1)),
     (norming((197,), 3072, 768), Norming((64, 128), 8, 1)),
     (norming((128,), 3072, 768), Norming((64, 64), 8, 1)),
+    (norming((512,), 3072, 768), Norming((64, 192), 6, 1)),
     (norming((8192,), 16384, 2048), Norming((128, 128), 6, 1)),
 ]
 
@@ -235,22 +276,41 @@ def test_a_norm_between_products_has_no_kernel():
         assert_close(found, wanted, f16, 4)
 
 
+def post_norm(rows=65, width=128, inner=256):
+    """A layer that norms what it has added up, behind another such sum."""
+    x, residual = symbol((rows, inner), "float16"), symbol((rows, width), "float16")
+    h = ops.linear(x, half(width, inner)) + residual
+    normed = ops.layer_norm(h, half(width), half(width))
+    y = ops.relu(ops.linear(normed, half(inner, width), half(inner)))
+    return trace_from([ops.linear(y, half(width, inner), half(width)) + normed])
+
+
+def test_a_norm_whose_rows_are_a_residual_has_no_kernel():
+    graph = post_norm()
+    names = [each.name for each in groups_of(graph)]
+    assert names == ["linear_moments", "normed_linear_relu", "linear_moments"]
+    arrays = [each.astype(np.float16) for each in arrays_for(graph)]
+    (found,), (wanted,) = simulated(graph, arrays), evaluate(graph, *arrays)
+    assert_close(found, wanted, f16, 4)
+
+
 @pytest.mark.parametrize("target", ["sm_80", "cpu+avx512"])
 def test_norms_stay_kernels_elsewhere(target):
-    names = [each.name for each in groups_of(block(), Target.parse(target))]
-    assert any("layer_norm" in each for each in names)
-    assert not any("moments" in each for each in names)
+    for graph in (block(), post_norm()):
+        names = [each.name for each in groups_of(graph, Target.parse(target))]
+        assert any("layer_norm" in each for each in names)
+        assert not any("moments" in each for each in names)
 
 
 def test_norms_stay_kernels_where_other_tiles_are_faster():
     """Few rows are multiplied by ordinary warps, many by wide tiles: no thread has registers for
     more than the sums there."""
-    for rows in (1, 4096):
-        names = [each.name for each in groups_of(block(rows, 768, 3072))]
+    for rows, make in ((1, block), (4096, block), (1, post_norm), (4096, post_norm)):
+        names = [each.name for each in groups_of(make(rows, 768, 3072))]
         assert any("layer_norm" in each for each in names)
 
 
-ON_THE_GPU = [*HANDING, *NORMING, *LARGE]
+ON_THE_GPU = [*HANDING, *BESIDE, *NORMING, *LARGE]
 
 
 @pytest.mark.gpu

@@ -1,7 +1,7 @@
 """Products around a norm that has no kernel of its own, by warpgroups (sm_90a).
 
-Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py`,
-`wgmma_normed.py`.
+Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py` and
+`wgmma_shares.py`, `wgmma_normed.py`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,11 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
-from hidet.schedules.cuda.wgmma_moments import (
-    LANES,
-    Shares,
-    bringing_near,
-    settling_moments,
-)
-from hidet.schedules.cuda.wgmma_normed import (
-    bringing_columns,
-    bringing_moments,
-    combining_moments,
-    held_shape,
-    norming,
-)
+from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
+from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_shares import BESIDE, LANES, SharedRows
+from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
 from hidet.schedules.product import Product
@@ -50,7 +41,9 @@ from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
 WIDEST = 128
-"""Columns up to which a thread has registers for what belongs to them beside its sums."""
+"""Columns up to which a thread has registers for a residual beside its sums."""
+WIDEST_NORMED = 192
+"""The same for what belongs to columns alone."""
 
 
 @lru_cache(maxsize=1024)
@@ -62,13 +55,18 @@ def rows_product(op: OfRows) -> Product:
 
 class Handing(MatrixWarpgroups):
     """Tiles of a product that hands moments on, of blocks that are alone on a multiprocessor: what
-    is added to the sums lies in registers, while others would multiply."""
+    is added to the sums lies in registers, while others would multiply. A block that shares a tile
+    has less of it there."""
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
+        widest = WIDEST if self.slices < 4 else 2 * WIDEST
+        return self.columns <= widest and self.fits_alone(op, target)
+
+    def fits_alone(self, op: OfRows, target: Target) -> bool:
+        """Whether there is room, for one block on a multiprocessor."""
         p = rows_product(op)
-        alone = self.fits_on(p, target) and self.resident(p, target) == 1
-        return alone and self.columns <= WIDEST
+        return self.fits_on(p, target) and self.resident(p, target) == 1
 
     def work(self, op: OfRows, target: Target) -> Work:
         """What `op` costs at this point."""
@@ -80,7 +78,8 @@ class Norming(Handing):
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
-        return self.slices == 1 and super().fits(op, target)
+        narrow = self.columns <= WIDEST_NORMED and not self.borrows
+        return narrow and self.slices == 1 and self.fits_alone(op, target)
 
 
 def handable(op: OfRows, target: Target) -> bool:
@@ -100,19 +99,26 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
-    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
+    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
+    before_type = operand_type(op.residual_moments, moments_type)
+    normed, asked = op.residual_gain is not None, op.gain is not None
+    statistics = Statistics(p, moments_type.shape[-2], op.eps)
+    rows = WholeRows(p, point.columns, normed)
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, settle = (
-            bringing_near(p, point.columns), settling_moments(p, point.columns)
-        )  # fmt: skip
+        bring, find = rows.bringing(), statistics.of_two_rows()
+        add, tell = rows.adding(), rows.telling()
+        weigh, multiply = rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
 
         @script
         def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
-        ) -> None:
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
+            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
+            c: p.c, moments: moments_type, scaled: p.c,
+        ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = minimum(tiles, target.cores)
             attr.cuda_block_dim = point.threads
@@ -128,18 +134,30 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     _, top, left = position(tile)
-                    near = register_tensor(op.residual.dtype, (point.columns // 8, 2, 2))
-                    shift = register_tensor(bias_type.dtype, (point.columns // 8, 2))
-                    bring(residual, bias, near, shift, top, left)
+                    near = register_tensor(op.residual.dtype, (rows.blocks, 2, 2))
+                    shift = register_tensor(bias_type.dtype, (rows.blocks, 2))
+                    stretch = register_tensor(stretch_type.dtype, (rows.blocks, 2))
+                    factor = register_tensor(gain_type.dtype, (rows.blocks, 2))
+                    mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
+                    bring(residual, bias, residual_gain, near, shift, stretch, top, left)
+                    if normed:
+                        find(residual_moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    settle(sums, near, shift, moments, top, left)
+                    add(near, shift, stretch, mean, scale, sums)
+                    tell(sums, moments, top, left)
+                    if asked:
+                        # No earlier: what is added has its registers until here.
+                        weigh(gain, factor, left)
                     finish(sums, staged, bias, c, 0, top, left)
+                    if asked:
+                        multiply(factor, sums)
+                        finish(sums, staged, bias, scaled, 0, top, left)
                     count += turns
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias")
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return loading_early(made, "residual", "bias", "residual_gain", "gain")
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
@@ -147,18 +165,27 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
-    turns, shares = cdiv(a_side.turns, slices), Shares(p, point.block, point.consumers, slices)
-    bias_type, moments_type = operand_type(p.bias, p.c), op.results()[1]
+    turns = cdiv(a_side.turns, slices)
+    normed, asked = op.residual_gain is not None, op.gain is not None
+    rows = SharedRows(p, point.block, point.consumers, slices, normed, asked)
+    part = rows.steps, LANES
+    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
+    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
+    before_type = operand_type(op.residual_moments, moments_type)
+    statistics = Statistics(p, moments_type.shape[-2], op.eps, rows.steps, BESIDE)
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
-        bring, add, tell = shares.bringing(), shares.adding(), shares.telling()
+        bring, hold, combine = rows.bringing(), rows.holding(statistics), statistics.combining()
+        add, write, tell = rows.adding(), rows.writing(), rows.telling()
 
         @script
         def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual, c: p.c, moments: moments_type
-        ) -> None:
+            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
+            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
+            c: p.c, moments: moments_type, scaled: p.c,
+        ) -> None:  # fmt: skip
             attr.func_name = name
             attr.cuda_grid_dim = point.tiles(p) * slices
             attr.cuda_block_dim = point.threads
@@ -172,10 +199,18 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             _, top, left = position(blockIdx.x // slices)
             share = blockIdx.x % slices
-            near = register_tensor(op.residual.dtype, (shares.steps, LANES))
-            shift = register_tensor(bias_type.dtype, (shares.steps, LANES))
+            near = register_tensor(op.residual.dtype, part)
+            shift = register_tensor(bias_type.dtype, part)
+            stretch = register_tensor(stretch_type.dtype, part)
+            factor = register_tensor(gain_type.dtype, part)
+            held = register_tensor(f32, statistics.held)
             if threadIdx.x < point.consumers:
-                bring(residual, bias, near, shift, share, top, left)
+                bring(
+                    residual, bias, residual_gain, gain, near, shift, stretch, factor,
+                    share, top, left,
+                )  # fmt: skip
+                if normed:
+                    hold(residual_moments, held, share, top)
                 sums = register_tensor(f32, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
@@ -185,14 +220,18 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
-                values = register_tensor(f32, (shares.steps, LANES))
-                add(pile, near, shift, values, c, share, top, left)
+                values = register_tensor(f32, part)
+                mean, scale = register_tensor(f32, part[:1]), register_tensor(f32, part[:1])
+                if normed:
+                    combine(held, mean, scale)
+                add(pile, near, shift, stretch, mean, scale, values, share)
+                write(values, factor, c, scaled, share, top, left)
                 tell(values, moments, share, top, left)
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
-    made = assemble(name, [product], names_of(op), ["c", "moments"])
-    return loading_early(made, "residual", "bias")
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return loading_early(made, "residual", "bias", "residual_moments", "residual_gain", "gain")
 
 
 @schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
@@ -205,7 +244,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, combine = bringing_moments(op, p), combining_moments(op)
+        find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
 
@@ -229,12 +268,10 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     _, top, left = position(tile)
-                    held = register_tensor(f32, held_shape(op))
-                    weights = register_tensor(f32, (point.columns // 8, 2))
-                    shift = register_tensor(f32, (point.columns // 8, 2))
+                    weights = register_tensor(f32, (point.columns // BLOCK, 2))
+                    shift = register_tensor(f32, (point.columns // BLOCK, 2))
                     load(sums_of, bias, weights, shift, left)
-                    bring(moments, held, top)
-                    combine(held, mean, scale)
+                    find(moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
                     norm(sums, mean, scale, weights, shift)
                     finish(sums, staged, bias, c, 0, top, left)
@@ -250,3 +287,8 @@ def names_of(op: OfRows) -> list[str]:
     """What the kernels call the operands that are there."""
     called = {"x": "a", "weight": "b", "sums": "sums_of"}
     return [called.get(each, each) for each in op.operand_labels()]
+
+
+def results_of(op: LinearMoments) -> list[str]:
+    """What the kernels call the results that are asked for."""
+    return ["c", "moments", "scaled"][: len(op.results())]

@@ -1,7 +1,8 @@
-"""Moments of runs of what warpgroups have summed up, with bias and residual added (sm_90a).
+"""What warpgroups have summed up, with bias and residual added, and moments of that (sm_90a).
 
-What is added is under way while a tile is summed up. The result is rounded to its type first: its
-moments are those of what the next kernel reads.
+What is added is under way while a tile is summed up; a residual that is yet to be normed is when it
+is added, in float32. Moments are those of the result as it is rounded; times the gain of its norm
+it is rounded once.
 """
 
 from __future__ import annotations
@@ -11,203 +12,134 @@ from __future__ import annotations
 # mypy: disable-error-code="comparison-overlap"
 from dataclasses import dataclass
 
-from hidet.lang import (
-    ScriptFunction,
-    address,
-    cast,
-    f32,
-    register_tensor,
-    script,
-    static,
-    unroll,
-    vectorize,
-)
-from hidet.lang.cuda import mapa, shfl_xor_sync, threadIdx
+from hidet.lang import ScriptFunction, cast, f32, register_tensor, script, static, vectorize
+from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.ops.handed_norm import RUN
+from hidet.schedules.cuda.wgmma_statistics import moments_of
 from hidet.schedules.product import Product
-from hidet.target import ACCESS_BYTES, WARP
+from hidet.target import WARP
 
-ALL = 0xFFFFFFFF
-"""All lanes of a warp."""
-LANES = ACCESS_BYTES // f32.nbytes
-"""Sums that a thread adds up at once, where blocks share them."""
+BLOCK = 8
+"""Columns of which four lanes have sums side by side, two each."""
 
 
-def across(count: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: (values). Each of `count` is summed over `lanes` lanes side by side."""
-    distances = [1 << step for step in range(lanes.bit_length() - 1)]
+def nearing(normed: bool) -> ScriptFunction:
+    """A part of a kernel: (near, mean, scale, gain) to what is added of a residual."""
 
     @script
-    def add(values):  # type: ignore[no-untyped-def]
-        for distance in static(distances):
-            for number in static(range(count)):
-                values[number] += shfl_xor_sync(ALL, values[number], distance)
-
-    return add
-
-
-def moments_of(count: int, each: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: (values[count, each], found[count, 2]), where `lanes` lanes side by side
-    have `each` values of a run."""
-    add = across(count, lanes)
+    def plain(near, mean, scale, gain):  # type: ignore[no-untyped-def]
+        return cast(near, f32)
 
     @script
-    def find(values, found):  # type: ignore[no-untyped-def]
-        total = register_tensor(f32, (count,), init=0)
-        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
-            total[number] += values[number, v]
-        add(total)
-        for number in static(range(count)):
-            found[number, 0] = total[number] * (1 / RUN)
-            total[number] = 0.0
-        for number, v in static([(i, v) for i in range(count) for v in range(each)]):
-            away = values[number, v] - found[number, 0]
-            total[number] += away * away
-        add(total)
-        for number in static(range(count)):
-            found[number, 1] = total[number]
+    def norm(near, mean, scale, gain):  # type: ignore[no-untyped-def]
+        return (cast(near, f32) - mean) * scale * cast(gain, f32)
 
-    return find
-
-
-def bringing_near(p: Product, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (residual, bias, near, shift, top, left). What will be
-    added to a thread's sums is under way."""
-
-    @script
-    def bring(residual, bias, near, shift, top, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
-        for block in static(range(columns // 8)):
-            for half in static(range(2)):
-                for pair in vectorize(2):
-                    at = p.c_at(0, row + half * 8, column + block * 8 + pair)
-                    near[block, half, pair] = get(residual, *at)
-            if p.bias is not None:
-                for pair in vectorize(2):
-                    shift[block, pair] = get(bias, column + block * 8 + pair)
-
-    return bring
-
-
-def settling_moments(p: Product, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, near, shift, moments, top, left). Sums become the
-    result, and its moments are written."""
-    blocks = RUN // 8
-    places = [(b, h, e) for b in range(blocks) for h in range(2) for e in range(2)]
-    find = moments_of(2, blocks * 2, 4)
-
-    @script
-    def settle(sums, near, shift, moments, top, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp * 16 + lane // 4
-        for run in static(range(columns // RUN)):
-            values = register_tensor(f32, (2, blocks * 2))
-            for within, half, pair in static(places):
-                block = run * blocks + within
-                value = sums[block * 4 + half * 2 + pair] + cast(near[block, half, pair], f32)
-                if p.bias is not None:
-                    value += cast(shift[block, pair], f32)
-                rounded = cast(cast(value, p.c.dtype), f32)
-                sums[block * 4 + half * 2 + pair] = rounded
-                values[half, within * 2 + pair] = rounded
-            found = register_tensor(f32, (2, 2))
-            find(values, found)
-            if lane % 4 == 0:
-                for below in static(range(2)):
-                    for which in vectorize(2):
-                        at = p.c_at(0, row + below * 8, left // RUN + run)
-                        moments.put(*at, which, found[below, which])
-
-    return settle
+    return norm if normed else plain
 
 
 @dataclass(frozen=True)
-class Shares:
-    """The same where the blocks of a cluster add up each other's sums (`pile.py`)."""
+class WholeRows:
+    """Parts of a kernel, for warpgroups that have the whole sums of a tile; `normed`: the residual
+    is yet to be."""
 
     p: Product
-    block: tuple[int, int]
-    threads: int
-    slices: int
+    columns: int
+    normed: bool
 
     @property
-    def beside(self) -> int:
-        """Threads that have sums of one row of a tile."""
-        return self.block[1] // LANES
-
-    @property
-    def steps(self) -> int:
-        """How many steps a thread takes."""
-        return self.block[0] * self.beside // (self.threads * self.slices)
-
-    def placing(self) -> ScriptFunction:
-        """A part of a kernel: (step, share) to row and column within the tile."""
-        beside, threads, slices = self.beside, self.threads, self.slices
-
-        @script
-        def place(step, share):  # type: ignore[no-untyped-def]
-            number = (step * slices + share) * threads + threadIdx.x
-            return number // beside, number % beside * LANES
-
-        return place
+    def blocks(self) -> int:
+        """In how many places a thread has two sums side by side, of each of its two rows."""
+        return self.columns // BLOCK
 
     def bringing(self) -> ScriptFunction:
-        """A part of a kernel: (residual, bias, near, shift, share, top, left). What will be added
-        to a thread's sums is under way."""
-        p, steps, place = self.p, self.steps, self.placing()
+        """(residual, bias, residual_gain, near, shift, stretch, top, left). What will be added to
+        a thread's sums is under way."""
+        p, blocks, normed = self.p, self.blocks, self.normed
 
         @script
-        def bring(residual, bias, near, shift, share, top, left):  # type: ignore[no-untyped-def]
-            for step in unroll(steps):
-                row, column = place(step, share)
-                for v in vectorize(LANES):
-                    near[step, v] = get(residual, *p.c_at(0, top + row, left + column + v))
+        def bring(  # type: ignore[no-untyped-def]
+            residual, bias, residual_gain, near, shift, stretch, top, left
+        ):
+            lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+            row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
+            for block in static(range(blocks)):
+                for half in static(range(2)):
+                    for pair in vectorize(2):
+                        at = p.c_at(0, row + half * 8, column + block * BLOCK + pair)
+                        near[block, half, pair] = get(residual, *at)
                 if p.bias is not None:
-                    for v in vectorize(LANES):
-                        shift[step, v] = get(bias, left + column + v)
+                    for pair in vectorize(2):
+                        shift[block, pair] = get(bias, column + block * BLOCK + pair)
+                if normed:
+                    for pair in vectorize(2):
+                        stretch[block, pair] = get(residual_gain, column + block * BLOCK + pair)
 
         return bring
 
     def adding(self) -> ScriptFunction:
-        """A part of a kernel: (pile, near, shift, values, c, share, top, left). A thread's sums
-        become the result."""
-        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
+        """(near, shift, stretch, mean, scale, sums). Sums become the result."""
+        p, value_of = self.p, nearing(self.normed)
+        places = [(b, h, e) for b in range(self.blocks) for h in range(2) for e in range(2)]
 
         @script
-        def add(pile, near, shift, values, c, share, top, left):  # type: ignore[no-untyped-def]
-            for step in unroll(steps):
-                row, column = place(step, share)
-                total = register_tensor(f32, (LANES,), init=0)
-                for other in unroll(slices):
-                    there = mapa(address(pile, 0, 0, row, column), other)
-                    for v in vectorize(LANES):
-                        total[v] += there[v]
-                for v in vectorize(LANES):
-                    value = total[v] + cast(near[step, v], f32)
-                    if p.bias is not None:
-                        value += cast(shift[step, v], f32)
-                    rounded = cast(value, p.c.dtype)
-                    c.put(*p.c_at(0, top + row, left + column + v), rounded)
-                    values[step, v] = cast(rounded, f32)
+        def add(near, shift, stretch, mean, scale, sums):  # type: ignore[no-untyped-def]
+            for block, half, pair in static(places):
+                value = sums[block * 4 + half * 2 + pair]
+                value += value_of(
+                    near[block, half, pair], mean[half], scale[half], stretch[block, pair]
+                )
+                if p.bias is not None:
+                    value += cast(shift[block, pair], f32)
+                sums[block * 4 + half * 2 + pair] = value
 
         return add
 
     def telling(self) -> ScriptFunction:
-        """A part of a kernel: (values, moments, share, top, left). The moments are written."""
-        p, steps, place = self.p, self.steps, self.placing()
-        find = moments_of(steps, LANES, RUN // LANES)
+        """(sums, moments, top, left). The moments of the result, as it is rounded, are written."""
+        p, runs, within = self.p, self.columns // RUN, RUN // BLOCK
+        places = [(b, h, e) for b in range(within) for h in range(2) for e in range(2)]
+        find = moments_of(2, within * 2, 4)
 
         @script
-        def tell(values, moments, share, top, left):  # type: ignore[no-untyped-def]
-            found = register_tensor(f32, (steps, 2))
-            find(values, found)
-            if threadIdx.x % (RUN // LANES) == 0:
-                for step in unroll(steps):
-                    row, column = place(step, share)
-                    for which in vectorize(2):
-                        at = p.c_at(0, top + row, (left + column) // RUN)
-                        moments.put(*at, which, found[step, which])
+        def tell(sums, moments, top, left):  # type: ignore[no-untyped-def]
+            lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+            row = top + warp * 16 + lane // 4
+            for run in static(range(runs)):
+                values = register_tensor(f32, (2, within * 2))
+                for block, half, pair in static(places):
+                    number = (run * within + block) * 4 + half * 2 + pair
+                    values[half, block * 2 + pair] = cast(cast(sums[number], p.c.dtype), f32)
+                found = register_tensor(f32, (2, 2))
+                find(values, found)
+                if lane % 4 == 0:
+                    for below in static(range(2)):
+                        for which in vectorize(2):
+                            at = p.c_at(0, row + below * 8, left // RUN + run)
+                            moments.put(*at, which, found[below, which])
 
         return tell
+
+    def weighing(self) -> ScriptFunction:
+        """(gain, factor, left). What the result will be multiplied with is under way."""
+        blocks = self.blocks
+
+        @script
+        def weigh(gain, factor, left):  # type: ignore[no-untyped-def]
+            column = left + threadIdx.x % 4 * 2
+            for block in static(range(blocks)):
+                for pair in vectorize(2):
+                    factor[block, pair] = get(gain, column + block * BLOCK + pair)
+
+        return weigh
+
+    def scaling(self) -> ScriptFunction:
+        """(factor, sums). The result becomes what it is times the gain."""
+        places = [(b, h, e) for b in range(self.blocks) for h in range(2) for e in range(2)]
+
+        @script
+        def multiply(factor, sums):  # type: ignore[no-untyped-def]
+            for block, half, pair in static(places):
+                sums[block * 4 + half * 2 + pair] *= cast(factor[block, pair], f32)
+
+        return multiply

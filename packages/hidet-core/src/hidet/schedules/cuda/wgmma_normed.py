@@ -1,80 +1,18 @@
 """A layer norm of rows, applied to what warpgroups have summed up of them (sm_90a).
 
-(sum of x * w - mean * (sum of w)) * scale + bias. The four lanes that have sums of a row share the
-moments of its runs, and put them together (Chan et al. 1983) while the first tiles are on their
-way; what belongs to columns is under way as long as they are summed up.
+(sum of x * w - mean * (sum of w)) * scale + bias. Means and scales are put together while the first
+tiles are on their way (`wgmma_statistics.py`); what belongs to columns is under way as long as they
+are summed up.
 """
 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-from hidet.lang import (
-    ScriptFunction,
-    cdiv,
-    f32,
-    register_tensor,
-    rsqrt,
-    script,
-    static,
-    vectorize,
-)
+from hidet.lang import ScriptFunction, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.ops.handed_norm import RUN, NormedLinear
-from hidet.schedules.cuda.wgmma_moments import across
-from hidet.schedules.product import Product
-from hidet.target import WARP
-
-SHARING = 4
-"""Lanes that have sums of one row."""
-
-
-def held_shape(op: NormedLinear) -> tuple[int, int, int]:
-    """The shape in registers of the moments that a thread has of its two rows."""
-    return 2, cdiv(op.moments.shape[-2], SHARING), 2
-
-
-def bringing_moments(op: NormedLinear, p: Product) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (moments, held, top). Those of a thread's share of runs;
-    zeros where there are fewer."""
-    each = held_shape(op)[1]
-
-    @script
-    def bring(moments, held, top):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp * 16 + lane // 4
-        for half, turn in static([(h, t) for h in range(2) for t in range(each)]):
-            for which in vectorize(2):
-                at = p.c_at(0, row + half * 8, turn * SHARING + lane % SHARING)
-                held[half, turn, which] = get(moments, *at, which)
-
-    return bring
-
-
-def combining_moments(op: NormedLinear) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (held, mean, scale). Of a thread's two rows."""
-    each, runs = held_shape(op)[1], op.moments.shape[-2]
-    add = across(2, SHARING)
-
-    @script
-    def combine(held, mean, scale):  # type: ignore[no-untyped-def]
-        total = register_tensor(f32, (2,), init=0)
-        for half, turn in static([(h, t) for h in range(2) for t in range(each)]):
-            total[half] += held[half, turn, 0]
-        add(total)
-        for half in static(range(2)):
-            mean[half] = total[half] * (1 / runs)
-            total[half] = 0.0
-        for half, turn in static([(h, t) for h in range(2) for t in range(each)]):
-            away = held[half, turn, 0] - mean[half]
-            if turn * SHARING + threadIdx.x % SHARING < runs:
-                total[half] += held[half, turn, 1] + away * away * RUN
-        add(total)
-        for half in static(range(2)):
-            scale[half] = rsqrt(total[half] * (1 / (runs * RUN)) + op.eps)
-
-    return combine
+from hidet.ops.handed_norm import NormedLinear
 
 
 def bringing_columns(op: NormedLinear, columns: int) -> ScriptFunction:
