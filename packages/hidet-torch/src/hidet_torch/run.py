@@ -67,15 +67,24 @@ class GraphCall:
             _symbols.reset(token)
         groups: dict[int, torch.Tensor] = {}
         results = [write(given, made, symbols, groups) for write in self.outputs]
-        for mutation in self.interface.mutations:
-            target = given[mutation.position].detach()
-            parts = torch.view_as_real(target) if target.is_complex() else target
-            parts.copy_(made[mutation.index].view(parts.shape))
+        if self.interface.mutations:
+            self.mutate(given, made)
         for update in self.interface.updates:
             target, memory = given[update.position], views[update.index].owner
             if memory.data_ptr() != target.data_ptr():  # the kernels were given a copy of it
                 target.detach().copy_(memory)
         return results
+
+    def mutate(self, given: Sequence[Any], made: Sequence[torch.Tensor]) -> None:
+        """Write results into the inputs that the model changes: all of them by one kernel, where
+        each would take one, as lengths of caches do that count on their own in each layer."""
+        targets, sources = [], []
+        for mutation in self.interface.mutations:
+            target = given[mutation.position].detach()
+            parts = torch.view_as_real(target) if target.is_complex() else target
+            targets.append(parts)
+            sources.append(made[mutation.index].view(parts.shape))
+        torch._foreach_copy_(targets, sources)
 
     def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:
         """The value of each symbolic size."""
