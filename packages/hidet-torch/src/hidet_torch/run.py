@@ -12,6 +12,7 @@ from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.fixed import fixed_call
 from hidet_torch.foreign import ForeignCall, numbers, plain
 from hidet_torch.imported import Imported, Interface, LiveInput, Number, Output
+from hidet_torch.overwriting import as_written, overwritten
 from hidet_torch.streams import stream_of
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
@@ -109,8 +110,9 @@ class CompiledCall(GraphCall):
             use_graph=use_graph,
             origin=weights.origin,
             stream=stream_of(imported.device)(),
+            over=overwritten(imported),
         )
-        super().__init__(imported, weights, runner)
+        super().__init__(as_written(imported, runner.over), weights, runner)
 
 
 def without_wrapper(call: GraphCall) -> Callable[..., Any]:
