@@ -111,3 +111,22 @@ def test_what_is_added_in_one_place_is_all_there():
     with options(target="sim"):
         prepare_runner(FlowGraph((x, at, new), (updated,)), view_of)(list(map(view_of, given)))
     np.testing.assert_array_equal(given[0][:, [2, 8, 0]], [[4, 2, 0]] * 4)
+
+
+def test_heads_read_a_cache_that_was_updated_where_it_lies():
+    x, at, new = (
+        symbol((1, 2, 33, 16), "float16"),
+        symbol((1,), i64),
+        symbol((1, 2, 1, 16), "float16"),
+    )
+    q = symbol((1, 6, 1, 16), "float16")
+    cache = ops.in_place(ops.index_put(x, [None, None, at], new, distinct=True))
+    wide = ops.expand(ops.reshape(cache, (1, 2, 1, 33, 16)), (1, 2, 3, 33, 16))
+    heads = ops.reshape(wide, (1, 6, 33, 16))
+    graph = FlowGraph((x, at, new, q), (ops.attention(q, heads, heads), cache))
+    plan = compile_graph(graph, "sm_90a").archive.main
+    assert not [
+        each for each in plan.buffers if each.role == "workspace" and each.elements == 2 * 33 * 16
+    ]
+    (whole,) = (n for n, each in enumerate(plan.buffers) if each.shape == (1, 2, 33, 16))
+    assert all(whole in step.reads for step in plan.steps[1:2])
