@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, TypeAlias
 
-from hidet.ir.expr import Value
+from hidet.ir.expr import Expr
 from hidet.ir.functions import FUNCTIONS, call
 
 Step: TypeAlias = tuple[str, float]
@@ -13,10 +13,10 @@ Step: TypeAlias = tuple[str, float]
 MULTIPLY = "multiply"
 
 
-def stepped(value: Value, steps: tuple[Step, ...]) -> Value:
+def stepped(value: Expr, steps: tuple[Step, ...]) -> Expr:
     """A value after all steps."""
 
-    def after(value: Value, step: Step) -> Value:
+    def after(value: Expr, step: Step) -> Expr:
         name, number = step
         return value * number if name == MULTIPLY else call(name, value)
 

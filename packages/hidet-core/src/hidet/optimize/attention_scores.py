@@ -120,8 +120,8 @@ def function_of(op: Op) -> str | None:
     match uncast(whole.value):
         case Math(name, (value,)) if name not in JUMPS:
             read = uncast(value)
-            straight = isinstance(read, At) and isinstance(read.grid, Input)
-            return name if straight and read.index == whole.vars else None
+            if isinstance(read, At) and isinstance(read.grid, Input) and read.index == whole.vars:
+                return name
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hidet.errors import InternalError
-from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.plan import Launch, Plan, Step
 from hidet.runtime.reuse import times_given
 
 
@@ -36,7 +36,8 @@ def written_over(plan: Plan, wanted: Mapping[int, int]) -> tuple[Plan, frozenset
 def with_writers_last(plan: Plan, numbers: list[int]) -> Plan:
     """The plan with steps at its end that write some of these outputs, where no other needs them:
     others may read then what lies in their place."""
-    last, rest = [], list(plan.steps)
+    last: list[Step] = []
+    rest = list(plan.steps)
     for step in plan.steps:
         others = [each for each in rest if each is not step]
         used = {number for each in others for number in (*each.reads, *each.writes)}
@@ -60,7 +61,7 @@ def may_lie(plan: Plan, out: int, given: int) -> bool:
     if any(number > writer for number in readers):
         return False
     step = plan.steps[writer]
-    if writer not in readers:
+    if not isinstance(step, Launch) or writer not in readers:
         return isinstance(step, Launch)
-    pair = isinstance(step, Launch) and (new, old) in step.in_place
-    return pair and times_given(step, new) == times_given(step, old) == 1
+    once = times_given(step, new) == times_given(step, old) == 1
+    return once and (new, old) in step.in_place

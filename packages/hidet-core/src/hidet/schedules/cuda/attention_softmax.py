@@ -12,7 +12,7 @@ import math
 from functools import partial
 
 from hidet.compute.steps import stepped
-from hidet.ir.expr import Value, wrap
+from hidet.ir.expr import Expr
 from hidet.ir.functions import NEAR, call
 from hidet.lang import (
     ScriptFunction,
@@ -48,11 +48,11 @@ def multiplied_first(rows: Rows) -> bool:
     return rows.op.mask is not None or rows.op.scale <= 0 or bool(rows.op.steps)
 
 
-def stepped_score(op: Attention, product: Value) -> Value:
+def stepped_score(op: Attention, product: Expr) -> Expr:
     """What a product says ahead of masks, as a power of two."""
     if not op.steps:
         return product * (op.scale * LOG2_E)
-    value = wrap(stepped(product * op.scale, op.steps))
+    value = stepped(product * op.scale, op.steps)
     # Scores of half precision need a few bits more than that.
     return (call(NEAR[op.q.dtype], value) if op.q.dtype in NEAR else value) * LOG2_E
 
