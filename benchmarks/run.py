@@ -30,6 +30,12 @@ from benchmarks.measure.compiling import (
     compile_table,
     measure_compiling,
 )
+from benchmarks.measure.decoding import (
+    COMPILERS,
+    DecodeRow,
+    decode_table,
+    measure_decoding,
+)
 from benchmarks.measure.footprint import PlannedRow, planned, planned_table
 from benchmarks.measure.libraries import set_libraries
 from benchmarks.measure.machine import default_device, headline, machine
@@ -41,12 +47,13 @@ from benchmarks.measure.systems import SYSTEMS, usual
 from benchmarks.measure.table import network_table
 from benchmarks.measure.tuned import SPACES, TunedRow, measure_tuned, tuned_table
 from benchmarks.models import MEASURED, NETWORKS, build
+from benchmarks.networks.language import DECODERS
 from benchmarks.operators import cases
 from benchmarks.source import write_sources
 
 KINDS = (
     *("networks", "operators", "overhead", "bandwidth", "tuned", "boundaries", "memory"),
-    *("planned", "compiling"),
+    *("planned", "compiling", "decoding"),
 )
 
 
@@ -68,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     memory = list(shown(each_memory(asked)))
     plans = list(shown(each_planned(asked)))
     compiling = list(shown(each_compiling(asked)))
+    decoding = list(shown(each_decoding(asked)))
     parts = (
         ("Networks", networks, network_table),
         ("Operators", operators, operator_table),
@@ -78,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Memory", memory, memory_table),
         ("Memory, as the plans tell it", plans, planned_table),
         ("First calls", compiling, compile_table),
+        ("Steps of decoding", decoding, decode_table),
     )
     text = f"{headline(facts)}\n"
     text += "".join(f"\n## {title}\n\n{form(rows)}\n" for title, rows, form in parts if rows)
@@ -87,7 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         save(asked.json, text, {"machine": facts, **rows})
     measured = (*operators, *overhead, *bandwidth, *tuned, *boundaries, *compiling)
     failed = [row for row in measured if row.failure]
-    failed += [row for row in networks if row.failure and row.system.startswith("hidet")]
+    failed += [
+        row for row in (*networks, *decoding) if row.failure and row.system.startswith("hidet")
+    ]
     print(f"{len(failed)} of hidet's measurements failed")
     return min(len(failed), 1)
 
@@ -116,6 +127,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--compile-seconds", type=float, default=SECONDS, help="first calls of a network may take"
     )
+    parser.add_argument(
+        "--decode", nargs="*", choices=DECODERS, help="a token a step; none named: the first two"
+    )
+    parser.add_argument("--cache", nargs="+", type=int, default=[1024], help="tokens it holds")
+    parser.add_argument(
+        "--decode-systems", nargs="+", choices=COMPILERS, default=list(COMPILERS)[1:]
+    )
     parser.add_argument("--source", type=Path, metavar="FOLDER", help="write kernels here instead")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS)
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"))
@@ -124,7 +142,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write this, and a .md beside it")
     asked = parser.parse_args(arguments)
     named = (asked.networks, asked.operators, asked.bandwidth, asked.tuned)
-    named += (asked.boundaries, asked.memory, asked.compile)
+    named += (asked.boundaries, asked.memory, asked.compile, asked.decode)
     if all(each is None for each in named) and not asked.overhead and not asked.source:
         asked.networks, asked.operators, asked.overhead = [], [], True
     gpu = asked.device == "cuda"
@@ -214,6 +232,16 @@ def each_compiling(asked: argparse.Namespace) -> Iterable[CompileRow]:
                 systems=[each for each in COMPARED if each in asked.systems],
                 seconds=asked.compile_seconds,
             )
+
+
+def each_decoding(asked: argparse.Namespace) -> Iterable[DecodeRow]:
+    """The rows of single steps of language models, if they are asked for."""
+    if asked.decode is not None:
+        for name in asked.decode or list(DECODERS)[:2]:
+            for cache in asked.cache:
+                yield from measure_decoding(
+                    name, asked.decode_systems, asked.dtype, asked.device, asked.batch, cache
+                )
 
 
 def chosen(asked: argparse.Namespace) -> Iterable[Streamed]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import nn
 from transformers import (
     BertConfig,
@@ -49,3 +51,26 @@ def llama_config(layers: int, vocabulary: int) -> LlamaConfig:
         bos_token_id=None,
         eos_token_id=None,
     )
+
+
+def gpt2_decoder(length: int) -> nn.Module:
+    """The sizes of `gpt2`, for texts of `length` tokens at least."""
+    return GPT2LMHeadModel(GPT2Config(n_positions=max(1024, length)))
+
+
+def llama_decoder(length: int) -> nn.Module:
+    """`llama`, which texts of any length fit."""
+    return llama()
+
+
+def llama_small_decoder(length: int) -> nn.Module:
+    """`llama_small`, the same."""
+    return llama_small()
+
+
+DECODERS: dict[str, Callable[[int], nn.Module]] = {
+    "llama": llama_decoder,
+    "gpt2": gpt2_decoder,
+    "llama_small": llama_small_decoder,
+}
+"""Models that continue a text, made for caches of a length; the last one serves tests."""

@@ -13,6 +13,7 @@ Q, K = symbol((2, 3, 5, 8)), symbol((2, 3, 7, 8))
 V = symbol((2, 3, 7, 4))
 MASK = symbol((2, 1, 5, 7))
 MASK_OF_HEADS, ROWS = symbol((2, 3, 5, 7)), symbol((5, 7))
+ALL = (Q, K, V, MASK, MASK_OF_HEADS)
 
 
 def spelled(before=lambda s: s, inputs=(Q, K, V), weights=lambda w: w):
@@ -41,6 +42,43 @@ def test_the_text_before_and_after():
     after = found(before)
     assert lines(after) == ["x_3 = Attention(x, x_1, x_2)", "return x_3"]
     assert after.nodes[0].op.scale == 0.125
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        lambda s: s,
+        lambda s: s + MASK,
+        lambda s: ops.masked_fill(s, ops.greater(MASK, 5.0), float("-inf")),
+    ],
+)
+def test_scores_held_within_bounds(after):
+    made = found(spelled(lambda s: after(ops.tanh(s * 0.25 / 3.0) * 3.0), (Q, K, V, MASK)))
+    op = made.nodes[-1].op
+    assert op.name == "attention"
+    assert op.steps == (("tanh", 0.0), ("multiply", 3.0))
+    assert abs(op.scale - 0.25 / 3) < 1e-9
+
+
+def test_several_functions_of_scores_in_order():
+    made = found(spelled(lambda s: ops.sin(ops.exp(s * 0.1) * 2.0)))
+    assert made.nodes[-1].op.steps == (
+        ("exp", 0.0), ("multiply", 2.0), ("sin", 0.0), ("multiply", 1.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        lambda s: ops.tanh(s + MASK),
+        lambda s: ops.tanh(s * MASK_OF_HEADS[:, :, :1, :1]),
+        lambda s: ops.tanh(s) * MASK_OF_HEADS[:, :, :1, :1],
+        lambda s: ops.floor(s),
+        lambda s: ops.tanh(ops.masked_fill(s, ops.greater(MASK, 5.0), -1e9)),
+    ],
+)
+def test_functions_of_more_than_products_stay_spelled(before):
+    assert "attention" not in kinds(found(spelled(before, ALL)))
 
 
 @pytest.mark.parametrize(
@@ -143,7 +181,7 @@ def test_what_is_no_attention():
     graph = spelled(lambda s: s + MASK * 2.0, (Q, K, V, MASK))
     assert kinds(found(graph))[-1] == "attention"
     rows = ops.slice(MASK, -2, 0, 1)
-    for before in (lambda s: ops.tanh(s), lambda s: s * rows, lambda s: ops.where(MASK > 0, s, 0)):
+    for before in (lambda s: ops.floor(s), lambda s: s * rows, lambda s: ops.where(MASK > 0, s, 0)):
         assert "softmax" in kinds(found(spelled(before, (Q, K, V, MASK))))
     scores = ops.matmul(Q, K, transpose_b=True)
     weights = ops.softmax(scores)

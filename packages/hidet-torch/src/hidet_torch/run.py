@@ -12,6 +12,7 @@ from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.fixed import fixed_call
 from hidet_torch.foreign import ForeignCall, numbers, plain
 from hidet_torch.imported import Imported, Interface, LiveInput, Number, Output
+from hidet_torch.overwriting import as_written, overwritten
 from hidet_torch.streams import stream_of
 from hidet_torch.strides import inverse
 from hidet_torch.tensors import TorchAllocator, tensor_of
@@ -67,15 +68,24 @@ class GraphCall:
             _symbols.reset(token)
         groups: dict[int, torch.Tensor] = {}
         results = [write(given, made, symbols, groups) for write in self.outputs]
-        for mutation in self.interface.mutations:
-            target = given[mutation.position].detach()
-            parts = torch.view_as_real(target) if target.is_complex() else target
-            parts.copy_(made[mutation.index].view(parts.shape))
+        if self.interface.mutations:
+            self.mutate(given, made)
         for update in self.interface.updates:
             target, memory = given[update.position], views[update.index].owner
             if memory.data_ptr() != target.data_ptr():  # the kernels were given a copy of it
                 target.detach().copy_(memory)
         return results
+
+    def mutate(self, given: Sequence[Any], made: Sequence[torch.Tensor]) -> None:
+        """Write results into the inputs that the model changes: all of them by one kernel, where
+        each would take one, as lengths of caches do that count on their own in each layer."""
+        targets, sources = [], []
+        for mutation in self.interface.mutations:
+            target = given[mutation.position].detach()
+            parts = torch.view_as_real(target) if target.is_complex() else target
+            targets.append(parts)
+            sources.append(made[mutation.index].view(parts.shape))
+        torch._foreach_copy_(targets, sources)
 
     def read_symbols(self, given: Sequence[Any]) -> dict[str, int]:
         """The value of each symbolic size."""
@@ -100,8 +110,9 @@ class CompiledCall(GraphCall):
             use_graph=use_graph,
             origin=weights.origin,
             stream=stream_of(imported.device)(),
+            over=overwritten(imported),
         )
-        super().__init__(imported, weights, runner)
+        super().__init__(as_written(imported, runner.over), weights, runner)
 
 
 def without_wrapper(call: GraphCall) -> Callable[..., Any]:

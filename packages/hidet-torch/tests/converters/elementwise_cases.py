@@ -83,6 +83,8 @@ case("mul", torch.mul, x(2, 1, 3), x(4, 1))
 case("mul bools", torch.mul, b(6), b(6))
 case("mul bool with float", torch.mul, b(6), x(6))
 case("div", torch.div, x(5), x(5, low=1))
+case("true_divide", torch.true_divide, x(5), x(5, low=1))
+case("true_divide by a number", lambda a: torch.true_divide(a, 3), n(5))
 case("div integers", torch.div, n(5), n(5, low=1))
 case("div number", lambda a: a / 3, n(5))
 for _mode in ("floor", "trunc"):

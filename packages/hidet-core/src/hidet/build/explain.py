@@ -95,6 +95,8 @@ class Apart:
         for one in (node, group.last):
             if self.roles.of(one.op) is Role.ALONE:
                 return f"{one.op.name} is always computed by itself"
+        if self.roles.of(group.last.op) is Role.UPDATE:
+            return f"{group.last.op.name} writes it where it lies"
         if tensor in self.kept:
             return "the caller gets it too, so it is there"
         if len(group.results) > 1 and group.anchor is None:

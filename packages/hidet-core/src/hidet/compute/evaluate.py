@@ -127,7 +127,7 @@ class Run:
         for e, size in zip(index, out.shape, strict=True):
             inside &= (e >= 0) & (e < size)
         where = tuple(e[inside] for e in index)
-        if grid.rule == "set_last":
+        if grid.rule in ("set_last", "set_one"):
             for position, new in zip(zip(*where, strict=True), value[inside], strict=True):
                 out[position] = new
         else:

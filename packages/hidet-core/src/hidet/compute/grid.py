@@ -230,16 +230,17 @@ class Scan(Grid):
         return f"scan({self.source}, axis={self.axis}, {self.how})"
 
 
-Rule: TypeAlias = Literal["set_last", "add", "mul", "min", "max"]
+Rule: TypeAlias = Literal["set_last", "set_one", "add", "mul", "min", "max"]
 
 
 @node
 class Scatter(Grid):
     """`base`, with an update for each value of `vars` below `extents` at `index`.
 
-    Where several updates meet, `set_last` keeps that of the greatest `vars` in row-major order;
-    the other rules combine them with each other and with the base. Updates whose index lies
-    outside of the base are dropped. `in_place` says that the result lies where the base lies.
+    Where several updates meet, `set_last` keeps that of the greatest `vars` in row-major order,
+    `set_one` any of them; the other rules combine them with each other and with the base. Updates
+    whose index lies outside of the base are dropped. `in_place` says that the result lies where the
+    base lies.
     """
 
     base: Grid

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from hidet.build.compile import Compiled, compile_graph
 from hidet.build.target import device_of
@@ -16,6 +17,7 @@ from hidet.runtime import Allocator, View
 from hidet.runtime.derived import Origin, derivations
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
+from hidet.runtime.written_over import written_over
 
 __all__ = [
     "Allocator",
@@ -27,6 +29,8 @@ __all__ = [
     "load_runner",
     "prepare_runner",
 ]
+
+NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,15 @@ class Runner:
     """
 
     def __init__(
-        self, executor: Executor, weights: Mapping[str, Tensor], key: str | None = None
+        self,
+        executor: Executor,
+        weights: Mapping[str, Tensor],
+        key: str | None = None,
+        over: frozenset[int] = frozenset(),
     ) -> None:
         self.executor, self.key = executor, key
+        self.over = over
+        """The outputs that are written where inputs lie, and do not come out."""
         self.weights = dict(weights)
         prepare = executor.archive.plans.get("prepare")
         buffers = prepare.buffers if prepare is not None else ()
@@ -139,11 +149,13 @@ def prepare_runner(
     use_graph: bool = True,
     origin: Callable[[Tensor], Origin] | None = None,
     stream: int = 0,
+    over: Mapping[int, int] = NOTHING,
 ) -> Runner:
     """Compile a graph for its device and load it; `view` says where a constant's values lie.
 
     By the `origin` of its values what is derived from a constant is shared with other graphs.
-    `stream` is the caller's, where the values may still be computed.
+    `stream` is the caller's, where the values may still be computed. `over` has the numbers of
+    outputs, each with that of the input where it had best be written: see `Runner.over`.
     """
     return load_runner(
         compile_graph(graph),
@@ -154,6 +166,7 @@ def prepare_runner(
         use_graph=use_graph,
         origin=origin,
         stream=stream,
+        over=over,
     )
 
 
@@ -167,10 +180,13 @@ def load_runner(
     use_graph: bool = True,
     origin: Callable[[Tensor], Origin] | None = None,
     stream: int = 0,
+    over: Mapping[int, int] = NOTHING,
 ) -> Runner:
     """Load a compiled graph onto a device; otherwise as `prepare_runner`."""
+    archive = compiled.archive
+    main, done = written_over(archive.main, over)
     executor = Executor(
-        compiled.archive,
+        replace(archive, plans={**archive.plans, "main": main}) if done else archive,
         device,
         allocator=allocator,
         host_steps=host_steps,
@@ -179,4 +195,4 @@ def load_runner(
         origins=None if origin is None else lambda name: origin(compiled.weights[name]),
         stream=stream,
     )
-    return Runner(executor, compiled.weights, compiled.key)
+    return Runner(executor, compiled.weights, compiled.key, done)

@@ -101,8 +101,8 @@ class Group:
 
     @property
     def is_shape(self) -> bool:
-        """Whether it is a new shape of what lies in memory alone, for which nothing runs."""
-        return len(self.nodes) == 1 and is_view(self.results[0])
+        """Whether it only gives new shapes to what lies in memory, for which nothing runs."""
+        return all(is_view(each) for node in self.nodes for each in node.outputs)
 
     @property
     def is_free(self) -> bool:

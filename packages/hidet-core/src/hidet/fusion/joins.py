@@ -195,7 +195,7 @@ class Joins:
             return "it lies in memory already, in another shape"
         if maker.last.device != group.last.device:
             return "it is made on another device"
-        if self.roles.of(maker.last.op) is Role.ALONE:
+        if self.roles.of(maker.last.op) in (Role.ALONE, Role.UPDATE):
             return f"{maker.last.op.name} writes whole tensors"
         if len(maker.insets) + places > MOST_PLACES:
             return "it is written to many places already"

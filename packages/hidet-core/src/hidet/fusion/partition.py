@@ -124,7 +124,7 @@ class Partition:
             return []
         inside = self.regions.behind(node, 2 * MOST) or []
         roles = {self.roles.of(each.op) for each in inside}
-        found = Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE}
+        found = Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE, Role.UPDATE}
         return [node, *inside] if found else []
 
     def append(self, group: Group, node: Node) -> None:
@@ -162,7 +162,7 @@ class Partition:
         if tensor.trace is None or tensor.trace[0] not in self.group_of or tensor in self.kept:
             return None
         group = self.group_of[tensor.trace[0]]
-        alone = self.roles.of(group.last.op) is Role.ALONE
+        alone = self.roles.of(group.last.op) in (Role.ALONE, Role.UPDATE)
         full = weight(group.nodes) >= MOST or len(group.results) != 1
         return None if alone or full or group.last is not tensor.trace[0] else group
 
@@ -206,7 +206,9 @@ class Partition:
         role, group = self.roles.of(node.op), self.alone(node)
         if role is Role.ALONE:
             return group
-        for tensor in dict.fromkeys(node.inputs):
+        # What an update changes lies in memory.
+        operands = node.inputs[1:] if role is Role.UPDATE else node.inputs
+        for tensor in dict.fromkeys(operands):
             chain = self.producer(tensor)
             if chain is None or weight(group.nodes) + weight(chain.nodes) > MOST:
                 continue

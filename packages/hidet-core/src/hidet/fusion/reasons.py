@@ -72,7 +72,7 @@ class Reasons:
         roles = {self.roles.of(each.op) for each in inside}
         if any(each.device != group.last.device for each in inside):
             return "some run on another device"
-        if roles & {Role.ALONE, Role.ANCHOR}:
+        if roles & {Role.ALONE, Role.ANCHOR, Role.UPDATE}:
             return "an operator with a schedule of its own lies between"
         if any(each in reserved for each in inside):
             return "they belong to another group"
@@ -102,6 +102,7 @@ class Reasons:
             return "the value would be written out too often"
         readers = len(self.users[tensor])
         straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
+        straight = straight or role is Role.UPDATE
         if readers > 1 and not repeatable(chain, readers, straight):
             return f"{readers} operators read it, and it is computed once for them"
         if role is Role.ANCHOR and not all(cheap(each.op) for each in chain.nodes):

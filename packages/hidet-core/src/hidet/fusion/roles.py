@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from hidet.compute import Kind
 from hidet.fusion.group import Group
+from hidet.fusion.traits import is_update
 from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
@@ -18,6 +19,8 @@ class Role(StrEnum):
     ANCHOR = "anchor"
     REDUCTION = "reduction"
     INJECTIVE = "injective"
+    UPDATE = "update"
+    """Elements that are computed one by one, and put at places which are computed too."""
     ALONE = "alone"
 
 
@@ -40,6 +43,8 @@ class Roles:
             return Role.ALONE
         if self.scheduled(op):
             return Role.ANCHOR
+        if is_update(op):
+            return Role.UPDATE
         kind = kind_of(op)
         if kind is Kind.OPAQUE or len(op.results()) != 1:
             return Role.ALONE
@@ -48,6 +53,12 @@ class Roles:
     def injective(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others."""
         return all(self.of(each.op) is Role.INJECTIVE for each in group.nodes)
+
+    def updates(self, group: Group) -> bool:
+        """Whether the group puts elements that it computes into a tensor, where that lies."""
+        *before, last = group.nodes
+        injective = all(self.of(each.op) is Role.INJECTIVE for each in before)
+        return injective and self.of(last.op) is Role.UPDATE
 
     def of_rows(self, group: Group) -> bool:
         """Whether the group only computes elements and reduces."""

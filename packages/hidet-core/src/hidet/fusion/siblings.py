@@ -132,7 +132,8 @@ class Siblings:
         if group.anchor is not None or group.is_free or group.insets or not group.stored:
             return False
         known = all(node in self.reasons.order for node in group.nodes)
-        return known and self.roles.injective(group) and len(group.results) == 1
+        alike = self.roles.injective(group) or self.roles.updates(group)
+        return known and alike and len(group.results) == 1
 
     def against(self, first: Group, second: Group) -> str:
         """Why two groups, given in order, are not one; nothing if they can be."""
@@ -197,7 +198,12 @@ class Siblings:
 
 
 def shared(group: Group) -> list[Tensor]:
-    """What a group reads that is no smaller than what it gives: reading it once saves much."""
+    """What a group reads that is no smaller than what it gives: reading it once saves much.
+
+    Of an update it is all but what that changes: two of them are alike by where they write.
+    """
+    if updated_tensor(group.results[0]) is not None:
+        return [each for each in group.inputs if each is not group.last.inputs[0]]
     least = nbytes(group.results[0]) // group.results[0].dtype.nbytes
     return [each for each in group.inputs if nbytes(each) // each.dtype.nbytes >= least]
 

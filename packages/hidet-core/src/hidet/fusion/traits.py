@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from hidet.compute import ArgReduce, At, Computed, Input
+from hidet.compute import ArgReduce, At, Computed, Input, Scatter
 from hidet.compute.classify import inputs as read_inputs
 from hidet.fusion.moves import landing
 from hidet.graph.operator import Op
@@ -69,6 +69,13 @@ def moves_only(op: Op) -> bool:
         case At(grid=Input(), index=index):
             return not any(contains(e, At) for e in index if isinstance(e, Expr))
     return False
+
+
+@lru_cache(maxsize=4096)
+def is_update(op: Op) -> bool:
+    """Whether an operator puts elements into its first operand, where that lies."""
+    outputs = op.definition().outputs if op.defined else ()
+    return len(outputs) == 1 and isinstance(outputs[0], Scatter) and outputs[0].in_place
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from hidet.compute import Grid, accumulator, elementwise, grid, reduce, select
 from hidet.compute.functions import exp
 from hidet.compute.grid import spread
 from hidet.compute.sizes import Shape, broadcast, same, same_shape, spelled
+from hidet.compute.steps import Step, stepped, stepped_arrays
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
@@ -21,6 +22,7 @@ from hidet.types import TensorType, bf16, boolean, f16, f32
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None,
     *, causal: bool = False, scale: float | None = None,
+    steps: tuple[Step, ...] = (),
 ) -> Tensor:  # fmt: skip
     """softmax(q @ k^T * scale + mask) @ v for q[..., h, m, d], k[..., g, n, d], v[..., g, n, e].
 
@@ -28,9 +30,15 @@ def attention(
     bool mask keeps where it is true, another one is added; it broadcasts to [..., h, m, n].
     `causal` keeps columns up to the row's number. A row that keeps nothing gives zeros. What is
     infinite or NaN in a row of v that is not kept counts as zero times that, or not at all.
+    What is done to scores ahead of masks are `steps`, in order: (("multiply", 0.02), ("tanh", 0),
+    ("multiply", 50)).
     """
     factor = scale if scale is not None else 1 / math.sqrt(known(q.shape[-1]))
-    return apply(Attention, q, k, v, mask, causal=causal, scale=factor)
+    return apply(Attention, q, k, v, mask, causal=causal, scale=factor, steps=steps)
+
+
+CAPPED: tuple[Step, ...] = (("multiply", 0.5), ("tanh", 0.0), ("multiply", 2.0))
+"""Scores between -2 and 2."""
 
 
 def known(size: Any) -> int:
@@ -52,6 +60,7 @@ class Attention(Op):
     mask: TensorType | None
     causal: bool
     scale: float
+    steps: tuple[Step, ...] = ()
 
     factor: ClassVar[float] = 64
 
@@ -97,7 +106,7 @@ class Attention(Op):
                 lambda r: q[(*outer, i, r)].cast(wide) * k[(*head, j, r)].cast(wide),
                 "sum",
             )
-            value = products * self.scale
+            value = stepped(products * self.scale, self.steps)
             if mask is not None:
                 entry = wrap(spread(mask, index, self.scores()))
                 kept = entry.dtype.is_bool
@@ -125,6 +134,7 @@ class Attention(Op):
         times = q.shape[-3] // k.shape[-3]
         k, v = np.repeat(k, times, -3), np.repeat(v, times, -3)
         scores = np.einsum("...id,...jd->...ij", q, k) * self.scale
+        scores = stepped_arrays(scores, self.steps)
         if mask is not None:
             scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
         if self.causal:
@@ -145,4 +155,8 @@ class Attention(Op):
         yield cls(
             bf16[2, 4, 37, 33], bf16[2, 2, 67, 33], bf16[2, 2, 67, 8], bf16[4, 1, 67], True, 0.2
         )
+        yield cls(
+            f32[2, 4, 5, 4], f32[2, 2, 6, 4], f32[2, 2, 6, 4], boolean[5, 6], False, 0.5, CAPPED
+        )
+        yield cls(f16[4, 37, 32], f16[2, 37, 32], f16[2, 37, 32], None, True, 0.2, CAPPED)
         yield cls(f32[1, 2, 0, 4], f32[1, 2, 3, 4], f32[1, 2, 3, 4], None, False, 0.5)

@@ -11,6 +11,7 @@ from hidet.compute import Grid, accumulator, elementwise, grid, select
 from hidet.compute.functions import exp
 from hidet.compute.grid import spread
 from hidet.compute.sizes import broadcast, same_shape, spelled
+from hidet.compute.steps import Step, stepped, stepped_arrays
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
@@ -18,10 +19,19 @@ from hidet.types import DType, TensorType, boolean, f16, f32, f64
 
 
 def attention_weights(
-    scores: Tensor, mask: Tensor | None, *, causal: bool, scale: float, dtype: DType
+    scores: Tensor,
+    mask: Tensor | None,
+    *,
+    causal: bool,
+    scale: float,
+    dtype: DType,
+    steps: tuple[Step, ...] = (),
 ) -> Tensor:
-    """softmax(scores * scale + mask) over the last axis, as `dtype`; see `attention` for masks."""
-    return apply(AttentionWeights, scores, mask, causal=causal, scale=scale, dtype=dtype)
+    """softmax(scores * scale + mask) over the last axis, as `dtype`; see `attention` for masks and
+    `steps`."""
+    return apply(
+        AttentionWeights, scores, mask, causal=causal, scale=scale, dtype=dtype, steps=steps
+    )
 
 
 @operator("attention_weights")
@@ -35,6 +45,7 @@ class AttentionWeights(Op):
     causal: bool
     scale: float
     dtype: DType
+    steps: tuple[Step, ...] = ()
 
     factor: ClassVar[float] = 64
 
@@ -49,7 +60,7 @@ class AttentionWeights(Op):
         wide, low = accumulator(scores.dtype), float("-inf")
 
         def kept(*index: Expr) -> Expr:
-            value = scores[index].cast(wide) * self.scale
+            value = stepped(scores[index].cast(wide) * self.scale, self.steps)
             if mask is not None:
                 entry = wrap(spread(mask, index, self.scores.shape))
                 added = not entry.dtype.is_bool
@@ -66,7 +77,7 @@ class AttentionWeights(Op):
         return weights.cast(self.dtype)
 
     def reference(self, scores: Any, mask: Any) -> Any:
-        values = scores * self.scale
+        values = stepped_arrays(scores * self.scale, self.steps)
         if mask is not None:
             values = np.where(mask, values, -np.inf) if mask.dtype == bool else values + mask
         if self.causal:
@@ -82,3 +93,4 @@ class AttentionWeights(Op):
         yield cls(f32[2, 2, 5, 6], boolean[2, 1, 5, 6], False, 0.5, f32)
         yield cls(f32[2, 5, 33], f16[5, 33], False, 0.5, f16)
         yield cls(f64[3, 5, 7], f64[5, 7], True, 0.5, f64)
+        yield cls(f32[3, 5, 7], None, True, 0.5, f16, (("tanh", 0.0), ("multiply", 2.0)))

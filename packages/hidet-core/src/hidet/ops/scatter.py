@@ -29,13 +29,21 @@ from hidet.types import TensorType, f16, f32, i32, i64
 
 
 def index_put(
-    x: Tensor, indices: Sequence[Tensor | None], values: Tensor, *, accumulate: bool = False
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    *,
+    accumulate: bool = False,
+    distinct: bool = False,
 ) -> Tensor:
-    """`x` with x[indices] replaced by `values`, or with them added; the last of several wins."""
+    """`x` with x[indices] replaced by `values`, or with them added; the last of several wins.
+
+    `distinct` says that no place is named twice, or that any of several may win.
+    """
     axes, given = chosen(x, indices)
     shape = take_shape(x.shape, tuple(each.shape for each in given), axes)
     wide = expand(cast(values, x.dtype), shape)
-    return apply(IndexPut, x, given, wide, axes=axes, accumulate=accumulate)
+    return apply(IndexPut, x, given, wide, axes=axes, accumulate=accumulate, distinct=distinct)
 
 
 def index_add(x: Tensor, axis: int, index: Tensor, source: Tensor) -> Tensor:
@@ -64,6 +72,7 @@ class IndexPut(Op):
     axes: tuple[int, ...]
     accumulate: bool
     in_place: bool = False
+    distinct: bool = False
 
     def infer(self) -> TensorType:
         for each in self.indices:
@@ -80,7 +89,7 @@ class IndexPut(Op):
             x, values.shape,
             lambda *where: source_index(x, indices, self.axes, where),
             lambda *where: values[where],
-            "add" if self.accumulate else "set_last",
+            "add" if self.accumulate else "set_one" if self.distinct else "set_last",
             self.in_place,
         )  # fmt: skip
 
@@ -102,6 +111,7 @@ class IndexPut(Op):
     def samples(cls) -> Iterator[Self]:
         yield cls(f32[11, 6], (i64[5],), f32[5, 6], (0,), False)
         yield cls(f32[11, 6], (i64[15],), f32[15, 6], (0,), True)
+        yield cls(f32[3, 1, 4], (i64[1],), f32[3, 1, 4], (1,), False, distinct=True)
         yield cls(f32[4, 7], (i64[3, 1], i64[2]), f32[3, 2], (0, 1), False)
         yield cls(i32[4, 7], (i64[0],), i32[0, 7], (0,), False)
 

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from hidet import ops
+from hidet.compute import At, Computed, Input, inline
 from hidet.compute.sizes import Shape, product, same, same_shape
+from hidet.compute.steps import Step
+from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.cast import Cast
+from hidet.ir.expr import Cast, Expr, Math
+from hidet.ops.cast import Cast as CastOp
 from hidet.ops.matmul import Matmul
 from hidet.ops.select import Where
 from hidet.ops.shape import Reshape
@@ -17,6 +21,8 @@ from hidet.types import Size, f32
 
 NEVER = -1e4
 """What is added to a score, or put in its place, so that its weight is nothing."""
+JUMPS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
+"""Functions whose result a rounding may change as a whole."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Scores:
     factor: Tensor | None = None
     """A number for each head, or for each query."""
     mask: Tensor | None = None
+    steps: tuple[Step, ...] = ()
+    """What is done to the product times `scale`, ahead of `mask`."""
 
 
 def scores_of(tensor: Tensor, single: set[Tensor]) -> tuple[Node, Scores] | None:
@@ -40,7 +48,7 @@ def scores_of(tensor: Tensor, single: set[Tensor]) -> tuple[Node, Scores] | None
     while (made := behind_casts(tensor, single)) is not None:
         if isinstance(made.op, Matmul):
             return made, known
-        step = next(filter(None, (rule(made, known, single) for rule in STEPS)), None)
+        step = next(filter(None, (rule(made, known, single) for rule in RULES)), None)
         if step is None:
             return None
         tensor, known = step
@@ -50,13 +58,13 @@ def scores_of(tensor: Tensor, single: set[Tensor]) -> tuple[Node, Scores] | None
 def behind_casts(tensor: Tensor, single: set[Tensor]) -> Node | None:
     """What makes a tensor, apart from casts between floats that nobody else reads."""
     while (made := maker(tensor)) is not None and tensor in single:
-        if not isinstance(made.op, Cast) or not made.inputs[0].dtype.is_float:
+        if not isinstance(made.op, CastOp) or not made.inputs[0].dtype.is_float:
             return made
         (tensor,) = made.inputs
     return None
 
 
-Step = Callable[[Node, Scores, set[Tensor]], "tuple[Tensor, Scores] | None"]
+Rule = Callable[[Node, Scores, set[Tensor]], "tuple[Tensor, Scores] | None"]
 
 
 def viewed(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
@@ -91,9 +99,43 @@ def scaled(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
     return None
 
 
+def changed(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
+    """A function of each score by itself, as a tangent that holds it within bounds.
+
+    Masks come after it. Factors of heads or rows, which become part of q, come neither before nor
+    after.
+    """
+    name = function_of(node.op)
+    if name is None or known.factor is not None:
+        return None
+    steps = ((name, 0.0), ("multiply", known.scale), *known.steps)
+    return node.inputs[0], replace(known, scale=1.0, steps=steps)
+
+
+def function_of(op: Op) -> str | None:
+    """The name of the function of one number that an operator is; None if it is none, or jumps."""
+    outputs = inline(op.definition()).outputs if op.defined else ()
+    whole = outputs[0] if len(outputs) == 1 else None
+    if not isinstance(whole, Computed):
+        return None
+    match uncast(whole.value):
+        case Math(name, (value,)) if name not in JUMPS:
+            read = uncast(value)
+            if isinstance(read, At) and isinstance(read.grid, Input) and read.index == whole.vars:
+                return name
+    return None
+
+
+def uncast(e: Expr) -> Expr:
+    """A value before it is rounded to another float."""
+    while isinstance(e, Cast) and e.value.dtype.is_float and e.dtype.is_float:
+        e = e.value
+    return e
+
+
 def weighted(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
     """Scores times a tensor that has one number for all keys: a temperature of each head."""
-    if node.op.name not in ("multiply", "divide"):
+    if node.op.name not in ("multiply", "divide") or known.steps:
         return None
     for scores, factor in (node.inputs, node.inputs[::-1]):
         if not whole(scores, node, single) or not factor.dtype.is_float:
@@ -113,7 +155,7 @@ def weighted(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Sc
 
 def masked(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
     """Scores plus a mask, which what comes after scales as well."""
-    if node.op.name != "add":
+    if node.op.name != "add" or known.steps:
         return None
     for scores, mask in (node.inputs, node.inputs[::-1]):
         if whole(scores, node, single) and mask.dtype.is_float:
@@ -146,7 +188,7 @@ def both(first: Tensor | None, second: Tensor) -> Tensor:
 
 def chosen(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
     """Scores where a mask holds (or does not), and a very low number elsewhere."""
-    if not isinstance(node.op, Where) or known.factor is not None:
+    if not isinstance(node.op, Where) or known.factor is not None or known.steps:
         return None
     condition, x, y = node.inputs
     low = value_of(y) if value_of(y) is not None else value_of(x)
@@ -165,7 +207,7 @@ def chosen(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
     return scores, with_mask(known, ops.where(kept, *pair))
 
 
-STEPS: tuple[Step, ...] = (viewed, scaled, weighted, masked, chosen)
+RULES: tuple[Rule, ...] = (viewed, scaled, changed, weighted, masked, chosen)
 
 
 def whole(scores: Tensor, node: Node, single: set[Tensor]) -> bool:

@@ -25,7 +25,8 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
     after    y = attention(q, k, v, mask, scale=1 / 8)
 
     Masks may be added, or chosen by `where` with a very low number, several of them, before the
-    scale or after it; the scale may be of each head. Batch and heads may be one axis for products.
+    scale or after it; the scale may be of each head. Functions of scores ahead of masks, as where
+    these are held within bounds, become `steps`. Batch and heads may be one axis for products.
     Where several heads of q read one of k and v that was repeated for them, it is read once. A
     row that keeps nothing gives zeros, where softmax gives NaN. Without the option `attention`
     nothing changes.
@@ -81,7 +82,7 @@ def of_weights(weights: Tensor, v: Tensor, transposed: bool, single: set[Tensor]
         q = q * scores.factor
     if not fits(q, k, v, scores.mask):
         return None
-    y = ops.attention(q, k, v, scores.mask, scale=scores.scale)
+    y = ops.attention(q, k, v, scores.mask, scale=scores.scale, steps=scores.steps)
     made = maker(y)
     grouped = None if made is None else with_grouped_heads(made)
     return view(y if grouped is None else grouped, weights.shape[:-2])
@@ -152,7 +153,7 @@ def with_grouped_heads(node: Node) -> Tensor | None:
     once_k, once_v = unrepeated(k), unrepeated(v)
     if once_k is None or once_v is None or not same(once_k.shape[-3], once_v.shape[-3]):
         return None
-    return ops.attention(q, once_k, once_v, mask, causal=op.causal, scale=op.scale)
+    return ops.attention(q, once_k, once_v, mask, causal=op.causal, scale=op.scale, steps=op.steps)
 
 
 def unrepeated(x: Tensor) -> Tensor | None:

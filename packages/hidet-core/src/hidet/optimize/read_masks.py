@@ -44,7 +44,8 @@ def read_masks(graph: FlowGraph) -> FlowGraph:
         if causal is None:
             return None
         with tracing(), placed(node.place):
-            return (attention(q, k, v, causal=causal or op.causal, scale=op.scale),)
+            found = attention(q, k, v, causal=causal or op.causal, scale=op.scale, steps=op.steps)
+            return (found,)
 
     return rewrite(graph, change)
 

@@ -46,7 +46,7 @@ def spelled(node: Node) -> tuple[Tensor, ...] | None:
         scores = matmul(q, k, transpose_b=True, dtype=accumulator(q.dtype))
         scores = reshape(scores, op.scores())
         weights = attention_weights(
-            scores, mask, causal=op.causal, scale=op.scale, dtype=op.q.dtype
+            scores, mask, causal=op.causal, scale=op.scale, dtype=op.q.dtype, steps=op.steps
         )
         if shared:
             weights = reshape(weights, (*q.shape[:-1], v.shape[-2]))

@@ -7,7 +7,7 @@ from hidet import sim
 from hidet.graph import refer
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, wrap
-from hidet.ops.attention import Attention
+from hidet.ops.attention import CAPPED, Attention
 from hidet.schedules.attention import rows_of
 from hidet.schedules.base import candidates
 from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
@@ -64,6 +64,16 @@ def near(found, expected, of):
 def test_every_division(op, point):
     found, expected, _ = run(op, point)
     near(found, expected, op.q.dtype)
+
+
+@pytest.mark.parametrize("point", [POINTS[0], POINTS[-1]], ids=str)
+@pytest.mark.parametrize("of", [f16, bf16, f32], ids=str)
+@pytest.mark.parametrize(("m", "mask"), [(7, None), (1, boolean[1, 129]), (37, "of")])
+def test_scores_held_within_bounds(m, mask, of, point):
+    mask = of[m, 129] if mask == "of" else mask
+    op = Attention(of[4, m, 32], of[2, 129, 32], of[2, 129, 24], mask, mask is None, 0.9, CAPPED)
+    found, expected, _ = run(op, point)
+    near(found, expected, of)
 
 
 @pytest.mark.parametrize("of", [f16, f32], ids=str)

@@ -12,7 +12,7 @@ from hidet.graph.apply import tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Var
-from hidet.ops.attention import Attention
+from hidet.ops.attention import CAPPED, Attention
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.executor import Executor
@@ -63,6 +63,14 @@ def near(found, expected, of):
 
 
 DIVIDED = [(op, point) for op in OPS for point in POINTS if point.fits(op, TARGET)]
+
+
+@pytest.mark.parametrize("mask", [None, f16[131, 131]], ids=str)
+def test_scores_held_within_bounds(mask):
+    op = Attention(
+        f16[2, 131, 64], f16[1, 131, 64], f16[1, 131, 64], mask, mask is None, 0.9, CAPPED
+    )  # fmt: skip
+    near(*run(op, POINTS[1]), f16)
 
 
 @pytest.mark.parametrize(("op", "point"), DIVIDED, ids=str)

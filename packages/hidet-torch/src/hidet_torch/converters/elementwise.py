@@ -84,7 +84,7 @@ def mixed(function: Callable[..., Tensor], x: Operand, y: Operand) -> Tensor:
 
 BINARY = {
     ops.multiply: ["mul.Tensor", "mul.Scalar"],
-    ops.divide: ["div.Tensor", "div.Scalar"],
+    ops.divide: ["div.Tensor", "div.Scalar", "true_divide.Tensor", "true_divide.Scalar"],
     ops.floor_divide: ["floor_divide", "floor_divide.Scalar"],
     ops.remainder: ["remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"],
     ops.fmod: ["fmod.Tensor", "fmod.Scalar"],

@@ -104,5 +104,5 @@ def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: flo
 
 @torch(aten.index_copy.default)
 def index_copy(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
-    """x with slices replaced at positions."""
-    return ops.index_put(x, [None] * (axis % x.ndim) + [where], source)
+    """x with slices replaced at positions; of those for one place any is kept, as PyTorch says."""
+    return ops.index_put(x, [None] * (axis % x.ndim) + [where], source, distinct=True)

@@ -48,14 +48,18 @@ def scatter_line(stage: ScatterStage, number: Expr) -> Body:
     together = [(var, extent) for var, extent in ranges(stage) if var not in apart(stage)]
     fixed = unravel(number, [extent for _, extent in separate])
     known = dict(zip((var for var, _ in separate), fixed, strict=True))
-    before, value = with_serial_reductions(stage.value, {})
-    rule = stage.scatter.rule
-    if rule != "set_last":
-        value = joined(JOIN[rule], Get(stage.out, stage.index), value)
-    body: Body = (*before, Put(stage.out, stage.index, convert(value, stage.out.dtype)))
+    body: Body = tuple(each for update in stage.updates for each in updated(update))
     for var, extent in reversed(together):
         body = (For(var, wrap(extent), body),)
     return tuple(substitute(each, known) for each in body)
+
+
+def updated(stage: ScatterStage) -> Body:
+    """The statements of one update."""
+    before, value = with_serial_reductions(stage.value, {})
+    if stage.scatter.rule in JOIN:
+        value = joined(JOIN[stage.scatter.rule], Get(stage.out, stage.index), value)
+    return (*before, Put(stage.out, stage.index, convert(value, stage.out.dtype)))
 
 
 def ranges(stage: ScatterStage) -> list[tuple[Var, int | Expr]]:
@@ -64,10 +68,12 @@ def ranges(stage: ScatterStage) -> list[tuple[Var, int | Expr]]:
 
 
 def apart(stage: ScatterStage) -> set[Expr]:
-    """The variables that an index of the target moves with: updates that differ never meet."""
+    """The variables that an index of every target moves with: updates that differ never meet."""
     names = set(stage.scatter.vars)
-    found = (moving(e, names) for e in stage.index)
-    return {var for var in found if var is not None}
+    if stage.scatter.rule == "set_one":
+        return {*names}
+    found = ({moving(e, names) for e in each.index} for each in stage.updates)
+    return {var for var in set.intersection(*found) if var is not None}
 
 
 def moving(e: Expr, names: set[Var]) -> Var | None:

@@ -71,6 +71,13 @@ class ScatterStage:
     scatter: Scatter
     index: tuple[Expr, ...]
     value: Expr
+    also: tuple[ScatterStage, ...] = ()
+    """Updates of other tensors for the same `vars`."""
+
+    @property
+    def updates(self) -> tuple[ScatterStage, ...]:
+        """All of them."""
+        return (replace(self, also=()), *self.also)
 
 
 Stage = MapStage | ScanStage | ScatterStage
@@ -83,7 +90,8 @@ def tensors_of(stage: Stage) -> set[Var]:
             return {each.tensor for each in find([stage.value, *(e for _, e in stage.also)], Get)}
         case ScanStage(source=source):
             return {source}
-    return {stage.out, *(each.tensor for each in find([*stage.index, stage.value], Get))}
+    read = [e for each in stage.updates for e in (*each.index, each.value)]
+    return {*(each.out for each in stage.updates), *(each.tensor for each in find(read, Get))}
 
 
 def shape_of(tensor: Var) -> tuple[Size, ...]:
@@ -148,6 +156,7 @@ class Planner:
             if self.tensors.get(grid) is not out:
                 self.compute(grid, out)
         self.join_outputs()
+        self.join_updates()
         return self.plan
 
     def join_outputs(self) -> None:
@@ -167,6 +176,20 @@ class Planner:
                 stages.remove(stage)
                 last = replace(last, also=(*last.also, (stage.out, value)))
         stages[-1] = last
+
+    def join_updates(self) -> None:
+        """Let one stage do updates in place that are as many, and of which none reads another."""
+        joined: list[Stage] = []
+        for stage in self.plan.stages:
+            match joined[-1:], stage:
+                case [ScatterStage() as host], ScatterStage() if beside(host, stage):
+                    known = dict(zip(stage.scatter.vars, host.scatter.vars, strict=True))
+                    index = tuple(substitute(each, known) for each in stage.index)
+                    new = replace(stage, index=index, value=substitute(stage.value, known))
+                    joined[-1] = replace(host, also=(*host.also, new))
+                case _:
+                    joined.append(stage)
+        self.plan.stages[:] = joined
 
     def place(self, grid: Grid) -> Var:
         """The tensor a materialised grid goes to: the output it is, or a new workspace."""
@@ -235,6 +258,14 @@ class Planner:
         heavy = self.heavy(grid)
         index = [e for var, e in zip(grid.vars, use.index, strict=True) if var in heavy]
         return set(variables(index))
+
+
+def beside(first: ScatterStage, second: ScatterStage) -> bool:
+    """Whether one kernel can do two updates at once: of tensors that both lie in memory."""
+    one, other = first.scatter, second.scatter
+    plain = all(each.in_place and isinstance(each.base, Input) for each in (one, other))
+    apart = first.out not in tensors_of(second) and second.out not in tensors_of(first)
+    return plain and apart and one.rule == other.rule and same_shape(one.extents, other.extents)
 
 
 def elements(value: Expr) -> int:

@@ -42,5 +42,9 @@ def used(stage: Stage, tensors: Sequence[Var]) -> tuple[Var, ...]:
         case ScanStage(out=out, source=source):
             touched = {out, source}
         case _:
-            touched = {stage.out, *variables([*stage.index, stage.value])}
+            touched = {
+                v
+                for each in stage.updates
+                for v in (each.out, *variables([*each.index, each.value]))
+            }
     return tuple(each for each in tensors if each in touched)

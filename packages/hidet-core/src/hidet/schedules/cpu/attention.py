@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidet.compute.sizes import product
+from hidet.compute.steps import stepped
 from hidet.cost import Work
 from hidet.lang import (
     ScriptFunction,
@@ -197,7 +198,7 @@ def scoring(t: Tiles) -> ScriptFunction:
         for i in range(height):
             last = minimum(rows.keys - 1, top + i) if op.causal else rows.keys - 1
             for j in vectorize(keys):
-                value = scores[i, j] * op.scale
+                value = stepped(scores[i, j] * op.scale, op.steps)
                 if op.mask is not None:
                     entry = get(mask, *rows.mask_at(z, top + i, key + j))
                     value = select(entry, value, LOW) if kept else value + cast(entry, f32)

@@ -26,7 +26,7 @@ from hidet.lang import min as minimum
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_single import products
-from hidet.schedules.cuda.attention_softmax import LOG2_E, LOW, fast_exp2
+from hidet.schedules.cuda.attention_softmax import LOG2_E, LOW, fast_exp2, stepped_score
 
 
 def in_parts(rows: Rows) -> bool:
@@ -45,7 +45,7 @@ def scoring_plainly(rows: Rows) -> ScriptFunction:
         for r in range(rows.size):
             left, right = get(q, *rows.row_at(z, row, r)), get(k, *rows.key_at(z, key, r))
             found += cast(left, f32) * cast(right, f32)
-        found *= op.scale * LOG2_E
+        found = stepped_score(op, found)
         if op.mask is not None:
             entry = get(mask, *rows.mask_at(z, row, key))
             if op.mask.dtype.is_bool:

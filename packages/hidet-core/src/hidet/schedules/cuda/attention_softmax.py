@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from hidet.ir.functions import call
+from hidet.compute.steps import stepped
+from hidet.ir.expr import Expr
+from hidet.ir.functions import NEAR, call
 from hidet.lang import (
     ScriptFunction,
     cast,
@@ -26,6 +28,7 @@ from hidet.lang import (
 from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows
 from hidet.target import WARP
 
@@ -42,7 +45,16 @@ def factor_of(rows: Rows) -> float:
 
 def multiplied_first(rows: Rows) -> bool:
     """Whether scores need their factor before the largest is looked for."""
-    return rows.op.mask is not None or rows.op.scale <= 0
+    return rows.op.mask is not None or rows.op.scale <= 0 or bool(rows.op.steps)
+
+
+def stepped_score(op: Attention, product: Expr) -> Expr:
+    """What a product says ahead of masks, as a power of two."""
+    if not op.steps:
+        return product * (op.scale * LOG2_E)
+    value = stepped(product * op.scale, op.steps)
+    # Scores of half precision need a few bits more than that.
+    return (call(NEAR[op.q.dtype], value) if op.q.dtype in NEAR else value) * LOG2_E
 
 
 def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
@@ -62,7 +74,7 @@ def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
                 at = row + i * 16 + half * 8 + lane // 4
                 for j in unroll(keys // 8):
                     for v in vectorize(2):
-                        value = scores[i, j, half * 2 + v] * (op.scale * LOG2_E)
+                        value = stepped_score(op, scores[i, j, half * 2 + v])
                         if op.mask is not None:
                             column = key + j * 8 + lane % 4 * 2 + v
                             entry = get(mask, *rows.mask_at(z, at, column))
