@@ -26,6 +26,11 @@ class Following:
         if self.result.dtype in NARROW and not seen:
             self.read_wide()
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it reads the anchor's result in float32, before that is rounded."""
+        return self.value.dtype is not self.result.dtype
+
     def read_wide(self) -> None:
         """Read `value` in float32, if that makes a difference: what only moves, or takes the larger
         one, gives the same of a value rounded before or after."""
