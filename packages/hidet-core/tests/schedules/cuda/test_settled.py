@@ -1,5 +1,6 @@
 """What is made of sums of warpgroups alone is computed before they are rounded, though they are
-written through shared memory: on sizes that no tile divides, in the simulator, as kernels are launched."""
+written through shared memory: on sizes that no tile divides, in the simulator, as kernels are
+launched."""
 
 from dataclasses import replace
 from math import erf
