@@ -21,6 +21,7 @@ from hidet.fusion.pairs import has_pairs
 from hidet.fusion.partition import partition
 from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
+from hidet.fusion.settle import settled, settles
 from hidet.fusion.siblings import unite
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
@@ -183,7 +184,8 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    module = best.schedule.apply(group.anchor.op, target, best.point).module
+    after = settled(group) if best.schedule.settles else None
+    module = best.schedule.apply(group.anchor.op, target, best.point, after).module
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]
@@ -280,7 +282,8 @@ def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> b
     if group.last is not group.anchor:
         needed.append(module.params[-1])
         where = Following(group).landings() or {}
-        if any(each.pairs for each in where.values()) and not has_pairs(module, needed[-1]):
+        paired = any(each.pairs for each in where.values())
+        if paired and not (settles(module) or has_pairs(module, needed[-1])):
             return False
     return all(var in hooks for var in needed)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from hidet.compute import Computed, Grid
+from hidet.errors import InternalError
 from hidet.fusion.common import in_common
 from hidet.fusion.moves import Landing
 from hidet.ir.expr import (
@@ -24,6 +25,7 @@ from hidet.ir.expr import (
     convert,
     wrap,
 )
+from hidet.ir.node import Node
 from hidet.ir.stmt import Body, If, Put, Stmt
 from hidet.ir.walk import substitute
 from hidet.schedules.automatic.expand import Expansion
@@ -56,6 +58,12 @@ class Epilogue:
     def __init__(self, value: Var, results: Sequence[Result], read: Expansion) -> None:
         self.value, self.results, self.read = value, results, read
         self.pairs = results[0].landing.pairs
+
+    def instead(self, hook: Node) -> Node | Body:
+        """What becomes of a hook on the anchor's result."""
+        if not isinstance(hook, Put):
+            raise InternalError(f"nothing follows that could take the place of {hook}")
+        return self.put(hook)
 
     def put(self, write: Put) -> Put | Body:
         """What `put(index, value)` becomes; one of a pair waits for the loop that has both."""

@@ -24,6 +24,11 @@ class Following:
         wide = self.result.dtype in NARROW and not seen
         self.value, self.grids = (wide and self.read_wide()) or self.read_narrow()
 
+    @property
+    def is_wide(self) -> bool:
+        """Whether it reads the anchor's result in float32, before that is rounded."""
+        return self.value.dtype is not self.result.dtype
+
     def read_wide(self) -> tuple[Input, dict[Tensor, Grid]] | None:
         """`value` in float32 and the results, if that makes a difference: what only moves, or takes
         the larger one, gives the same of a value rounded before or after."""

@@ -15,6 +15,7 @@ from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.pairs import in_pairs
 from hidet.fusion.pairs import writes as writes_of
+from hidet.fusion.settle import Settling, settles
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
     Address,
@@ -22,6 +23,7 @@ from hidet.ir.expr import (
     Expr,
     Get,
     Select,
+    Settle,
     Var,
     constant,
 )
@@ -69,8 +71,8 @@ class Surgery:
                 return reads[node.tensor].at(node.index)
             if isinstance(node, Address) and node.tensor in reads:
                 return reads[node.tensor].address(node.index)
-            if isinstance(node, Put) and node.tensor in writes:
-                return writes[node.tensor].put(node)
+            if isinstance(node, Put | Settle) and node.tensor in writes:
+                return writes[node.tensor].instead(node)
             if isinstance(node, For):
                 return paired(node, writes)
             return node
@@ -139,7 +141,8 @@ class Surgery:
             Result(out, after.grids[each], where[each])
             for each, out in zip(self.group.results, results, strict=True)
         ]
-        return {result: Epilogue(value, made, Expansion(tensors))}
+        how = Settling if settles(self.module) else Epilogue
+        return {result: how(value, made, Expansion(tensors))}
 
 
 class Prologue:

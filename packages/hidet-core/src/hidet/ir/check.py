@@ -16,6 +16,7 @@ from hidet.ir.expr import (
     Not,
     Or,
     Select,
+    Settle,
     Var,
 )
 from hidet.ir.kernel import Kernel, TensorMap
@@ -200,7 +201,12 @@ class Checker:
             case Select(condition, then, otherwise):
                 self.condition(condition)
                 self.want(then.type == otherwise.type, f"`{e}` is {then.type} or {otherwise.type}")
-            case Load(tensor, index) | Get(tensor, index) | Address(tensor, index):
+            case (
+                Load(tensor, index)
+                | Get(tensor, index)
+                | Settle(tensor, index)
+                | Address(tensor, index)
+            ):
                 self.access(tensor, index)
             case Lane(vector, lane):
                 lanes = vector.type.lanes if isinstance(vector.type, VectorType) else 0

@@ -20,6 +20,7 @@ from hidet.ir.expr import (
     Pack,
     Reinterpret,
     Select,
+    Settle,
     Splat,
     Unary,
     Var,
@@ -123,6 +124,8 @@ class Printer:
                 return f"{self.expr(tensor)}[{self.exprs(index)}{wide}]"
             case Get(tensor, index):
                 return f"{self.expr(tensor)}.get({self.exprs(index)})"
+            case Settle(tensor, index, sums):
+                return f"{self.expr(tensor)}.settle({self.exprs((*index, *sums))})"
             case Address(tensor, index):
                 return f"&{self.expr(tensor)}[{self.exprs(index)}]"
             case Pack(lanes):

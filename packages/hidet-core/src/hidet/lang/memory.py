@@ -18,6 +18,7 @@ from hidet.ir.expr import (
     Load,
     Pack,
     Reinterpret,
+    Settle,
     Value,
     Var,
     convert,
@@ -217,6 +218,12 @@ def get(source: Any, *position: Value) -> Expr:
     if not is_tensor(source):
         raise BadScript(f".get() is of tensors, not of {spoken(source)}")
     return Get(source, indices(source, position))
+
+
+def settle(result: Any, position: Sequence[Value], *sums: Expr) -> Expr:
+    """What is stored at an index of a result, made of the anchor's own element, or of this and its
+    neighbour; fusion replaces it."""
+    return Settle(result, indices(result, position), sums)
 
 
 def put(destination: Any, *position_and_value: Value) -> None:

@@ -26,6 +26,15 @@ class Scheduled:
 
 
 @dataclass(frozen=True)
+class After:
+    """What follows an operator and is computed in float32 on nothing but what it has summed up, so
+    that it had better be computed ahead of the rounding (`Settle`)."""
+
+    pairs: bool
+    """Whether an element is made of two neighbours along the last axis, from an even one on."""
+
+
+@dataclass(frozen=True)
 class Schedule:
     """A way to compute operators of `ops` on targets of a kind, for each point of `space`."""
 
@@ -34,7 +43,7 @@ class Schedule:
     target: str
     space: type[Any]
     when: Callable[[Any, Target], bool]
-    build: Callable[[Any, Target, Any], Scheduled]
+    build: Callable[..., Scheduled]
     closed: tuple[int, ...] = ()
     """Positions of the operands that it reads otherwise than through hooks, as by the copy engine:
     nothing can be computed where it reads them."""
@@ -44,6 +53,9 @@ class Schedule:
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""
+    settles: bool = False
+    """Whether it asks, by a fourth argument, what follows, to have that computed where its sums
+    are: it brings results through shared memory in their own type."""
 
     def fitting(self, op: Op, target: Target) -> Iterator[Any]:
         """The points that fit operator and target."""
@@ -68,9 +80,9 @@ class Schedule:
         own = isinstance(op, self.ops) and target.kind == self.target
         return own and self.channels_last(op, target)
 
-    def apply(self, op: Op, target: Target, point: Any) -> Scheduled:
-        """The operator as kernels at `point`."""
-        built = self.build(op, target, point)
+    def apply(self, op: Op, target: Target, point: Any, after: After | None = None) -> Scheduled:
+        """The operator as kernels at `point`; `after` is what follows, if it may be settled."""
+        built = self.build(op, target, point, *((after,) if self.settles else ()))
         return Scheduled(built.module, point, self.name)
 
 
@@ -86,13 +98,17 @@ def schedule_for(
     closed: tuple[int, ...] = (),
     run: int = 0,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
+    settles: bool = False,
 ) -> Callable[[F], F]:
-    """File a function `(op, target, point) -> Scheduled` as a schedule of these operators."""
+    """File a function `(op, target, point) -> Scheduled` as a schedule of these operators.
+
+    With `settles` there is a fourth argument, what follows.
+    """
 
     def file(build: F) -> F:
         name = build.__name__
         SCHEDULES.append(
-            Schedule(name, ops, target, space, when, build, closed, run, channels_last)
+            Schedule(name, ops, target, space, when, build, closed, run, channels_last, settles)
         )
         return build
 
@@ -180,6 +196,7 @@ def unshared(point: Any) -> Any:
 __all__ = [
     "AUTOMATIC",
     "SCHEDULES",
+    "After",
     "Candidate",
     "Choice",
     "Schedule",

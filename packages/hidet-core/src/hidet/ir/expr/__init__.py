@@ -43,6 +43,7 @@ from hidet.ir.expr.memory import (
     Load,
     Pack,
     Reinterpret,
+    Settle,
     Var,
 )
 from hidet.ir.expr.value import (
@@ -102,6 +103,7 @@ __all__ = [
     "Pack",
     "Reinterpret",
     "Select",
+    "Settle",
     "ShiftLeft",
     "ShiftRight",
     "Splat",

@@ -76,6 +76,22 @@ class Get(Expr):
 
 
 @node
+class Settle(Expr):
+    """A schedule's hook on a result: what is stored at `index`, made of the anchor's own element
+    there, or of this and its neighbour, ahead of their rounding.
+
+    Only a schedule that was told what follows has it; fusion replaces it by what that makes.
+    """
+
+    tensor: Var
+    index: tuple[Expr, ...]
+    sums: tuple[Expr, ...]
+
+    def infer(self) -> Type:
+        return self.tensor.dtype
+
+
+@node
 class Address(Expr):
     """A pointer to the element of `tensor` at `index`."""
 

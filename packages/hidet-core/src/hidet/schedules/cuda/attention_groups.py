@@ -9,7 +9,7 @@ from hidet.cost import REACHED_RATE, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
 from hidet.schedules.contraction import known
-from hidet.schedules.cuda.wgmma_write import staging_shape
+from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 

@@ -38,7 +38,7 @@ from hidet.schedules.cuda.attention_softmax import LOW, totalling
 from hidet.schedules.cuda.attention_wgmma_ring import beginning, boxes_of, mappable, producing
 from hidet.schedules.cuda.attention_wgmma_walk import filling, walking
 from hidet.schedules.cuda.attention_wgmma_write import writing
-from hidet.schedules.cuda.wgmma_write import staging_shape
+from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.target import WARP, Target
 from hidet.types import bf16, f16, u64
 

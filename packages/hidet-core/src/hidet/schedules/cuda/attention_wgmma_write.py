@@ -22,7 +22,7 @@ from hidet.lang import (
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_groups import Groups
-from hidet.schedules.cuda.wgmma_write import COLUMNS, LANES, ROWS
+from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
 from hidet.target import WARP
 
 

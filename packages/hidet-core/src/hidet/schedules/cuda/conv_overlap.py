@@ -63,7 +63,8 @@ from hidet.schedules.cuda.overlap_plain import mending
 from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import STEP
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
-from hidet.schedules.cuda.wgmma_write import biasing, staging_shape, writing
+from hidet.schedules.cuda.wgmma_staging import staging_shape
+from hidet.schedules.cuda.wgmma_write import biasing, writing
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.types import Size, f32, i32, u64

@@ -34,8 +34,9 @@ from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_shares import BESIDE, LANES, SharedRows
 from hidet.schedules.cuda.wgmma_statistics import Statistics
+from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
-from hidet.schedules.cuda.wgmma_write import keeping, staging_shape, writing
+from hidet.schedules.cuda.wgmma_write import keeping, writing
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
 from hidet.types import f32, u64

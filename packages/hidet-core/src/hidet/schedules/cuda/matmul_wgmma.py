@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet import options
 from hidet.ops.matmul import Linear, Matmul
-from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.base import After, Scheduled, schedule_for
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_matrix import Matrix
@@ -44,7 +44,10 @@ def by_wgmma(p: Product, target: Target) -> bool:
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarpgroups,
     when=lambda op, target: by_wgmma(product_of(op), target), closed=(0, 1),
+    settles=True,
 )  # fmt: skip
-def matmul_wgmma(op: Matmul | Linear, target: Target, point: MatmulWarpgroups) -> Scheduled:
+def matmul_wgmma(
+    op: Matmul | Linear, target: Target, point: MatmulWarpgroups, after: After | None = None
+) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
-    return Scheduled(by_warpgroups(op.name, product_of(op), point, target), point)
+    return Scheduled(by_warpgroups(op.name, product_of(op), point, target, after), point)

@@ -33,12 +33,14 @@ from hidet.lang.cuda import (
     threadIdx,
 )
 from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
-from hidet.schedules.cuda.wgmma_write import biasing, keeping, staging_shape, writing
+from hidet.schedules.cuda.wgmma_staging import staging_shape
+from hidet.schedules.cuda.wgmma_write import biasing, keeping, writing
 from hidet.target import WARP, Target
 from hidet.types import f32, u64
 
@@ -46,14 +48,18 @@ GROUP = 8
 """Rows of tiles that blocks go down before they go on to the next column."""
 
 
-def by_warpgroups(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
-    """A product as one kernel."""
+def by_warpgroups(
+    name: str, p: Contraction, point: Warpgroups, target: Target, after: After | None = None
+) -> Module:
+    """A product as one kernel, with what comes `after` settled where its sums are."""
     if point.slices > 1:
         return shared(name, p, point)
-    return persistent(name, p, point, target)
+    return persistent(name, p, point, target, after)
 
 
-def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> Module:
+def persistent(
+    name: str, p: Contraction, point: Warpgroups, target: Target, after: After | None
+) -> Module:
     """A product as one kernel, whose blocks take whole tiles in turns."""
     a_side, b_side = point.sides(p)
     stages = point.stages
@@ -68,7 +74,7 @@ def persistent(name: str, p: Contraction, point: Warpgroups, target: Target) -> 
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        bring, finish = biasing(p, point.columns), writing(p, point.columns, early)
+        bring, finish = biasing(p, point.columns), writing(p, point.columns, early, after)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:

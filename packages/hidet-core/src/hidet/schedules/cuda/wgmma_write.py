@@ -11,6 +11,7 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from math import gcd
+from typing import Any
 
 from hidet.lang import (
     ScriptFunction,
@@ -24,20 +25,13 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
-from hidet.lang.memory import get
-from hidet.schedules.contraction import Contraction
+from hidet.lang.memory import get, settle
+from hidet.schedules.base import After
+from hidet.schedules.contraction import Contraction, Index
 from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.wgmma_pairs import staging_pairs, storing_pairs
+from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
 from hidet.target import WARP, WARPGROUP
-
-ROWS, COLUMNS = 16, 64
-"""What a warp writes at once."""
-LANES = 8
-"""Elements of a 16-byte access; so many between rows keep them in different banks."""
-
-
-def staging_shape(warps: int) -> tuple[int, int, int]:
-    """The shape in shared memory of what warps are about to write."""
-    return warps, ROWS, COLUMNS + LANES
 
 
 def biasing(p: Contraction, columns: int) -> ScriptFunction:
@@ -55,42 +49,72 @@ def biasing(p: Contraction, columns: int) -> ScriptFunction:
     return bring
 
 
-def writing(p: Contraction, columns: int, early: bool = False) -> ScriptFunction:
+def writing(
+    p: Contraction, columns: int, early: bool = False, after: After | None = None
+) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (sums, staged, bias, c, z, top, left); `early`: the bias
-    is in registers, as `biasing` brings it."""
-    lanes = beside(p)
-    across = COLUMNS // lanes
+    is in registers, as `biasing` brings it. What comes `after` is computed on sums in float32."""
+    if after is not None and after.pairs:
+        stage, store = staging_pairs(p, early), storing_pairs(p)
+    else:
+        stage, store = staging(p, early, after), storing(p)
 
     @script
     def finish(sums, staged, bias, c, z, top, left):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp * ROWS
         for part in static(range(columns // COLUMNS)):
-            for number in static(range(COLUMNS // 16)):
-                held = register_tensor(p.c.dtype, (2, 2, 2))
-                for beside in static(range(2)):
-                    block = part * (COLUMNS // 8) + number * 2 + beside
-                    for pair in vectorize(2):
-                        at = (z, row, left + block * 8 + lane % 4 * 2 + pair)
-                        if p.bias is not None:
-                            found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
-                            shift = cast(found, f32)
-                        for half in static(range(2)):
-                            total = sums[block * 4 + half * 2 + pair]
-                            if p.bias is not None:
-                                total += shift
-                            held[beside, half, pair] = cast(total, p.c.dtype)
-                column = number * 16 + lane // 16 * 8
-                stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            stage(sums, staged, bias, c, lane, warp, part, z, row, left)
             syncwarp()
-            for step in unroll(ROWS * across // WARP):
-                i, j = (step * WARP + lane) // across, (step * WARP + lane) % across * lanes
-                for v in vectorize(lanes):
-                    there = (z, row + i, left + part * COLUMNS + j + v)
-                    c.put(*p.c_at(*there), staged[warp, i, j + v])
+            store(staged, c, lane, warp, z, row, left + part * COLUMNS)
             syncwarp()
 
     return finish
+
+
+def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
+    """A part of a kernel, for warps: (sums, staged, bias, c, lane, warp, part, z, row, left). What
+    becomes of some columns of sums lies where it can be written by rows."""
+
+    def made(c: Any, at: Index, total: Any) -> Any:
+        return cast(total, p.c.dtype) if after is None else settle(c, p.c_at(*at), total)
+
+    @script
+    def stage(sums, staged, bias, c, lane, warp, part, z, row, left):  # type: ignore[no-untyped-def]
+        for number in static(range(COLUMNS // 16)):
+            held = register_tensor(p.c.dtype, (2, 2, 2))
+            for beside in static(range(2)):
+                block = part * (COLUMNS // 8) + number * 2 + beside
+                for pair in vectorize(2):
+                    at = (z, row + lane // 4, left + block * 8 + lane % 4 * 2 + pair)
+                    if p.bias is not None:
+                        found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
+                        shift = cast(found, f32)
+                    for half in static(range(2)):
+                        total = sums[block * 4 + half * 2 + pair]
+                        if p.bias is not None:
+                            total += shift
+                        held[beside, half, pair] = made(c, (z, at[1] + half * 8, at[2]), total)
+            column = number * 16 + lane // 16 * 8
+            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+
+    return stage
+
+
+def storing(p: Contraction) -> ScriptFunction:
+    """A part of a kernel, for warps: (staged, c, lane, warp, z, row, column). Rows are written
+    from there on."""
+    lanes = beside(p)
+    across = COLUMNS // lanes
+
+    @script
+    def store(staged, c, lane, warp, z, row, column):  # type: ignore[no-untyped-def]
+        for step in unroll(ROWS * across // WARP):
+            i, j = (step * WARP + lane) // across, (step * WARP + lane) % across * lanes
+            for v in vectorize(lanes):
+                c.put(*p.c_at(z, row + i, column + j + v), staged[warp, i, j + v])
+
+    return store
 
 
 def beside(p: Contraction) -> int:
