@@ -85,3 +85,9 @@ def test_waits_one_after_the_other_add_up():
         20 * ROUND_SECONDS
     )
     assert seconds(work, TARGETS[-1]) == seconds(replace(work, rounds=0), TARGETS[-1])
+
+
+def test_what_comes_after_the_last_operand_has_nothing_beside_it():
+    target = Target.parse("sm_90a")
+    work = Work(1e8, 1e5, 1e9, blocks=132)
+    assert seconds(replace(work, after=1e-6), target) - seconds(work, target) == pytest.approx(1e-6)

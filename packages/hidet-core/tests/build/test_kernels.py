@@ -6,7 +6,7 @@ from hidet import ops
 from hidet.build.ahead import Job
 from hidet.build.draft import Draft
 from hidet.build.explain import manner
-from hidet.build.kernels import group_of, shape_of, worked_out
+from hidet.build.kernels import group_of, key_of_group, shape_of, worked_out
 from hidet.build.schedule import choices
 from hidet.build.target import measurable
 from hidet.graph import symbol, trace_from
@@ -40,6 +40,12 @@ def test_places_in_larger_tensors_go_along():
     assert [made[2].functions for made in there] == [made[2].functions for made in here]
     plain = Job(shape_of(group.apart), CPU, {}).answer()
     assert plain[0][2].functions != here[0][2].functions
+
+
+def test_groups_with_zeros_of_either_sign_are_not_alike():
+    x = symbol([8])
+    made = [Draft(trace_from(x / zero, inputs=[x]), CPU, {}).groups["main"] for zero in (0.0, -0.0)]
+    assert len({key_of_group(group, CPU) for (group,) in made}) == 2
 
 
 def test_what_can_be_measured_here():

@@ -85,6 +85,18 @@ def test_launches_know_where_their_blocks_go():
     assert late.launches[0].room is None
 
 
+def test_what_may_lie_in_an_operands_place_gives_no_signal_behind_its_reads():
+    x, y = symbol((64, 64), device="cuda"), symbol((64, 64), device="cuda")
+
+    def facts(output):
+        (group,) = groups_of([output], [x, y])
+        ((_, _, recipe),) = worked_out(group, CUDA)
+        return [(bool(each.in_place), each.signals) for each in recipe.launches]
+
+    assert facts(ops.softmax(x)) == [(False, True)]
+    assert facts(ops.softmax(x) + y) == [(True, False)]
+
+
 def test_groups_that_give_more_results_are_not_alike():
     x = symbol((4, 8))
     y = x + 1

@@ -1,3 +1,4 @@
+import pickle
 from collections.abc import Iterator
 from typing import Self
 
@@ -8,6 +9,7 @@ from hidet.graph import OPERATORS, Op, operator
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import operand_names
 from hidet.ir.expr import Var
+from hidet.ops.create import Full
 from hidet.ops.joining import Concat
 from hidet.ops.norm import LayerNorm
 from hidet.ops.shape import Reshape
@@ -76,3 +78,12 @@ def test_test_values_are_the_same_each_time():
     first, again, other = op.examples(1)[0], op.examples(1)[0], op.examples(2)[0]
     assert (first == again).all()
     assert (first != other).any()
+
+
+def test_operators_are_the_same_bit_by_bit():
+    zero, minus, none = (Full((), value, f32) for value in (0.0, -0.0, float("nan")))
+    assert zero == Full((), 0.0, f32)
+    assert hash(zero) == hash(Full((), 0.0, f32))
+    assert none == Full((), float("nan"), f32)
+    assert len({zero, minus, none, Full((), 0, f32), Full((1,), 0.0, f32), "zero"}) == 6
+    assert pickle.loads(pickle.dumps(minus)) == minus != zero

@@ -18,7 +18,7 @@ from hidet.ir.expr import (
     wrap,
 )
 from hidet.ir.functions import call
-from hidet.ir.kernel import Call, Kernel, KernelKind, Launch, Module, single
+from hidet.ir.kernel import Call, Kernel, KernelKind, Launch, LetsNext, Module, single
 from hidet.ir.stmt import (
     Assert,
     Assign,
@@ -102,12 +102,14 @@ def test_variables_of_one_name_are_told_apart():
 
 
 def test_kernels_and_modules():
-    few = Launch(min_blocks=2, max_blocks=3, shared_bytes=4, cluster=(2, 1, 1))
+    few = Launch(
+        min_blocks=2, max_blocks=3, shared_bytes=4, cluster=(2, 1, 1), lets_next=LetsNext.START
+    )
     kernel = Kernel("k", (t,), (), launch=few, once=(t,), lasting=(t,), early=(t,))
     assert str(kernel) == (
         "cuda kernel k(t: f32[8, 4]):\n"
         "  # grid (1, 1, 1), block (1, 1, 1), cluster (2, 1, 1), shared 4 bytes, "
-        "at least 2 blocks, at most 3 blocks\n"
+        "at least 2 blocks, at most 3 blocks, lets the next begin at its start\n"
         "  # t loaded once\n"
         "  # t loaded lasting\n"
         "  # t loaded early\n"

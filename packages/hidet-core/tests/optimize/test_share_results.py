@@ -22,7 +22,7 @@ def test_the_text_before_and_after():
 
 def test_other_attributes_and_operands_are_other_results():
     x, y = symbol((2, 3)), symbol((2, 3))
-    outputs = [ops.sum(x, 0), ops.sum(x, 1), ops.relu(x), ops.relu(y)]
+    outputs = [ops.sum(x, 0), ops.sum(x, 1), ops.relu(x), ops.relu(y), x / 0.0, x / -0.0]
     graph = trace_from(outputs, [x, y])
     assert share_results(graph) is graph
 

@@ -7,6 +7,7 @@ from hidet.runtime import Archive, Executor, Plan
 from hidet.runtime.device import cuda_capability, device_count
 from hidet.runtime.driver import call, cu
 from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.plan import Room
 from hidet.runtime.stream import Stream
 
 from .conftest import ARCH, buffer, launch
@@ -29,13 +30,15 @@ def gpu(array):
     return to_device(array, "cuda:0")
 
 
-def chained(cubin, count):
+def chained(cubin, count, **more):
     """A chain of kernels, each of which waits itself and may begin early."""
     buffers = [buffer("x", "input", "n")] + [
         buffer(f"t{i}", "workspace", "n") for i in range(count)
     ]
     buffers.append(buffer("y", "output", "n"))
-    steps = [launch("late", [i], [i + 1], "n", waits=True, **WIDE) for i in range(count + 1)]
+    steps = [
+        launch("late", [i], [i + 1], "n", waits=True, **WIDE, **more) for i in range(count + 1)
+    ]
     return Plan(ARCH, tuple(buffers), tuple(steps), (0,), (count + 1,), {"n": (0, 0)})
 
 
@@ -89,3 +92,21 @@ def test_kernels_in_a_foreign_capture_begin_early_after_kernels_alone(cubin):
         call("cuGraphLaunch", runnable, stream.handle)
         for turns, each in ((1, y), (2, z), (2, side), (3, last)):
             assert np.array_equal(array_of(each), values + 7 * turns)
+
+
+@pytest.mark.parametrize("room", [None, Room(132, 233472, 16, 1024)], ids=["unknown", "even"])
+def test_after_signals_in_a_capture_only_kernels_that_lie_evenly_begin_early(cubin, room):
+    plan = chained(cubin, 3, signals=True, room=room)
+    executor = Executor(Archive({"main": plan}, {"unit": cubin}), "cuda:0")
+    x = gpu(numbers(7000))
+    executor([x])
+    stream = Stream()
+    mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL
+    call("cuStreamBeginCapture", stream.handle, mode)
+    (y,) = executor([x], stream=stream.handle)
+    (z,) = executor([y], stream=stream.handle)
+    graph = call("cuStreamEndCapture", stream.handle)
+    assert early_edges_of(graph) == ((0, 7) if room is None else (7, 0))
+    call("cuGraphLaunch", call("cuGraphInstantiate", graph, 0), stream.handle)
+    call("cuCtxSynchronize")
+    assert np.array_equal(array_of(z), numbers(7000) + 8)

@@ -205,7 +205,7 @@ def test_scheduled_operators(op):
     for schedule in CUDA:
         short = schedule.name.endswith("tf32")
         with options(tf32=short):
-            points = schedule.candidates(op, TARGET)
+            points = [each.point for each in schedule.candidates(op, TARGET)]
             for point in dict.fromkeys([*points[:1], *points[len(points) // 2 :][:1]]):
                 simulated(op, schedule.apply(op, TARGET, point).module, short)
 

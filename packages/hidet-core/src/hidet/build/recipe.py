@@ -16,10 +16,10 @@ from hidet.build.written import written
 from hidet.codegen.common.function import Function
 from hidet.errors import InternalError
 from hidet.ir.expr import Const, Expr, Var
-from hidet.ir.kernel import Kernel, KernelKind, TensorMap
+from hidet.ir.kernel import Kernel, KernelKind, LetsNext, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
-from hidet.passes.signal_next import signals
+from hidet.passes.signal_next import at_end, signals
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
 from hidet.target import Target
@@ -28,6 +28,8 @@ from hidet.types import TensorType
 T = TypeVar("T")
 RESERVED = 1024
 """Bytes of shared memory of a block that are the driver's."""
+PAIR = 2
+"""Blocks of a cluster that finds a place wherever there is one for each of them."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
+        if pairs and kernel.launch.lets_next is LetsNext.READ:
+            lowered = at_end(lowered, overlap)
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
         room = room_of(lowered, target) if made_launch.waits else None
         nbytes = shared_bytes(lowered, target)
@@ -78,14 +82,21 @@ def shared_bytes(kernel: Kernel, target: Target) -> int:
     return max(needed, target.shared_bytes_per_sm // (most + 1) + 1) if most else needed
 
 
-def room_of(lowered: Kernel, target: Target) -> Room:
-    """Where the blocks of a kernel go that may begin before those of another have ended."""
+def room_of(lowered: Kernel, target: Target) -> Room | None:
+    """Where the blocks of a kernel go that may begin before those of another have ended; None for
+    large clusters that are not kept apart: how those come to lie is not known."""
     sizes = lowered.launch
-    cores = target.cores_in_clusters(prod(sizes.cluster))
+    cluster, uneven = prod(sizes.cluster), sizes.lets_next is not LetsNext.READ
+    if uneven and cluster > PAIR:
+        return None
     most = target.resident_blocks(prod(map(fixed, sizes.block)))
     arrays = limits.shared_bytes(lowered) - sizes.shared_bytes
     return Room(
-        cores, target.shared_bytes_per_sm, most, arrays + RESERVED, max(sizes.max_blocks, 1)
+        target.cores_in_clusters(cluster),
+        target.shared_bytes_per_sm,
+        most,
+        arrays + RESERVED,
+        most if uneven else max(sizes.max_blocks, 1),
     )
 
 

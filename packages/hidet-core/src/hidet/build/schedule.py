@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from operator import mul
 
 from hidet import options
 from hidet.compute import Grid
@@ -23,7 +22,6 @@ from hidet.fusion.partition import partition
 from hidet.fusion.parts import is_part
 from hidet.fusion.ports import ports
 from hidet.fusion.siblings import unite
-from hidet.fusion.traits import instructions, moves_only
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
@@ -52,6 +50,9 @@ SURELY = 1.1
 much, and a kernel more is sure to take its time."""
 BLOCK_BYTES = 4096
 """What a block of a kernel for elements writes; an estimate."""
+BOUNDARY_SECONDS = 0.3e-6
+"""What a kernel more takes beside its own time: it and the next one wait for each other's results,
+which no launch ahead of time hides; an estimate."""
 
 
 @dataclass(frozen=True)
@@ -220,35 +221,22 @@ def chosen(group: Group, target: Target) -> Candidate:
 def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
     """The candidates for a group's anchor, the cheapest first by the cost model.
 
-    What a schedule cannot compute where it reads it takes a kernel, and a way through memory; what
-    it can, it computes as often as it reads it.
+    What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
     """
     assert group.anchor is not None
-    found, made = choices(group.anchor.op, target), computed(group)
+    found = choices(group.anchor.op, target)
     detours = {
         each.schedule.name: sum(detour(t.type, target) for t in closed_to(each.schedule, group))
         for each in found
     }
-    if not any(detours.values()) and not any(made):
+    if not any(detours.values()):
         return found
-    rate = target.peak_flops("float32") / 2  # instructions of all threads in a second
 
     def taken(each: Candidate) -> float:
         way = detours[each.schedule.name]
-        if way:
-            return SURELY * (each.seconds + way)
-        return each.seconds + sum(map(mul, each.fetched, made)) / rate
+        return SURELY * (each.seconds + way) if way else each.seconds
 
     return tuple(sorted(found, key=taken))
-
-
-def computed(group: Group) -> list[int]:
-    """For each operand of a group's anchor: the instructions with which the group computes an
-    element of it, 0 where it is given, or only lies elsewhere."""
-    assert group.anchor is not None
-    chains = (leading_to([each], group.nodes) for each in group.anchor.inputs)
-    counted = ([node.op for node in chain if not moves_only(node.op)] for chain in chains)
-    return [sum(map(instructions, ops)) for ops in counted]
 
 
 def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
@@ -265,7 +253,8 @@ def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
 def detour(tensor: TensorType, target: Target) -> float:
     """The seconds of a kernel that writes a tensor, from as much of others."""
     nbytes = size_bytes(tensor)
-    return seconds(Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES)), target)
+    work = Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES))
+    return BOUNDARY_SECONDS + seconds(work, target)
 
 
 def composed(group: Group, target: Target) -> Module:

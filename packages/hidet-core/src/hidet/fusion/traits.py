@@ -22,26 +22,18 @@ from hidet.ir.expr import (
     TruncMod,
 )
 from hidet.ir.node import Node
-from hidet.ir.walk import contains, find, postorder
+from hidet.ir.walk import contains, postorder
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import FEW_ROWS
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})
 """Functions of floats that jump."""
-FUNCTION = 16
-"""Instructions of a function such as exp or erf, about."""
 
 
 @lru_cache(maxsize=4096)
 def cheap(op: Op) -> bool:
     """Whether computing an element again costs little: no functions such as exp or erf."""
     return not contains(op.definition().outputs, Math)
-
-
-@lru_cache(maxsize=4096)
-def instructions(op: Op) -> int:
-    """How many instructions an element of the result takes, about."""
-    return sum(FUNCTION if isinstance(e, Math) else 1 for e in find(op.definition().outputs, Expr))
 
 
 @lru_cache(maxsize=4096)

@@ -18,6 +18,14 @@ class KernelKind(StrEnum):
     CPU = "cpu"
 
 
+class LetsNext(StrEnum):
+    """When a kernel lets the next one begin, where launches may begin early at all."""
+
+    START = "start"
+    READ = "read"
+    END = "end"
+
+
 ONE = Const(1, i32)
 
 
@@ -34,6 +42,8 @@ class Launch(Node):
     """Blocks that should fit one multiprocessor; 0 leaves it to the compiler."""
     max_blocks: int = 0
     """Blocks that a multiprocessor holds at once at most; 0: as many as fit."""
+    lets_next: LetsNext = LetsNext.READ
+    """When the next kernel may begin; if not once all is read, these blocks may lie unevenly."""
 
 
 @node

@@ -24,7 +24,7 @@ from hidet.ir.expr import (
     Unary,
     Var,
 )
-from hidet.ir.kernel import Call, Kernel, Launch, Module, TensorMap
+from hidet.ir.kernel import Call, Kernel, Launch, LetsNext, Module, TensorMap
 from hidet.ir.node import Node
 from hidet.ir.stmt import (
     Assert,
@@ -206,6 +206,8 @@ class Printer:
             parts.append(f"at least {launch.min_blocks} blocks")
         if launch.max_blocks:
             parts.append(f"at most {launch.max_blocks} blocks")
+        if launch.lets_next is not LetsNext.READ:
+            parts.append(f"lets the next begin at its {launch.lets_next}")
         return ", ".join(parts)
 
     def kernel(self, kernel: Kernel) -> str:

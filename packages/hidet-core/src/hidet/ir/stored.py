@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from hidet.errors import BadArchive, InternalError, Place
-from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.kernel import Kernel, KernelKind, LetsNext
 from hidet.ir.node import Node
 from hidet.ir.stmt import LoopKind
 from hidet.ir.walk import postorder
@@ -24,7 +24,9 @@ RECORDS: dict[str, type[Any]] = {
     for each in (VectorType, PointerType, TensorType, TensorMapType, Tile, Im2col, Place)
 }
 """Dataclasses that fields hold, beside nodes."""
-NAMES: dict[str, type[StrEnum]] = {each.__name__: each for each in (LoopKind, KernelKind, Scope)}
+NAMES: dict[str, type[StrEnum]] = {
+    each.__name__: each for each in (LoopKind, KernelKind, LetsNext, Scope)
+}
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What reading a text raises that is not what it should be."""
 

@@ -12,7 +12,7 @@ from math import prod
 
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.expr import Const, Expr, Load, Var
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, LetsNext
 from hidet.ir.stmt import Body, If, Invoke, Stmt, Store
 from hidet.ir.walk import find, postorder, variables
 from hidet.passes.base import Pass, with_body
@@ -33,7 +33,7 @@ def signal_next(at_once: int) -> Pass:
     The signal counts when the last block has given it: blocks of the next kernel then take what
     places there are, and wait there, so that its launch takes no time of its own. Given before all
     is read it would let them take what the reads need. Of a kernel with more threads than a device
-    holds at once the last blocks begin late: it gives the signal first.
+    holds at once the last blocks begin late: it gives the signal first, as those do that say so.
     Where the blocks of the next kernel go is the plan's concern (`runtime/spread.py`).
     """
     made = Pass("signal_next", partial(signalling, at_once=at_once))
@@ -48,8 +48,9 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
     blocks, threads = known_size(kernel.launch.grid), known_size(kernel.launch.block)
     if threads < LEAST and not 0 < blocks * threads <= at_once:
         return kernel
-    if blocks * threads <= at_once:
-        return behind_reads(kernel)
+    when = LetsNext.START if blocks * threads > at_once else kernel.launch.lets_next
+    if when is not LetsNext.START:
+        return kernel if when is LetsNext.END else behind_reads(kernel)
     place = next(i for i, s in enumerate(kernel.body) if is_wait(s)) + 1
     return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
 
@@ -117,6 +118,24 @@ class Reads:
                     writes.update(variables(effects.writes))
         known = self.memory
         return {known[v] for v in reads if v in known}, {known[v] for v in writes if v in known}
+
+
+def at_end(kernel: Kernel, at_once: int) -> Kernel:
+    """A kernel whose result may lie where an operand did, without a signal behind its reads: who
+    begins early may find the operand in a cache, and an edge that waits for all takes longer than
+    one without a signal."""
+    if known_size((*kernel.launch.grid, *kernel.launch.block)) > at_once:
+        return kernel
+    return with_body(kernel, without(kernel.body))
+
+
+def without(body: Body) -> Body:
+    """Statements without signals, also in choices."""
+    kept = (s for s in body if not (isinstance(s, Invoke) and s.name == SIGNAL))
+    return tuple(
+        replace(s, then=without(s.then), otherwise=without(s.otherwise)) if isinstance(s, If) else s
+        for s in kept
+    )
 
 
 def known_size(sizes: Iterable[Expr]) -> int:

@@ -61,7 +61,7 @@ class Schedule:
         """
         works = [(point, point.work(op, target)) for point in self.fitting(op, target)]
         ranked = sorted((seconds(work, target), work.flops, i) for i, (_, work) in enumerate(works))
-        return [Candidate(self, works[i][0], cost, works[i][1].fetched) for cost, _, i in ranked]
+        return [Candidate(self, works[i][0], cost) for cost, _, i in ranked]
 
     def gains_by_channels_last(self, op: Op, target: Target) -> bool:
         """Whether operator and target are of its kind, and it asks for channels last."""
@@ -106,8 +106,6 @@ class Candidate:
     schedule: Schedule
     point: Any
     seconds: float
-    fetched: tuple[float, ...] = ()
-    """How many elements of its operands threads read, as `Work` has it."""
 
     @property
     def choice(self) -> Choice:

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build.recipe import room_of
 from hidet.compute import Input
+from hidet.ir.kernel import LetsNext
+from hidet.passes.pipeline import lower
+from hidet.passes.signal_next import signals
 from hidet.schedules.automatic.cuda_columns import choose_columns, power
 from hidet.schedules.automatic.emit import row_level
 from hidet.schedules.automatic.plan import plan
@@ -102,6 +106,27 @@ def test_most_multiprocessors_have_a_block_in_the_smallest_clusters(
     assert (int(launch.grid[0].value), int(launch.block[0].value)) == (grid, threads)
     assert launch.cluster == (cluster, 1, 1)
     assert launch.min_blocks * threads == 1024
+
+
+@pytest.mark.parametrize(
+    ("shape", "when"),
+    [
+        ((4096, 4096), LetsNext.START),  # a place beside each block
+        ((1024, 65536), LetsNext.END),  # none
+        ((8192, 2048), LetsNext.END),  # in clusters of eight
+        ((49, 2048), LetsNext.READ),
+    ],
+    ids=str,
+)
+def test_the_next_kernel_begins_where_it_finds_places_alike(made, shape, when):
+    (kernel,) = made(lambda x: ops.sum(x, (0,)), f16[shape]).module.kernels
+    assert kernel.launch.lets_next is when
+    lowered = lower(kernel, overlap=HOPPER.cores * HOPPER.max_threads_per_sm)
+    assert signals(lowered) == (when is not LetsNext.END)
+    room = room_of(lowered, HOPPER)
+    assert (room is None) == (kernel.launch.cluster == (8, 1, 1))
+    if room is not None:
+        assert room.few == (1 if when is LetsNext.READ else room.most)
 
 
 def test_blocks_tell_their_parts_and_wait_for_no_others(made):

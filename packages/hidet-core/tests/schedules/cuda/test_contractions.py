@@ -116,3 +116,18 @@ def test_small_grids_are_divided_along_k():
     best = candidates(Matmul(f16[4096, 4096], f16[4096, 4096]), TARGET)[0].point
     assert best.slices == 1
     assert best.block[0] * best.block[1] >= 128 * 128
+
+
+@pytest.mark.parametrize(
+    ("op", "schedule"),
+    [
+        (Matmul(f16[1, 768], f16[768, 50257]), "matmul_few_rows"),  # 25 us, 40 by mma.sync
+        (Linear(f16[2048, 48], f16[96, 48], None), "matmul_mma"),  # 1.5 us, 1.9 by warpgroups
+        (Linear(f16[2048, 64], f16[1024, 64], None), "matmul_wgmma"),  # 2.6 us, 4.6 by mma.sync
+        (Linear(f16[17, 4096], f16[4096, 4096], None), "matmul_wgmma"),
+    ],
+    ids=str,
+)
+def test_the_cost_model_counts_pieces_of_rows(op, schedule):
+    """What is faster on an H200 where rows begin anywhere, or are no whole lines."""
+    assert candidates(op, TARGET)[0].schedule.name == schedule

@@ -117,6 +117,19 @@ def test_where_there_are_no_warpgroups():
         assert not by_wgmma(product, TARGET)
 
 
+@pytest.mark.parametrize(("n", "most"), [(127, 2.5), (126, 1.6), (124, 1.5), (128, 1.0)])
+def test_what_a_warp_writes_at_once_lies_together_wherever_rows_begin(n, most):
+    """Sectors of memory that are written, by those that there are: up to 16 times as many where
+    lanes wrote eight elements each, one after the other."""
+    op = Linear(f16[64, 64], f16[n, 64], None)
+    x, w = op.examples(seed=0)
+    c = np.zeros((64, n), np.float16)
+    report = sim.launch(as_run(matmul_wgmma(op, TARGET, P((64, 128), 2, 1)).module), x, w, c)
+    written = sum(each.sectors for each in report.accesses if each.verb == "store")
+    assert written <= most * c.nbytes / 32 + 64
+    assert_close(c, x.astype(float) @ w.T.astype(float), op.results()[0].dtype, 64.0)
+
+
 def behind(m=65, k=328, n=72):
     """A product with a bias, a function and a residual behind it."""
     x, w = symbol((m, k), "float16"), symbol((k, n), "float16")

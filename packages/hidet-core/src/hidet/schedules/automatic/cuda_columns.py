@@ -17,7 +17,7 @@ from hidet.compute import Reduce
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Address, Expr, Load, Var, constant, wrap
-from hidet.ir.kernel import Kernel
+from hidet.ir.kernel import Kernel, LetsNext
 from hidet.ir.stmt import Body, Declare, For, If, Invoke, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import (
@@ -55,6 +55,8 @@ TOGETHER = 1024
 """Threads of a multiprocessor at a time."""
 FEW = 4
 """Rows of a thread below which more threads would wait for each other longer than they read."""
+PAIR = 2
+"""Blocks of the largest clusters that the next kernel's find places beside."""
 IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
 
@@ -71,6 +73,7 @@ class Columns:
     across: int
     deep: int
     blocks: int = 1
+    lets_next: LetsNext = LetsNext.READ
 
     @property
     def threads(self) -> int:
@@ -121,9 +124,11 @@ def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Targe
 
     Clusters are no larger than they must be: a few multiprocessors have no place for large ones
     (eight of an H200 for those of four blocks), and some of the others get one block too many.
+    Where a multiprocessor has a place for a block of the next kernel beside its own, that may begin
+    from the start on: each finds as many places then.
     """
     if -(-chunks // alone.across) * around >= 2 * target.cores:
-        return alone
+        return replace(alone, lets_next=LetsNext.END)
     across = min(alone.across, NARROW)
     tiles = -(-chunks // across) * around
     large = tiles <= 2 * target.cores and deepest * across >= FEW * LARGE
@@ -136,7 +141,9 @@ def spread(alone: Columns, chunks: int, around: int, deepest: int, target: Targe
         blocks *= 2
     if 2 < blocks <= target.max_blocks_per_cluster // 2:  # smaller ones lie more evenly
         blocks, threads = 2 * blocks, threads // 2
-    return replace(alone, across=across, deep=threads // across, blocks=blocks)
+    beside = 2 * tiles * blocks <= target.cores * (TOGETHER // threads) and blocks <= PAIR
+    lets_next = LetsNext.START if beside else LetsNext.END
+    return replace(alone, across=across, deep=threads // across, blocks=blocks, lets_next=lets_next)
 
 
 def on_most(blocks: int, target: Target) -> bool:
@@ -207,7 +214,7 @@ class Writer:
         body += self.elements()
         shape = self.shape
         made = kernel(name, params, tuple(body), self.blocks, shape.threads, shape.resident)
-        launch = replace(made.launch, cluster=(shape.blocks, 1, 1))
+        launch = replace(made.launch, cluster=(shape.blocks, 1, 1), lets_next=shape.lets_next)
         return replace(made, launch=launch, once=self.once(reduces))
 
     def prepared(self, reduces: Sequence[AnyReduce]) -> Body:

@@ -27,6 +27,8 @@ gives it rows that see many keys; an estimate."""
 ROTATING = 1.02
 """How much longer it takes where one tile of keys is on its way while rows of q are rotated, as in
 most models that mask what comes later, and not two: 1.3 of 10.2 us for Llama's 512 rows."""
+FOLLOWING = 0.3e-6
+"""Seconds for which a wave of blocks that follows another waits for its rows; an estimate."""
 ENOUGH_WARPS = 8
 """Warps of a multiprocessor with which both products reach the rate that was measured; an
 estimate."""
@@ -167,6 +169,7 @@ class Blocks:
         partial = 4.0 * blocks * self.rows * width if apart else 0.0
         busy = self.busy(rows, blocks, target)
         times = products() if rows.single else 1
+        waves = -(-blocks // (self.resident(rows, target) * target.cores))
         return Work(
             read + again + partial,
             written + partial,
@@ -179,6 +182,7 @@ class Blocks:
             shared_bytes=self.shared_bytes(rows),
             registers=self.registers(rows),
             rounds=self.rounds(rows, blocks, seen, target),
+            after=(waves - 1) * FOLLOWING,
         )
 
 

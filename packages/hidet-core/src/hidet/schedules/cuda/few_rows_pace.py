@@ -99,11 +99,9 @@ class Pace:
         alone, each = self.of_block(), self.of_all() / self.blocks
         seconds = whole * max(places * each, alone) + (max(rest * each, alone) if rest else 0.0)
         seconds += alone * self.times.alone - WAVE_SECONDS  # which is counted for each wave
-        tiles = self.blocks / reading.point.slices
         return Work(
             *p.nbytes, p.flops, (p.a.dtype if self.by_units else p.wide).name,
             min(self.blocks, places), threads, self.by_units,
             shared_bytes=self.shared_bytes, registers=self.registers,
             rounds=max(0.0, seconds) / ROUND_SECONDS,
-            fetched=(tiles * reading.rows * known(p.k), float(prod(map(known, p.b.shape)))),
         )  # fmt: skip

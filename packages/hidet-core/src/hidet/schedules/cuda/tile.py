@@ -158,7 +158,6 @@ class Tile(ABC):
         read = elements * (rows * p.a.dtype.nbytes + columns * p.b.dtype.nbytes) / CACHE_GAIN
         apart = self.slices > 1 and not self.together(target)
         partial = float(blocks * rows * columns * self.partial_type(p).nbytes) if apart else 0.0
-        fetched = {"a": float(elements * rows), "b": float(elements * columns)}
         return Work(
             once + read + partial,
             written + partial,
@@ -171,7 +170,6 @@ class Tile(ABC):
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
             rounds=self.rounds(p, target, blocks, turns),
-            fetched=tuple(fetched[name] for name in p.operands[:2]),
         )
 
     def rounds(self, p: Contraction, target: Target, blocks: int, turns: int) -> float:
