@@ -32,19 +32,22 @@ from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
-from hidet.schedules.cuda.wgmma_shares import BESIDE, LANES, SharedRows
+from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
 from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, writing
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
-from hidet.types import f32, u64
+from hidet.types import TensorType, f32, u64
 
 WIDEST = 128
 """Columns up to which a thread has registers for a residual beside its sums."""
 WIDEST_NORMED = 192
 """The same for what belongs to columns alone."""
+
+EARLY = "residual", "bias", "residual_gain", "gain"
+"""What is under way while others sum up, as kernels call it."""
 
 
 @lru_cache(maxsize=1024)
@@ -100,9 +103,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
-    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
-    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
-    before_type = operand_type(op.residual_moments, moments_type)
+    bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
     normed, asked = op.residual_gain is not None, op.gain is not None
     statistics = Statistics(p, moments_type.shape[-2], op.eps)
     rows = WholeRows(p, point.columns, normed)
@@ -110,8 +111,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
         bring, find = rows.bringing(), statistics.of_two_rows()
-        add, tell = rows.adding(), rows.telling()
-        weigh, multiply = rows.weighing(), rows.scaling()
+        settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
 
         @script
@@ -144,8 +144,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     if normed:
                         find(residual_moments, mean, scale, top)
                     consume(tiles_a, tiles_b, bars, sums, count, turns)
-                    add(near, shift, stretch, mean, scale, sums)
-                    tell(sums, moments, top, left)
+                    settle(near, shift, stretch, mean, scale, sums, moments, top, left)
                     if asked:
                         # No earlier: what is added has its registers until here.
                         weigh(gain, factor, left)
@@ -157,29 +156,22 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    made = assemble(name, [product], names_of(op), results_of(op))
-    return loading_early(made, "residual", "bias", "residual_gain", "gain")
+    return loading_early(assemble(name, [product], names_of(op), results_of(op)), *EARLY)
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
     """The product as one kernel, of which a cluster shares the sum of each tile."""
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
-    stages, slices = point.stages, point.slices
-    turns = cdiv(a_side.turns, slices)
-    normed, asked = op.residual_gain is not None, op.gain is not None
-    rows = SharedRows(p, point.block, point.consumers, slices, normed, asked)
-    part = rows.steps, LANES
-    bias_type, gain_type = operand_type(p.bias, p.c), operand_type(op.gain, p.c)
-    moments_type, stretch_type = op.results()[1], operand_type(op.residual_gain, p.c)
-    before_type = operand_type(op.residual_moments, moments_type)
+    stages, slices, turns = point.stages, point.slices, cdiv(a_side.turns, point.slices)
+    normed = op.residual_gain is not None
+    rows = SharedRows(p, point.block, point.consumers, slices, normed, op.gain is not None)
+    bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
     statistics = Statistics(p, moments_type.shape[-2], op.eps, rows.steps, BESIDE)
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, keep = consuming(point, a_side, b_side), keeping(point)
-        position = order(p, point)
-        bring, hold, combine = rows.bringing(), rows.holding(statistics), statistics.combining()
-        add, write, tell = rows.adding(), rows.writing(), rows.telling()
+        consume, keep, position = consuming(point, a_side, b_side), keeping(point), order(p, point)
+        bring, settle = rows.bringing(statistics), rows.settling(statistics)
 
         @script
         def product(
@@ -200,18 +192,16 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             _, top, left = position(blockIdx.x // slices)
             share = blockIdx.x % slices
-            near = register_tensor(op.residual.dtype, part)
-            shift = register_tensor(bias_type.dtype, part)
-            stretch = register_tensor(stretch_type.dtype, part)
-            factor = register_tensor(gain_type.dtype, part)
+            near = register_tensor(op.residual.dtype, rows.part)
+            shift = register_tensor(bias_type.dtype, rows.part)
+            stretch = register_tensor(stretch_type.dtype, rows.part)
+            factor = register_tensor(gain_type.dtype, rows.part)
             held = register_tensor(f32, statistics.held)
             if threadIdx.x < point.consumers:
                 bring(
-                    residual, bias, residual_gain, gain, near, shift, stretch, factor,
-                    share, top, left,
+                    residual, residual_moments, bias, residual_gain, gain,
+                    near, held, shift, stretch, factor, share, top, left,
                 )  # fmt: skip
-                if normed:
-                    hold(residual_moments, held, share, top)
                 sums = register_tensor(f32, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
@@ -221,18 +211,23 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
-                values = register_tensor(f32, part)
-                mean, scale = register_tensor(f32, part[:1]), register_tensor(f32, part[:1])
-                if normed:
-                    combine(held, mean, scale)
-                add(pile, near, shift, stretch, mean, scale, values, share)
-                write(values, factor, c, scaled, share, top, left)
-                tell(values, moments, share, top, left)
+                settle(
+                    pile, held, near, shift, stretch, factor, c, moments, scaled, share, top, left
+                )
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
     made = assemble(name, [product], names_of(op), results_of(op))
-    return loading_early(made, "residual", "bias", "residual_moments", "residual_gain", "gain")
+    return loading_early(made, "residual_moments", *EARLY)
+
+
+def types_of(op: LinearMoments, p: Product) -> tuple[TensorType, ...]:
+    """The types in kernels of the bias, the residual's moments and gain, the gain, the moments."""
+    moments = op.results()[1]
+    before = operand_type(op.residual_moments, moments)
+    of_columns = (operand_type(each, p.c) for each in (p.bias, op.residual_gain, op.gain))
+    bias, stretch, gain = of_columns
+    return bias, before, stretch, gain, moments
 
 
 @schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))

@@ -120,6 +120,19 @@ class WholeRows:
 
         return tell
 
+    def settling(self) -> ScriptFunction:
+        """(near, shift, stretch, mean, scale, sums, moments, top, left). Both."""
+        add, tell = self.adding(), self.telling()
+
+        @script
+        def settle(  # type: ignore[no-untyped-def]
+            near, shift, stretch, mean, scale, sums, moments, top, left
+        ):
+            add(near, shift, stretch, mean, scale, sums)
+            tell(sums, moments, top, left)
+
+        return settle
+
     def weighing(self) -> ScriptFunction:
         """(gain, factor, left). What the result will be multiplied with is under way."""
         blocks = self.blocks

@@ -53,6 +53,11 @@ class SharedRows:
         rows, columns = self.block
         return rows * columns // (LANES * self.threads * self.slices)
 
+    @property
+    def part(self) -> tuple[int, int]:
+        """The shape in registers of a thread's share."""
+        return self.steps, LANES
+
     def placing(self) -> ScriptFunction:
         """(step, share) to row and column within the tile."""
         beside, threads, slices = self.block[1] // LANES, self.threads, self.slices
@@ -64,17 +69,18 @@ class SharedRows:
 
         return place
 
-    def bringing(self) -> ScriptFunction:
-        """(residual, bias, residual_gain, gain, near, shift, stretch, factor, share, top, left).
-        What will be done with a thread's sums is under way."""
-        p, steps, place = self.p, self.steps, self.placing()
+    def bringing(self, statistics: Statistics) -> ScriptFunction:
+        """(residual, residual_moments, bias, residual_gain, gain, near, held, shift, stretch,
+        factor, share, top, left). What will be done with a thread's sums is under way."""
+        p, steps, place, hold = self.p, self.steps, self.placing(), statistics.bringing()
         normed, scaled = self.normed, self.scaled
 
         @script
         def bring(  # type: ignore[no-untyped-def]
-            residual, bias, residual_gain, gain, near, shift, stretch, factor, share, top, left
-        ):
-            for step in unroll(steps):
+            residual, residual_moments, bias, residual_gain, gain,
+            near, held, shift, stretch, factor, share, top, left,
+        ):  # fmt: skip
+            for step in static(range(steps)):
                 row, column = place(step, share)
                 for v in vectorize(LANES):
                     near[step, v] = get(residual, *p.c_at(0, top + row, left + column + v))
@@ -82,6 +88,7 @@ class SharedRows:
                     for v in vectorize(LANES):
                         shift[step, v] = get(bias, left + column + v)
                 if normed:
+                    hold(residual_moments, held, step, top + row)
                     for v in vectorize(LANES):
                         stretch[step, v] = get(residual_gain, left + column + v)
                 if scaled:
@@ -89,18 +96,6 @@ class SharedRows:
                         factor[step, v] = get(gain, left + column + v)
 
         return bring
-
-    def holding(self, statistics: Statistics) -> ScriptFunction:
-        """(moments, held, share, top). Those of a thread's rows are under way."""
-        steps, place, bring = self.steps, self.placing(), statistics.bringing()
-
-        @script
-        def hold(moments, held, share, top):  # type: ignore[no-untyped-def]
-            for step in static(range(steps)):
-                row, _ = place(step, share)
-                bring(moments, held, step, top + row)
-
-        return hold
 
     def adding(self) -> ScriptFunction:
         """(pile, near, shift, stretch, mean, scale, values, share). The sums of all blocks become
@@ -167,3 +162,23 @@ class SharedRows:
                         moments.put(*at, which, found[step, which])
 
         return tell
+
+    def settling(self, statistics: Statistics) -> ScriptFunction:
+        """(pile, held, near, shift, stretch, factor, c, moments, scaled_c, share, top, left). What
+        is left to do once all sums are there."""
+        steps, normed, combine = self.steps, self.normed, statistics.combining()
+        add, write, tell = self.adding(), self.writing(), self.telling()
+
+        @script
+        def settle(  # type: ignore[no-untyped-def]
+            pile, held, near, shift, stretch, factor, c, moments, scaled_c, share, top, left
+        ):
+            values = register_tensor(f32, (steps, LANES))
+            mean, scale = register_tensor(f32, (steps,)), register_tensor(f32, (steps,))
+            if normed:
+                combine(held, mean, scale)
+            add(pile, near, shift, stretch, mean, scale, values, share)
+            write(values, factor, c, scaled_c, share, top, left)
+            tell(values, moments, share, top, left)
+
+        return settle
