@@ -33,8 +33,8 @@ from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
-from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_staging import staging_shape
+from hidet.schedules.cuda.wgmma_statistics import Statistics
 from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, writing
 from hidet.schedules.product import Product

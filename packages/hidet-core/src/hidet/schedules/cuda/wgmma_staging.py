@@ -4,8 +4,6 @@ ROWS, COLUMNS = 16, 64
 """What a warp writes at once."""
 LANES = 8
 """Elements of a 16-byte access; so many between rows keep them in different banks."""
-ACROSS = COLUMNS // LANES
-"""Lanes that write one row."""
 
 
 def staging_shape(warps: int) -> tuple[int, int, int]:
