@@ -112,11 +112,12 @@ def test_a_schedule_without_hooks_gets_a_kernel_that_copies(monkeypatch):
 
 @pytest.mark.parametrize(("start", "lanes"), [(64, 8), (8, 8), (4, 4), (2, 2), (3, 1)])
 def test_stores_are_as_wide_as_the_place_allows(start, lanes):
-    x, w = symbol((64, 512), "float16"), symbol((64, 512), "float16")
+    x, w = symbol((512, 512), "float16"), symbol((64, 512), "float16")
     graph = trace_from(ops.linear(x, w), [x, w])
     group = group_of(graph)
-    group.insets, group.stored = (inset(graph.outputs[0], (64, 128), (0, start)),), False
+    group.insets, group.stored = (inset(graph.outputs[0], (512, 128), (0, start)),), False
     (made,) = implement(group, CUDA)
+    assert made.schedule == "matmul_wgmma"  # which writes rows; others write fragments
     (kernel,) = made.module.kernels
     lowered = lower(kernel)
     stores = [each for each in find(lowered.body, Store) if each.tensor in lowered.params]
