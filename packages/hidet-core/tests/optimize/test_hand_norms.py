@@ -119,15 +119,17 @@ def test_normed_rows_are_a_residual_of_products_without_bias_and_in_other_shapes
     same_value(before, after)
 
 
-def test_weights_stay_as_they_are_whoever_reads_them():
-    """A copy times the gain would be rounded once more, and lie beside the old one."""
-    h, w = rows(), weight(7, WIDTH)
-    before = trace_from([ops.linear(layer_norm(h), w), ops.linear(R, w)], [X, R])
-    after = hand_norms(before, always)
-    assert counts(after) == [1, 1, 0]
-    products = [node for node in after.nodes if node.op.name.endswith("linear")]
-    assert all(node.inputs[1] is w for node in products)
-    same_value(before, after)
+def test_weights_that_others_read_or_between_sums_that_are_normed_stay_as_they_are():
+    """A copy would lie beside the old one; its rounding would add up from layer to layer."""
+    normed, w = layer_norm(rows()), weight(7, WIDTH)
+    y, u = ops.linear(normed, w), ops.linear(X, weight(WIDTH, 24)) + normed
+    for outputs, stays in (([y], False), ([y, ops.linear(R, w)], True), ([y, u], True)):
+        before = trace_from(outputs, [X, R])
+        after = hand_norms(before, always)
+        (product,) = (node for node in after.nodes if node.op.name == "normed_linear")
+        assert (product.inputs[1] is w) is stays
+        assert counts(after)[2] == 0
+        same_value(before, after)
 
 
 def test_rows_in_another_shape():

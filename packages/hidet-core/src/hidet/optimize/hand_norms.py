@@ -25,14 +25,17 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
     """Spare norms between products a kernel of their own.
 
     before   h = linear(x, a) + r;  y = linear(layer_norm(h, gain), b)
+    after    h, moments = linear_moments(x, a, r);  y = normed_linear(h, b * gain, moments)
+
+    before   n = layer_norm(h, gain, shift);  y = linear(n, b);  u = linear(z, c) + n
     after    h, moments, scaled = linear_moments(x, a, r, gain)
              y = normed_linear(scaled, b, moments)
+             u, _ = linear_moments(z, c, h, shift, moments, gain)
 
-    before   n = layer_norm(h, gain, shift);  u = linear(z, c) + n
-    after    u, _ = linear_moments(z, c, h, shift, moments, gain)
-
-    Weights stay as they are; what a norm's gain and shift make of them for each column is summed up
-    once, before the first call. Normed rows that are a residual are normed where they are added.
+    New weights are computed once, before the first call, in float32, and rounded to their type: the
+    same error in all rows. Where normed rows are a residual too, it would add up from layer to
+    layer, and where somebody else reads a weight, a copy would lie beside it: rows are written
+    times the gain there. Normed rows that are a residual are normed where they are added.
     """
     found = list(norms_between(graph, suits)) if options.fusion.get() else []
     norms = {each.norm.outputs[0]: each for each in found}
@@ -49,7 +52,7 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
             if result in sources:
                 source, after = sources[result], behind.get(result)
                 x, weight = (now[each] for each in source.product.inputs[:2])
-                gain = None if after is None else after.gain
+                gain = after.gain if after is not None and after.scaled else None
                 before = norms.get(unshaped(source.residual))
                 if before is None:
                     rows = beside(source, x, weight, now[source.residual], gain)
@@ -68,16 +71,16 @@ def hand_norms(graph: FlowGraph, suits: Suits = lambda op, product: False) -> Fl
 
 @dataclass(frozen=True)
 class Made:
-    """Rows in the shape of the product that makes them, their moments, and rows times the gain of
-    their norm."""
+    """Rows in the shape of the product that makes them, their moments, and what the products
+    behind their norm read."""
 
     plain: Tensor
     moments: Tensor
-    scaled: Tensor
+    read: Tensor
 
 
 def made_of(plain: Tensor, moments: Tensor, scaled: Tensor | None = None) -> Made:
-    """The same; a norm without a gain reads the rows themselves."""
+    """The same; where rows are not written times a gain, products read the rows themselves."""
     return Made(plain, moments, plain if scaled is None else scaled)
 
 
@@ -117,23 +120,29 @@ def normed(between: Between, taker: Taker, rows: Made) -> Tensor:
     x, weight = taker.product.inputs[:2]
     across = is_transposed(taker.product)
     along = 1 if across else 0
-    wide = ops.cast(weight, f32)
 
-    def summed(vector: Tensor | None) -> Tensor:
-        """What a vector along k gives with the weight."""
+    def times(vector: Tensor | None) -> Tensor:
+        """The weight times a vector along k, in float32."""
+        wide = ops.cast(weight, f32)
         if vector is None:
-            return ops.sum(wide, [along])
+            return wide
         aside = ops.cast(vector, f32)
-        return ops.sum(wide * (aside if across else ops.unsqueeze(aside, 1)), [along])
+        found: Tensor = wide * (aside if across else ops.unsqueeze(aside, 1))
+        return found
 
+    stretched = times(between.gain)
     summands = [ops.cast(each, f32) for each in taker.biases]
     if between.shift is not None:
-        summands.append(summed(between.shift))
+        summands.append(ops.sum(times(between.shift), [along]))
+    if not between.scaled and between.gain is not None:
+        # Sums are those of weights as they are multiplied: of rounded ones.
+        weight = ops.cast(stretched, weight.dtype)
+        stretched = ops.cast(weight, f32)
     return ops.normed_linear(
-        ops.reshape(rows.scaled, x.shape),
+        ops.reshape(rows.read, x.shape),
         weight,
         ops.reshape(rows.moments, (*x.shape[:-1], *rows.moments.shape[-2:])),
-        summed(between.gain),
+        ops.sum(stretched, [along]),
         sum(summands[1:], summands[0]) if summands else None,
         transpose_b=across,
         eps=between.eps,

@@ -48,6 +48,8 @@ class Between:
     source: Source
     takers: list[Taker]
     others: list[Source]
+    scaled: bool
+    """Whether rows are written times the gain, beside weights that stay as they are."""
 
     @property
     def sources(self) -> list[Source]:
@@ -109,7 +111,13 @@ def between(norm: Node, known: Surroundings) -> Between | None:
     takers, others = list[Taker](), list[Source]()
     if source is None or not read_by_products(norm.outputs[0], known, takers, others) or not takers:
         return None
-    return Between(norm, source, takers, others)
+    return Between(norm, source, takers, others, bool(others) or not own(takers, known))
+
+
+def own(takers: list[Taker], known: Surroundings) -> bool:
+    """Whether nobody else reads the weights of products, so that copies take their place."""
+    products = [each.product for each in takers]
+    return all(known.readers.only(each.inputs[1]) is each for each in products)
 
 
 def is_norm(node: Node, known: Surroundings) -> bool:
@@ -230,21 +238,21 @@ def suits_all(found: Between, suits: Suits) -> bool:
     """Whether the products around a norm stay what they are with it in them."""
     norm = found.norm
     return (
-        suits(making(found.source, behind=norm), found.source.product.op)
+        suits(making(found.source, scaled=found.scaled), found.source.product.op)
         and all(suits(making(each, before=norm), each.product.op) for each in found.others)
         and all(suits(taking(each), each.product.op) for each in found.takers)
     )
 
 
-def making(source: Source, before: Node | None = None, behind: Node | None = None) -> LinearMoments:
-    """What is to make rows: of a residual that a norm gave before, for a norm behind."""
+def making(source: Source, before: Node | None = None, scaled: bool = False) -> LinearMoments:
+    """What is to make rows: of a residual that a norm gave before; `scaled`: times a gain, too."""
     product, bias = source.product, source.bias
     x, weight, *_ = product.op.types()
     near, across = product.outputs[0].type, is_transposed(product)
     columns = near.with_(shape=near.shape[-1:])
     shift = None if bias is None else bias.type
     plain = LinearMoments(x, weight, shift, near, transpose_b=across)
-    if behind is not None:
+    if scaled:
         plain = replace(plain, gain=columns)
     if before is None:
         return plain
