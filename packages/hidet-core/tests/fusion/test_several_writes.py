@@ -125,7 +125,7 @@ def constant(shape, seed, dtype):
 
 
 def test_blocks_that_begin_with_norms_take_a_kernel_for_each_convolution():
-    graph = network(2, 64, 28, "float16")
+    graph = network(2, 128, 28, "float16")
     main = split(optimized(graph, GPU)).main
     made = [each for each in grouped(main, GPU) if not each.is_free]
     anchors = [each for each in made if each.anchor is not None]
