@@ -30,6 +30,7 @@ def groups(*outputs):
     for group in after:  # in an order in which they can run
         assert group.joins or set(group.inputs) <= made
         made |= set(group.results)
+        assert not (group.is_free and group.insets)  # what is written somewhere else is computed
     return names, [described(group) for group in after], notes(after)
 
 
@@ -87,6 +88,9 @@ def test_what_is_given_or_computed_there_gets_a_kernel():
     assert "joined" in after
     _, after, _ = groups(ops.concat([X, product()], 1))
     assert after == ["matmul_relu (0, 16) in (6, 24)", "reshape (0, 0) in (6, 24)", "joined"]
+    parts = ops.reshape(X, (6, 2, 8)), ops.reshape(product(), (6, 1, 8))
+    _, after, _ = groups(ops.concat(parts, 1))
+    assert "reshape (0, 0, 0) in (6, 3, 8)" in after
 
 
 def test_it_stays_where_more_kernels_would_take_its_place():

@@ -102,7 +102,8 @@ class Group:
     @property
     def is_shape(self) -> bool:
         """Whether it only gives new shapes to what lies in memory, for which nothing runs."""
-        return all(is_view(each) for node in self.nodes for each in node.outputs)
+        views = all(is_view(each) for node in self.nodes for each in node.outputs)
+        return views and not self.insets
 
     @property
     def is_free(self) -> bool:
