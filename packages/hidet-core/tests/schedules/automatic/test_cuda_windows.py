@@ -68,3 +68,8 @@ def test_a_row_is_read_sixteen_bytes_at_a_time(made, of):
 def test_what_is_left_to_others(made, pool, of):
     text, _ = made(pool, of).build()
     assert "x0_row" not in text
+
+
+def test_a_sum_of_what_a_sum_is_made_of_is_no_window(made):
+    spread = lambda a, b: ops.var(b / a + b, [0], keepdims=True, correction=0)
+    made(spread, bf16[1, 7], bf16[3, 1], target=FEW).check(factor=64)

@@ -117,7 +117,7 @@ def loaded_or_zero(first: Stmt, then: Stmt | None) -> tuple[Var, Expr, Load] | N
         case Declare(var, Splat(zero)), If(condition, (Assign(same, Load() as load),), ()):
             nbytes = load.dtype.nbytes * load.lanes
             words = load.dtype.nbytes < WORD and nbytes % WORD == 0 and nbytes & (nbytes - 1) == 0
-            always = words and not any(find(load.index, Load))  # the address is not guarded
+            always = words and not any(True for _ in find(load.index, Load))  # not guarded
             if same is var and always and zero is constant(0, load.dtype):
                 return var, condition, load
     return None

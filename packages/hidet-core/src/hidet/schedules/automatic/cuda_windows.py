@@ -84,7 +84,11 @@ def choose_windows(stage: MapStage, reduces: list[AnyReduce], target: Target) ->
 def rows_of(reduce: AnyReduce, last: Var) -> list[Row] | None:
     """What a small reduction reads along `last`, if it is windows and nothing else."""
     extents = [constant_size(size) or LARGEST + 1 for size in reduce.extents]
-    if not isinstance(reduce, Reduce) or prod(extents) > LARGEST or any(reductions(reduce.value)):
+    if (
+        not isinstance(reduce, Reduce)
+        or prod(extents) > LARGEST
+        or any(True for _ in reductions(reduce.value))
+    ):
         return None
     found = []
     for read in reads(reduce.value):
