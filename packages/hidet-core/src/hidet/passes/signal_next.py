@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from hidet.intrinsics import INTRINSICS
-from hidet.ir.expr import Const, Expr, Load, Var
+from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, LetsNext
-from hidet.ir.stmt import Body, If, Invoke, Stmt, Store
-from hidet.ir.walk import find, postorder, variables
+from hidet.ir.stmt import Body, If, Invoke, Stmt
+from hidet.ir.walk import find
 from hidet.passes.base import Pass, with_body
 from hidet.passes.overlap_launches import is_wait, waits_first
+from hidet.passes.touched import touched
 
 SIGNAL = "griddepcontrol_launch_dependents"
 LEAST = 128
@@ -104,19 +104,8 @@ class Reads:
 
     def touched(self, root: Stmt | Body) -> tuple[set[Var], set[Var]]:
         """What is read of global memory, and what is written."""
-        reads: set[Var] = set()
-        writes: set[Var] = set()
-        for each in postorder(root):
-            match each:
-                case Store(tensor=Var() as tensor):
-                    writes.add(tensor)
-                case Load(tensor=Var() as tensor):
-                    reads.add(tensor)
-                case Invoke():
-                    effects = INTRINSICS[each.name].effects(each)
-                    reads.update(variables(effects.reads))
-                    writes.update(variables(effects.writes))
         known = self.memory
+        reads, writes = touched(root)
         return {known[v] for v in reads if v in known}, {known[v] for v in writes if v in known}
 
 
