@@ -11,6 +11,9 @@ from hidet.build.draft import plan_graph
 from hidet.build.in_place import in_place, only_stored
 from hidet.build.schedule import implement
 from hidet.ir.access import read_only
+from hidet.ir.expr import Builtin, Lane, Load, Pack, Var, constant
+from hidet.ir.kernel import Kernel
+from hidet.ir.stmt import Declare, Store
 from hidet.lang import attr, f16, f32, grid, i32
 from hidet.lang.cuda import atomic_add, blockIdx, griddepcontrol_launch_dependents, threadIdx
 from hidet.options import options
@@ -21,6 +24,7 @@ from hidet.runtime.memory import array_of, view_of
 from hidet.sim import Race
 from hidet.testing.fused import CUDA, groups_of
 from hidet.testing.graphs import sizes
+from hidet.types import VectorType
 
 
 @script
@@ -208,6 +212,35 @@ def lanes_in_pairs(x: f32[128], y: f32[128]):
 )
 def test_index_maps_tell_what_may_lie_in_whose_place(function, pairs):
     found = in_place(lower(function.kernel))
+    assert [f"{new.name} over {old.name}" for new, old in found] == pairs
+
+
+def of_lanes(stored):
+    """A thread loads four neighbours, and stores what `stored` makes of them as one access."""
+    x, y, z = (Var(name, f32[128]) for name in "xyz")
+    at, loaded = Builtin("threadIdx.x") * 4, Var("loaded", VectorType(f32, 4))
+    lanes = [Lane(loaded, lane) + 1.0 for lane in range(4)]
+    body = (
+        Declare(loaded, Load(x, (at,), 4)),
+        Store(y, (at,), Pack(tuple(stored(lanes)))),
+        Store(z, (at,), Pack(tuple(lanes))),
+    )
+    return Kernel("k", (x, y, z), body)
+
+
+@pytest.mark.parametrize(
+    ("stored", "pairs"),
+    [
+        (lambda lanes: lanes, ["y over x", "z over x"]),
+        (lambda lanes: [lanes[0], *[constant(0.0, f32)] * 3], ["y over x", "z over x"]),
+        (lambda lanes: [constant(0.0, f32)] * 4, ["z over x"]),
+        (lambda lanes: lanes[::-1], ["z over x"]),
+        (lambda lanes: [*lanes[:3], lanes[0]], ["z over x"]),
+    ],
+    ids=["straight", "the first", "none", "turned round", "one twice"],
+)
+def test_each_lane_goes_where_it_came_from(stored, pairs):
+    found = in_place(of_lanes(stored))
     assert [f"{new.name} over {old.name}" for new, old in found] == pairs
 
 

@@ -3,8 +3,10 @@
 import pytest
 
 from hidet import ops
+from hidet.compute import Definition
+from hidet.fusion.compose import compose, operands
 from hidet.fusion.moves import Landing, landing
-from hidet.graph import symbol
+from hidet.graph import symbol, trace_from
 from hidet.graph.dims import size_symbol
 
 X = symbol((4, 6))
@@ -43,6 +45,14 @@ def test_an_operand_read_at_two_places_lands_nowhere():
     (grid,) = (definition := ops.matmul(x, x).trace[0].op.definition()).outputs
     assert grid.shape == (6, 6)
     assert landing(definition, definition.inputs[0]) is None
+
+
+def test_neighbours_in_rows_of_their_own_are_no_pairs():
+    x = symbol((4, 4, 6))
+    y = ops.slice(x, -1, 0, None, 2) + ops.slice(ops.transpose(x, 0, 1), -1, 1, None, 2)
+    inputs = operands([x])
+    grids = compose(trace_from([y], [x]).nodes, inputs)
+    assert landing(Definition((inputs[x],), (grids[y],)), inputs[x]) is None
 
 
 def test_a_size_that_is_written_in_two_ways_is_one_size():

@@ -34,6 +34,13 @@ def test_an_exact_mapping_has_no_predicate():
     assert isinstance(auto_map(3, 48, workers=32), Predicated)
 
 
+def test_workers_that_divide_the_groups_all_work():
+    """Three columns of two: as many as fit in a row of four would leave two workers idle."""
+    mapping = auto_map(3, 8, workers=6, vector=2)
+    assert not isinstance(mapping, Predicated)
+    assert str(mapping) == "repeat(1, 2) * spatial(3, 2) * repeat(1, 2)"
+
+
 def test_no_dimension_is_one_task():
     assert list(auto_map(workers=2).tasks(0)) == [()]
     assert list(auto_map(workers=2).tasks(1)) == []

@@ -1,7 +1,8 @@
 """What is computed twice is computed once."""
 
 from hidet import ops
-from hidet.graph import symbol, trace_from
+from hidet.graph import Node, symbol, trace_from
+from hidet.graph.foreign import Foreign, ResultTypes
 from hidet.optimize.share_results import share_results
 from hidet.testing.graph_passes import kinds, lines, same_value
 
@@ -34,3 +35,19 @@ def test_several_results():
     found = share_results(graph)
     assert kinds(found).count("moments") == 1
     same_value(graph, found)
+
+
+def test_what_runs_in_the_framework_may_have_effects_and_stays():
+    x = symbol((2, 3))
+    foreign = Foreign((x.type,), "aten.example", ResultTypes((x.type,)))
+    (first,), (second,) = (Node(foreign, (x,)).outputs for _ in range(2))
+    graph = trace_from([first + second], [x])
+    assert share_results(graph) is graph
+
+
+def test_an_update_in_place_stays():
+    """What one of two writes, the other one writes over."""
+    x, row = symbol((4, 3)), symbol((1, 3))
+    first, second = (ops.in_place(ops.slice_scatter(x, row, 0, 1, 2)) for _ in range(2))
+    graph = trace_from([first + second], [x, row])
+    assert share_results(graph) is graph

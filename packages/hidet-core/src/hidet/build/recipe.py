@@ -22,14 +22,12 @@ from hidet.passes.overlap_launches import waits_first
 from hidet.passes.signal_next import at_end, signals
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
-from hidet.target import Target
+from hidet.target import PAIR, Target
 from hidet.types import TensorType
 
 T = TypeVar("T")
 RESERVED = 1024
 """Bytes of shared memory of a block that are the driver's."""
-PAIR = 2
-"""Blocks of a cluster that finds a place wherever there is one for each of them."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hidet.fusion.compose import leading_to
 from hidet.fusion.group import Group, Note
 from hidet.fusion.insets import Operand, concat_in, operands, written_apart
 from hidet.fusion.repeating import LAUNCH_BYTES, nbytes
-from hidet.fusion.roles import Role, Roles
+from hidet.fusion.roles import Roles
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
@@ -195,7 +195,7 @@ class Joins:
             return "it lies in memory already, in another shape"
         if maker.last.device != group.last.device:
             return "it is made on another device"
-        if self.roles.of(maker.last.op) in (Role.ALONE, Role.UPDATE):
+        if self.roles.of(maker.last.op).is_closed:
             return f"{maker.last.op.name} writes whole tensors"
         if len(maker.insets) + places > MOST_PLACES:
             return "it is written to many places already"

@@ -45,7 +45,7 @@ def landing(definition: Definition, operand: Input) -> Landing | None:
         axes = inverted(result, next(iter(reads)), operand.shape)
         return None if axes is None else Landing(axes)
     along = pair_axis(result, reads)
-    if along is None or not operand.shape:
+    if along is None:
         return None
     outer = next(iter(reads))[:-1]
     half, rest = divmod(operand.shape[-1], 2) if isinstance(operand.shape[-1], int) else (0, 1)
@@ -55,7 +55,7 @@ def landing(definition: Definition, operand: Input) -> Landing | None:
 
 def pair_axis(result: Computed, reads: set[tuple[Expr, ...]]) -> Var | None:
     """The variable j, if what is read differs in the last axis only, which is at 2j and 2j + 1."""
-    if len(reads) != 2 or len({read[:-1] for read in reads}) != 1 or not all(reads):
+    if len(reads) != 2 or len({read[:-1] for read in reads}) != 1:
         return None
     last = {read[-1] for read in reads}
     return next((var for var in result.vars if last == {var * 2, var * 2 + 1}), None)

@@ -123,8 +123,7 @@ class Partition:
         if len(self.regions.readers(node)) < 2:
             return []
         inside = self.regions.behind(node, 2 * MOST) or []
-        roles = {self.roles.of(each.op) for each in inside}
-        found = Role.REDUCTION in roles and not roles & {Role.ANCHOR, Role.ALONE, Role.UPDATE}
+        found = self.roles.reduce(inside) and self.roles.of_rows(inside)
         return [node, *inside] if found else []
 
     def append(self, group: Group, node: Node) -> None:
@@ -162,9 +161,9 @@ class Partition:
         if tensor.trace is None or tensor.trace[0] not in self.group_of or tensor in self.kept:
             return None
         group = self.group_of[tensor.trace[0]]
-        alone = self.roles.of(group.last.op) in (Role.ALONE, Role.UPDATE)
+        closed = self.roles.of(group.last.op).is_closed
         full = weight(group.nodes) >= MOST or len(group.results) != 1
-        return None if alone or full or group.last is not tensor.trace[0] else group
+        return None if closed or full or group.last is not tensor.trace[0] else group
 
     def takes(self, group: Group, tensor: Tensor, node: Node) -> bool:
         """Whether `node` may follow in `group`, being the only reader of its result."""
@@ -250,7 +249,7 @@ class Partition:
         """Whether the operators that give `tensor` can join its reader, and it be stored."""
         (result,) = group.results
         alike = same_shape(tensor.shape, result.shape) and group.last.device == made.last.device
-        rows = self.roles.of_rows(made) and self.roles.of_rows(group)
+        rows = self.roles.of_rows([*made.nodes, *group.nodes])
         if not alike or not rows or self.roles.injective(group):
             return False
         if weight([*made.nodes, *group.nodes]) > MOST:

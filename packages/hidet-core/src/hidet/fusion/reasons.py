@@ -61,18 +61,16 @@ class Reasons:
         rows = {*group.inputs, *(each for node in group.nodes for each in node.outputs)}
         rows.difference_update(group.results)
         again = any(each in rows for node in nodes for each in node.inputs)
-        reduced = any(self.roles.of(each.op) is Role.REDUCTION for each in nodes)
-        return (again or reduced) and self.short([*group.nodes, *nodes])
+        return (again or self.roles.reduce(nodes)) and self.short([*group.nodes, *nodes])
 
     def divides(self, group: Group, inside: list[Node], reserved: Collection[Node]) -> str:
         """Why the operators between a result and where its ways meet may not join; else nothing.
 
         `reserved` are those that belong to a group already.
         """
-        roles = {self.roles.of(each.op) for each in inside}
         if any(each.device != group.last.device for each in inside):
             return "some run on another device"
-        if roles & {Role.ALONE, Role.ANCHOR, Role.UPDATE}:
+        if not self.roles.of_rows(inside):
             return "an operator with a schedule of its own lies between"
         if any(each in reserved for each in inside):
             return "they belong to another group"
@@ -80,13 +78,12 @@ class Reasons:
             return "there are too many operators between"
         if group.repeats * ways(group.results[0], inside) > DENSEST:
             return "the value would be written out too often"
-        reducing = not self.roles.injective(group)
-        if Role.REDUCTION not in roles and not reducing:
-            return ""
-        if Role.REDUCTION in roles:
+        if self.roles.reduce(inside):
             if group.anchor is not None:
                 return "a reduction lies between"
             return "" if self.stages([*group.nodes, *inside]) == 1 else "it takes several kernels"
+        if self.roles.injective(group):
+            return ""
         fits = self.all_land(group, inside) or self.one_pass(group, inside)
         return "" if fits else ELSEWHERE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 from hidet.compute import Kind
@@ -11,6 +11,7 @@ from hidet.fusion.traits import is_update
 from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
+from hidet.graph.tensor import Node
 
 
 class Role(StrEnum):
@@ -22,6 +23,11 @@ class Role(StrEnum):
     UPDATE = "update"
     """Elements that are computed one by one, and put at places which are computed too."""
     ALONE = "alone"
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing can take the elements one by one, or let them be put elsewhere."""
+        return self in (Role.ALONE, Role.UPDATE)
 
 
 class Roles:
@@ -60,7 +66,10 @@ class Roles:
         injective = all(self.of(each.op) is Role.INJECTIVE for each in before)
         return injective and self.of(last.op) is Role.UPDATE
 
-    def of_rows(self, group: Group) -> bool:
-        """Whether the group only computes elements and reduces."""
-        roles = {self.of(each.op) for each in group.nodes}
-        return roles <= {Role.INJECTIVE, Role.REDUCTION}
+    def of_rows(self, nodes: Iterable[Node]) -> bool:
+        """Whether operators only compute elements and reduce."""
+        return {self.of(each.op) for each in nodes} <= {Role.INJECTIVE, Role.REDUCTION}
+
+    def reduce(self, nodes: Iterable[Node]) -> bool:
+        """Whether one of the operators reduces."""
+        return any(self.of(each.op) is Role.REDUCTION for each in nodes)

@@ -8,6 +8,7 @@ from functools import reduce
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import And, Expr, Get, Less, LessEqual, Load, Or, Select, Var, constant, unify
 from hidet.ir.kernel import Kernel
+from hidet.ir.node import Node
 from hidet.ir.stmt import If, Put, Stmt, Store
 from hidet.ir.walk import postorder
 from hidet.passes.base import kernel_pass
@@ -32,7 +33,9 @@ class Guards(Scoped):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.done: dict[tuple[Bounds, Expr], Expr] = {}
-        self.plain: dict[Expr, bool] = {}
+        self.seen: set[Node] = set()
+        self.reading: set[Node] = set()
+        """Those of them that are, or have, a `get`."""
 
     def expression(self, e: Expr) -> Expr:
         """`e` with each `get` guarded."""
@@ -53,22 +56,19 @@ class Guards(Scoped):
 
     def guarded(self, e: Expr, bounds: Bounds) -> Expr:
         """`e` where `bounds` hold; the arms of a choice know its condition."""
-        if self.untouched(e):
+        if not self.reads(e):
             return e
         key = bounds, e
         if key not in self.done:
             self.done[key] = self.rewritten(e, bounds)
         return self.done[key]
 
-    def untouched(self, e: Expr) -> bool:
-        """Whether there is no `get` in `e`."""
-        if e not in self.plain:
-            for each in postorder(e):
-                if isinstance(each, Expr) and each not in self.plain:
-                    self.plain[each] = not isinstance(each, Get) and all(
-                        self.plain[child] for child in each.children() if isinstance(child, Expr)
-                    )
-        return self.plain[e]
+    def reads(self, e: Expr) -> bool:
+        """Whether there is a `get` in `e`."""
+        for each in postorder(e, self.seen):
+            if isinstance(each, Get) or not self.reading.isdisjoint(each.children()):
+                self.reading.add(each)
+        return e in self.reading
 
     def rewritten(self, e: Expr, bounds: Bounds) -> Expr:
         """`e`, one level."""

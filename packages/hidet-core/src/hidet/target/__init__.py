@@ -6,6 +6,7 @@ from hidet.target.gpus import (
     MAX_CLUSTER,
     MAX_THREADS,
     MOST_SHARED_BYTES,
+    PAIR,
     WARP,
     WARPGROUP,
 )
@@ -16,6 +17,7 @@ __all__ = [
     "MAX_CLUSTER",
     "MAX_THREADS",
     "MOST_SHARED_BYTES",
+    "PAIR",
     "WARP",
     "WARPGROUP",
     "Target",

@@ -20,6 +20,9 @@ MAX_THREADS = 1024
 MAX_CLUSTER = 8
 """Blocks that a cluster has at most on every GPU that has clusters. CUDA C++ Programming Guide,
 "Thread Block Clusters"."""
+PAIR = 2
+"""Blocks of the largest cluster that finds a place wherever there is one for each of them:
+multiprocessors come in pairs, of which larger clusters leave some over."""
 KIB = 1024
 MIB = 1024 * KIB
 TERA = 10**12

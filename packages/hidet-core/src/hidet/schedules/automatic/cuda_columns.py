@@ -39,7 +39,7 @@ from hidet.schedules.automatic.emit import (
 )
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.target import ACCESS_BYTES, PAIR, WARP, Target
 from hidet.types import Scope, Size, TensorType, i32, u64
 
 THREADS = 256
@@ -55,8 +55,6 @@ TOGETHER = 1024
 """Threads of a multiprocessor at a time."""
 FEW = 4
 """Rows of a thread below which more threads would wait for each other longer than they read."""
-PAIR = 2
-"""Blocks of the largest clusters that the next kernel's find places beside."""
 IN_FLIGHT = 8
 """Rows that a thread reads before it adds the first."""
 

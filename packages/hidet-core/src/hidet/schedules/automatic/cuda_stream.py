@@ -20,16 +20,13 @@ from hidet.schedules.automatic.cuda_turns import comes_in_pieces, taken_in_turns
 from hidet.schedules.automatic.emit import AnyReduce, ceil_div
 from hidet.schedules.automatic.grid import guarded
 from hidet.schedules.automatic.plan import MapStage
-from hidet.target import Target
+from hidet.target import PAIR, Target
 from hidet.types import i32
 
 THREADS = 1024
 """Threads of a block."""
 RESIDENT = 1
 """Blocks of a multiprocessor at a time."""
-PAIR = 2
-"""Blocks that have a row where it rather stays in shared memory than in registers: larger clusters
-leave multiprocessors without one."""
 TOGETHER = 2
 """Pieces that are written before others take their place: their operands, such as weights along
 the row, are in flight together."""
@@ -39,7 +36,8 @@ def choose_rows(stage: MapStage, reduces: list[AnyReduce], target: Target) -> Ro
     """How groups of threads each compute the reductions of a row, then write its elements.
 
     A row is a cluster's if one block that keeps it would have its multiprocessor for itself:
-    nothing would be read while its threads wait for each other.
+    nothing would be read while its threads wait for each other. It rather stays in shared memory
+    than in registers where its clusters leave no multiprocessor without a block.
     """
     shape = choose_shape(stage, reduces)
     room = target.max_shared_bytes_per_block

@@ -104,7 +104,7 @@ class Warps(Tile):
 
     def work_on(self, p: Contraction, target: Target) -> Work:
         """What is moved and computed, and how long a block is under way; see `Pace`."""
-        work = super().work_on(p, target)
+        work = self.amounts(p, target)
         read, written = p.nbytes
         partial = work.bytes_written - written
         pace = Pace(p, self, target, work.blocks)

@@ -11,6 +11,7 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from math import prod
 
 from hidet.cost import CACHE_GAIN, ROUND_SECONDS, Work
@@ -148,7 +149,12 @@ class Tile(ABC):
         return wait + together * products / (rate * MULTIPLYING)
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """Whole tiles; each turn of the main loop waits for memory; slices are added up."""
+        """What is moved and computed, while each turn of the main loop waits for memory."""
+        work = self.amounts(p, target)
+        return replace(work, rounds=self.rounds(p, target, work.blocks))
+
+    def amounts(self, p: Contraction, target: Target) -> Work:
+        """What is moved and computed: whole tiles; slices are added up."""
         rows, columns = self.block
         tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
         turns = -(-known(p.k) // (self.depth * self.slices))
@@ -169,12 +175,12 @@ class Tile(ABC):
             launches=2 if apart else 1,
             shared_bytes=self.shared_bytes(p, target),
             registers=self.registers(p),
-            rounds=self.rounds(p, target, blocks, turns),
         )
 
-    def rounds(self, p: Contraction, target: Target, blocks: int, turns: int) -> float:
+    def rounds(self, p: Contraction, target: Target, blocks: int) -> float:
         """The time of a block, as waits for memory; more where clusters leave multiprocessors
         idle."""
+        turns = -(-known(p.k) // (self.depth * self.slices))
         usable = target.cores_in_clusters(self.slices if self.together(target) else 1)
         resident = max(1, self.resident(p, target))
         together = min(resident, -(-blocks // usable))
