@@ -12,7 +12,9 @@ import torch
 from torch import nn
 
 import hidet_torch
-from hidet.build.schedule import has_schedule, implement, optimized
+from hidet.build.choices import has_schedule
+from hidet.build.grouping import optimized
+from hidet.build.schedule import implement
 from hidet.fusion import partition
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul

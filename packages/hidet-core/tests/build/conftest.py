@@ -2,7 +2,8 @@
 
 import pytest
 
-from hidet.build import schedule, tuned
+from hidet.build import choices as known
+from hidet.build import tuned
 from hidet.options import options
 from hidet.tuning import contest, store
 
@@ -12,7 +13,7 @@ from .tuned_graphs import choices
 @pytest.fixture
 def tuning(tmp_path, monkeypatch):
     """A tuner that measures few candidates for a short time, and knows nothing."""
-    monkeypatch.setattr(schedule, "choices", choices)
+    monkeypatch.setattr(known, "choices", choices)
     monkeypatch.setattr(tuned, "BEST", 2)
     monkeypatch.setattr(contest, "ROUND_SECONDS", 0.05)
     monkeypatch.setattr(store, "_memory", {})

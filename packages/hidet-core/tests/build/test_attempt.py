@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from hidet.build.attempt import Attempt, alone
+from hidet.build.choices import choices
 from hidet.build.kernels import shape_of
 from hidet.build.remote import POOL, Team
-from hidet.build.schedule import choices
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.dims import size_symbol

@@ -4,7 +4,7 @@ import pytest
 
 from hidet import ops
 from hidet.build.explain import explain_fusion
-from hidet.build.schedule import grouped, optimized
+from hidet.build.grouping import grouped, optimized
 from hidet.build.target import target_for
 from hidet.graph import symbol, trace_from
 from hidet.optimize import split

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hidet import ops
+from hidet.build.choices import has_schedule
 from hidet.build.kernels import Recipes
 from hidet.build.names import unique
-from hidet.build.schedule import has_schedule, implement
+from hidet.build.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.passes.pipeline import lower
@@ -43,7 +44,7 @@ from hidet.codegen import cpu, cuda
 from hidet.build.draft import RECIPES
 from hidet.build.key import canonical
 from hidet.build.planner import Planner
-from hidet.build.schedule import has_schedule
+from hidet.build.choices import has_schedule
 from hidet.build.units import Units
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from

@@ -4,10 +4,10 @@ import gc
 import pickle
 
 from hidet import ops
+from hidet.build.choices import has_schedule
 from hidet.build.effects import FEW
 from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
 from hidet.build.recipe import shared_bytes
-from hidet.build.schedule import has_schedule
 from hidet.fusion import partition
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from hidet.build import schedule, tuned
+from hidet.build import choices as known
+from hidet.build import tuned
 from hidet.cost import Work
 from hidet.lang import attr, parallel, script, script_module
 from hidet.ops.matmul import Matmul
@@ -42,11 +43,11 @@ def bad_schedule():
 
     def file(build):
         schedule_for(Matmul, target="cpu", space=Cheap)(build)
-        schedule.known_choices.cache_clear()
+        known.known_choices.cache_clear()
 
     yield file
     SCHEDULES[:] = before
-    schedule.known_choices.cache_clear()
+    known.known_choices.cache_clear()
 
 
 def filled(op, value, offset=0):

@@ -5,9 +5,9 @@ import signal
 
 import pytest
 
+from hidet.build.choices import choices
 from hidet.build.kernels import shape_of
 from hidet.build.remote import POOL
-from hidet.build.schedule import choices
 from hidet.build.tuning_facts import Subject
 from hidet.build.units import Units
 from hidet.build.workshop import Workshop

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from hidet import ops
-from hidet.build import schedule
+from hidet.build import choices as known
 from hidet.build.compile import compile_graph
 from hidet.build.tuning_facts import device_name
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
@@ -16,7 +16,7 @@ from hidet.testing.compare import assert_close
 from hidet.tuning import store
 from hidet.tuning.record import Record
 
-ALL = schedule.choices
+ALL = known.choices
 
 
 def choices(op, target):

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hidet import ops, sim
-from hidet.build.schedule import has_schedule, implement, reachable, split
+from hidet.build.choices import has_schedule
+from hidet.build.schedule import implement, reachable, split
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Get, Load

@@ -5,7 +5,8 @@ import pytest
 
 from hidet import ops, sim
 from hidet.build import schedule
-from hidet.build.schedule import grouped, implement
+from hidet.build.grouping import grouped
+from hidet.build.schedule import implement
 from hidet.fusion.group import Inset
 from hidet.graph import Tensor, evaluate, symbol, trace_from
 from hidet.ir.expr import Pack

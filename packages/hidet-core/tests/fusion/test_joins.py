@@ -3,7 +3,7 @@
 import pytest
 
 from hidet import ops
-from hidet.build.schedule import grouped
+from hidet.build.grouping import grouped
 from hidet.fusion import joins, partition
 from hidet.fusion.joins import join
 from hidet.graph import symbol, trace_from

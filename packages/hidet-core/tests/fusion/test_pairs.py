@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from hidet import ops
-from hidet.build.schedule import choices, implement, reachable
+from hidet.build.choices import choices
+from hidet.build.schedule import implement, reachable
 from hidet.fusion import partition
 from hidet.fusion.pairs import has_pairs
 from hidet.graph import evaluate, symbol, trace_from

@@ -7,7 +7,8 @@ import hidet
 from hidet import ops
 from hidet.build.compiled import build_graph
 from hidet.build.draft import plan_graph
-from hidet.build.schedule import grouped, implement, optimized
+from hidet.build.grouping import grouped, optimized
+from hidet.build.schedule import implement
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.optimize import split
 from hidet.options import options

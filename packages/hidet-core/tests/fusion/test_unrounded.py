@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.build.compiled import build_graph
-from hidet.build.schedule import grouped
+from hidet.build.grouping import grouped
 from hidet.graph import asarray, symbol, trace_from
 from hidet.optimize import split
 from hidet.options import options

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
-from hidet.build.schedule import grouped, optimized
+from hidet.build.grouping import grouped, optimized
 from hidet.frontend.execute import prepare_runner
 from hidet.graph import FlowGraph, symbol, tracing
 from hidet.optimize import split

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from hidet.build import schedule as chosen
+from hidet.build import choices as chosen
 from hidet.build.compile import compile_graph
 from hidet.graph import refer
 from hidet.graph.flow import FlowGraph

@@ -56,7 +56,7 @@ def test_random_networks(seed):
 def test_any_point(op, number, monkeypatch):
     found = candidates(op, Target.parse("sm_90a"))
     each = Random(number).choice(found) if number else found[0]
-    monkeypatch.setattr("hidet.build.schedule.choices", lambda *_: (each,))
+    monkeypatch.setattr("hidet.build.choices.choices", lambda *_: (each,))
     inputs = [Tensor(of, DEVICE) for of in op.types()]
     graph = FlowGraph(inputs, list(Node(op, tuple(inputs), device=DEVICE).outputs), op.name)
     arrays = [np.asarray(each) for each in op.examples(seed=number)]

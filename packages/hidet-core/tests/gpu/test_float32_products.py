@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from hidet.build import choices as chosen
 from hidet.build import draft
-from hidet.build import schedule as chosen
 from hidet.build.compile import compile_graph
 from hidet.build.kernels import Recipes
 from hidet.build.target import target_on

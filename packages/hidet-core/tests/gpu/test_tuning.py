@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import schedule
+from hidet.build import choices as known
 from hidet.build.compile import compile_graph
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.options import options
@@ -69,8 +69,8 @@ def test_a_search_ends_in_time_and_keeps_the_best():
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_a_fused_product_is_tuned_and_right(level, monkeypatch):
-    whole = schedule.choices
-    monkeypatch.setattr(schedule, "choices", lambda op, target: whole(op, target)[:FEW])
+    whole = known.choices
+    monkeypatch.setattr(known, "choices", lambda op, target: whole(op, target)[:FEW])
     random, graph = np.random.default_rng(1), product()
     with options(search_space=level):
         made = compile_graph(graph)

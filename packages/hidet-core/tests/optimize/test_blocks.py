@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.schedule import optimized
+from hidet.build.grouping import optimized
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv

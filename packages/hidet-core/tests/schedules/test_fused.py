@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import has_schedule, implement
+from hidet.build.choices import has_schedule
+from hidet.build.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import FlowGraph, Tensor, evaluate
 from hidet.schedules.base import SCHEDULES

@@ -7,11 +7,11 @@ from itertools import chain
 from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
+from hidet.build.grouping import grouped, optimized
 from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
 from hidet.build.planner import Planner, lowered_groups
 from hidet.build.record import GraphStages
-from hidet.build.schedule import grouped, optimized
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units

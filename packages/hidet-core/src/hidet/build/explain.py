@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from hidet.build.schedule import chosen, grouped, has_schedule, optimized
+from hidet.build.choices import chosen, has_schedule
+from hidet.build.grouping import grouped, optimized
 from hidet.build.target import target_for
 from hidet.fusion import Group
 from hidet.fusion.reasons import MOST

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hidet import options
-from hidet.build.schedule import ranked
+from hidet.build.choices import ranked
 from hidet.build.target import measurable
 from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
 from hidet.build.workshop import Workshop

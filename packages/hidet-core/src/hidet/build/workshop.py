@@ -9,9 +9,9 @@ from statistics import median
 
 from hidet import options
 from hidet.build.attempt import Attempt, alone
+from hidet.build.choices import chosen
 from hidet.build.key import has_only_our_schedules
 from hidet.build.remote import Ended, Team
-from hidet.build.schedule import chosen
 from hidet.build.tuning_facts import Subject
 from hidet.build.workers import Crew, jobs
 from hidet.schedules.base import Choice

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.build.schedule import has_schedule, implement
+from hidet.build.choices import has_schedule
+from hidet.build.schedule import implement
 from hidet.codegen import cuda
 from hidet.fusion import partition
 from hidet.graph import FlowGraph, Tensor, evaluate

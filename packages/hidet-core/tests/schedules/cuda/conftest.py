@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.build.schedule import has_schedule, implement
+from hidet.build.choices import has_schedule
+from hidet.build.schedule import implement
 from hidet.driver import build_ir_module
 from hidet.fusion import partition
 from hidet.graph import evaluate

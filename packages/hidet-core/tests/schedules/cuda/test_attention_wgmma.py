@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build import schedule as chosen
+from hidet.build import choices as chosen
 from hidet.build.compile import compile_graph
 from hidet.codegen import cuda
 from hidet.graph import refer

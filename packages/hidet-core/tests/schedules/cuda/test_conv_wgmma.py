@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import choices
+from hidet.build.choices import choices
 from hidet.codegen import cuda
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var

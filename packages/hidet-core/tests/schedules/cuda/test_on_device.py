@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
+from hidet.build import choices as chosen
 from hidet.build import draft
-from hidet.build import schedule as chosen
 from hidet.build.compile import compile_graph
 from hidet.build.kernels import Recipes
 from hidet.graph.flow import FlowGraph

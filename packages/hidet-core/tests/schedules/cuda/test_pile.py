@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
+from hidet.build.choices import choices, has_schedule
 from hidet.build.compile import compile_graph
-from hidet.build.schedule import choices, has_schedule, implement
+from hidet.build.schedule import implement
 from hidet.codegen import cuda
 from hidet.cost import seconds
 from hidet.fusion import partition

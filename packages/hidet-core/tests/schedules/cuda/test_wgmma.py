@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import choices, has_schedule, implement
+from hidet.build.choices import choices, has_schedule
+from hidet.build.schedule import implement
 from hidet.codegen import cuda
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from

@@ -1,0 +1,123 @@
+"""What operators may be scheduled as, the cheapest by the cost model first, and what a group's
+anchor is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+
+from hidet import options
+from hidet.cost import Work, seconds
+from hidet.errors import InternalError
+from hidet.fusion.group import Group
+from hidet.fusion.parts import is_part
+from hidet.graph.operator import Op
+from hidet.graph.tensor import Tensor
+from hidet.schedules import load
+from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
+from hidet.schedules.contraction import size_bytes
+from hidet.target import Target
+from hidet.types import TensorType
+
+SURELY = 1.1
+"""How much faster by the cost model a schedule is that takes a kernel more: estimates err by so
+much, and a kernel more is sure to take its time."""
+BLOCK_BYTES = 4096
+"""What a block of a kernel for elements writes; an estimate."""
+BOUNDARY_SECONDS = 0.3e-6
+"""What a kernel more takes beside its own time: it and the next one wait for each other's results,
+which no launch ahead of time hides; an estimate."""
+
+assert load.LOADED, "importing hidet.schedules.load files every schedule"
+
+
+def choices(op: Op, target: Target) -> tuple[Candidate, ...]:
+    """The schedules written for this operator that fit it, the cheapest by the cost model first."""
+    # The search space says whether points that differ in how sums are shared are all there.
+    return known_choices(op, target, (options.code_values(), options.search_space.get()))
+
+
+def has_schedule(op: Op, target: Target) -> bool:
+    """Whether some schedule was written for this operator and fits it."""
+    return known_schedule(op, target, options.code_values())
+
+
+@lru_cache(maxsize=4096)
+def known_choices(op: Op, target: Target, settings: object) -> tuple[Candidate, ...]:
+    """What was found for them under the options in force, whose values are `settings`."""
+    return tuple(candidates(op, target))
+
+
+@lru_cache(maxsize=4096)
+def known_schedule(op: Op, target: Target, settings: object) -> bool:
+    """What was found for them under the options in force, whose values are `settings`."""
+    return any(schedule.fits(op, target) for schedule in SCHEDULES)
+
+
+def cheapest(op: Op, target: Target) -> Candidate:
+    """The one that an operator has where all that it reads lies in memory."""
+    return choices(op, target)[0]
+
+
+def is_slower(op: Op, other: Op, target: Target) -> bool:
+    """Whether an operator is slower than another one, whose first operand takes a kernel more to be
+    written."""
+    one, two = choices(op, target), choices(other, target)
+    written = detour(other.operands()[0], target)
+    return bool(one and two) and one[0].seconds > two[0].seconds + written
+
+
+def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
+    """Whether the cheapest ways to compute two operators differ in nothing but the schedule."""
+    one, two = choices(op, target), choices(other, target)
+    return bool(one and two) and asdict(one[0].point) == asdict(two[0].point)
+
+
+def chosen(group: Group, target: Target) -> Candidate:
+    """The candidate that was chosen; without a choice the cheapest by the cost model."""
+    found = ranked(group, target)
+    if group.choice is None:
+        return found[0]
+    for each in found:
+        if each.choice == group.choice:
+            return each
+    raise InternalError(f"{group.choice} does not fit {group.anchor!r} on {target}")
+
+
+def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
+    """The candidates for a group's anchor, the cheapest first by the cost model.
+
+    What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
+    """
+    assert group.anchor is not None
+    found = choices(group.anchor.op, target)
+    detours = {
+        each.schedule.name: sum(detour(t.type, target) for t in closed_to(each.schedule, group))
+        for each in found
+    }
+    if not any(detours.values()):
+        return found
+
+    def taken(each: Candidate) -> float:
+        way = detours[each.schedule.name]
+        return SURELY * (each.seconds + way) if way else each.seconds
+
+    return tuple(sorted(found, key=taken))
+
+
+def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
+    """What the group computes and the schedule cannot read: neither by hooks nor as a part."""
+    assert group.anchor is not None
+    given = set(group.inputs)
+    read = [group.anchor.inputs[place] for place in schedule.closed]
+    computed = [tensor for tensor in dict.fromkeys(read) if tensor not in given]
+    if not schedule.run:
+        return computed
+    return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
+
+
+def detour(tensor: TensorType, target: Target) -> float:
+    """The seconds of a kernel that writes a tensor, from as much of others."""
+    nbytes = size_bytes(tensor)
+    work = Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES))
+    return BOUNDARY_SECONDS + seconds(work, target)
