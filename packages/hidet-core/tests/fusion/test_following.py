@@ -6,6 +6,7 @@ from hidet.fusion.following import Following
 from hidet.fusion.moves import Landing
 from hidet.graph import symbol, trace_from
 from hidet.ops.matmul import Matmul
+from hidet.options import options
 
 X, W = symbol((4, 8)), symbol((8, 12))
 
@@ -34,6 +35,24 @@ def test_where_elements_go():
     assert goes(lambda y: ops.slice(y, -1, 0, None, 2)) is None
     assert goes(lambda y: pairs(pairs(y))) is None
     assert goes(lambda y: pairs(ops.permute(y, (1, 0)))) is None
+
+
+def is_wide(change, x=X, w=W, rounded=False, **settings):
+    """Whether what is made of a product is made of it before it is rounded."""
+    with options(**settings):
+        graph = trace_from([change(ops.matmul(x, w))])
+        anchor = next(node for node in graph.nodes if isinstance(node.op, Matmul))
+        shared = anchor.outputs if rounded else ()
+        return Following(Group(graph.nodes, anchor, shared=shared)).is_wide
+
+
+def test_arithmetic_reads_what_was_to_be_rounded():
+    half = {"x": symbol((4, 8), "float16"), "w": symbol((8, 12), "float16")}
+    assert is_wide(lambda y: y * 2.0, **half)
+    assert not is_wide(lambda y: y * 2.0), "float32 is not rounded"
+    assert not is_wide(ops.relu, **half), "the larger one is the same before and after"
+    assert not is_wide(lambda y: y * 2.0, **half, rounded=True)
+    assert not is_wide(lambda y: y * 2.0, **half, round_each=True)
 
 
 def several(change):

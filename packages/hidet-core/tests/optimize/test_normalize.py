@@ -44,6 +44,8 @@ def test_shapes():
 def test_axes_of_size_one_are_added_after_a_permute():
     wide = ops.permute(ops.reshape(X, (2, 1, 3, 4)), (2, 1, 0, 3))
     assert after(ops.tanh(wide), X) == ["permute", "reshape", "tanh"]
+    column = symbol((1, 3, 4))
+    assert after(ops.tanh(ops.permute(column, (1, 0, 2))), column) == ["reshape", "tanh"]
     parted = ops.permute(ops.reshape(X, (2, 3, 2, 2)), (1, 0, 2, 3))
     assert after(ops.tanh(parted), X) == ["reshape", "permute", "tanh"]
 

@@ -7,7 +7,7 @@ from hidet.graph import symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.optimize import PASSES, optimize
 from hidet.options import options
-from hidet.testing.graph_passes import weight
+from hidet.testing.graph_passes import kinds, weight
 
 X = symbol((2, 3, 8))
 Q, K, V = (symbol((1, 2, 5, 8)) for _ in range(3))
@@ -91,6 +91,14 @@ def test_a_pass_changes_a_graph(name):
             suits=lambda op, product: name == "hand_norms",
         )
     assert name in changed
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_attention_that_the_target_computes_whole_is_spelled_out_where_it_is_switched_off(on):
+    graph = trace_from([ops.attention(Q, K, V)], [Q, K, V])
+    with options(attention=on):
+        found = optimize(graph, scheduled=lambda op: True)
+    assert (kinds(found) == ["attention"]) is on
 
 
 def test_all_are_there():

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from hidet.runtime.dlpack import has_gaps, view_of_dlpack
+from hidet.runtime import dlpack
+from hidet.runtime.dlpack import capsule_of, has_gaps, view_of_dlpack
 
 
 @pytest.mark.parametrize(
@@ -33,3 +34,12 @@ def test_strides_in_bytes_and_in_elements():
 def test_the_memory_lives_as_long_as_the_view():
     view, _, _ = view_of_dlpack(np.full(1000, 7, np.int32))
     assert view.owner is not None
+
+
+def test_a_capsule_that_nobody_takes_lets_the_memory_go():
+    view, _, _ = view_of_dlpack(np.zeros(7, np.float32))
+    before = len(dlpack._exported)
+    capsule = capsule_of(view)
+    assert len(dlpack._exported) == before + 1
+    del capsule
+    assert len(dlpack._exported) == before

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
+from hidet.runtime.plan import is_range
 from hidet.runtime.plan_reader import read_plan
 
 from .conftest import diamond, hosted, joined, weighted
@@ -130,3 +131,11 @@ def test_no_step_reads_a_part_by_itself():
     data["steps"][2]["reads"] = [1, 3]
     with pytest.raises(BadArchive, match="a step reads a part of a buffer by itself"):
         read_plan(data)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "some"),
+    [(0, None, True), (2, 2, True), (3, 2, False), (-1, 2, False), (-1, None, False)],
+)
+def test_limits_that_some_size_keeps(low, high, some):
+    assert is_range(low, high) is some

@@ -62,3 +62,16 @@ def test_another_type_or_shape_stays():
     plan = compile_graph(trace_from(outputs, [x]), "cpu").archive.main
     for number in range(3):
         assert written_over(plan, {number: 0}) == (plan, frozenset())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_others_read_before_it_is_written(target):
+    """The launch that writes over the input is the first in the graph, and goes to the end."""
+    x, w = symbol((5, 5), f32), symbol((5, 5), f32)
+    graph = trace_from([ops.relu(x), ops.matmul(x, w)], [x, w])
+    given = np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32)
+    before = given.copy()
+    over, found = counted(target, graph, {0: 0}, given, np.eye(5, dtype=np.float32))
+    assert over == {0}
+    np.testing.assert_array_equal(given, np.maximum(before, 0))
+    np.testing.assert_allclose(found, [before], rtol=1e-6)
