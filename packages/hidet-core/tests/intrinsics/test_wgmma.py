@@ -16,7 +16,7 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.passes.pipeline import lower
-from hidet.toolchain import compile_cuda
+from hidet.testing.as_meant import as_meant
 from hidet.types import bf16, f8e4m3, f8e5m2, f16, f64, i8, i32, tf32, u8
 
 PAIRS = [(f16, f16), (bf16, bf16), (tf32, tf32), (f8e4m3, f8e5m2), (f8e5m2, f8e5m2)]
@@ -53,38 +53,28 @@ def product(left, right, into, columns, in_registers=False, transposed=False, **
     return lower(kernel.kernel)
 
 
-def compiled(*kernels):
-    """The text, once ptxas has taken it as it is meant."""
-    text = emit(kernels)
-    found = compile_cuda(text, arch="sm_90a")
-    assert found.doubts == []
-    assert all(each.spill_bytes == 0 for each in found.usage.values())
-    return text
-
-
 @pytest.mark.parametrize(("left", "right", "into"), FORMS, ids=str)
 @pytest.mark.parametrize("in_registers", [False, True])
 def test_text_compiles(left, right, into, in_registers):
     counts = (8, 24, 80, 256)
-    text = compiled(*(product(left, right, into, n, in_registers) for n in counts))
+    text = as_meant(product(left, right, into, n, in_registers) for n in counts)
     assert text.count("wgmma.mma_async.sync.aligned") == 2 * len(counts)
 
 
 @pytest.mark.parametrize("first", range(8, 257, 32))
 def test_every_number_of_columns_compiles(first):
     columns = range(first, min(first + 32, 257), 8)
-    text = compiled(*(product(f16, f16, f32, n) for n in columns))
+    text = as_meant(product(f16, f16, f32, n) for n in columns)
     assert all(f"m64n{n}k16" in text for n in columns)
 
 
 def test_flags_compile():
-    kernels = [product(f16, f16, f32, 8, transposed=True, negate_a=True)]
-    text = compiled(*kernels)
-    assert "p, -1, 1, 1, 1;" in text
-    text = compiled(product(bf16, bf16, f32, 16, in_registers=True, transposed=True, negate_b=True))
-    assert "p, 1, -1, 1;" in text
-    text = compiled(product(i8, u8, i32, 16, saturate=True))
-    assert "m64n16k32.satfinite.s32.s8.u8" in text
+    turned = product(f16, f16, f32, 8, transposed=True, negate_a=True)
+    assert "p, -1, 1, 1, 1;" in as_meant([turned])
+    held = product(bf16, bf16, f32, 16, in_registers=True, transposed=True, negate_b=True)
+    assert "p, 1, -1, 1;" in as_meant([held])
+    whole = product(i8, u8, i32, 16, saturate=True)
+    assert "m64n16k32.satfinite.s32.s8.u8" in as_meant([whole])
 
 
 @pytest.mark.parametrize(

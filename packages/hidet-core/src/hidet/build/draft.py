@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 
 from hidet import options
@@ -53,14 +54,16 @@ class Draft:
             ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
             self.write_down()
             binaries, home = units.compile(f"Compiling {self.name}")
-        plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
         meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
-        return Archive(plans, binaries, {}, meta)
+        return Archive(self.planned(home), binaries, {}, meta)
 
     def plans(self) -> dict[str, Plan]:
         """The plans alone, their kernels in no binary yet."""
         self.write_down()
-        home = dict.fromkeys(self.units.functions, "")
+        return self.planned(dict.fromkeys(self.units.functions, ""))
+
+    def planned(self, home: Mapping[str, str]) -> dict[str, Plan]:
+        """The plans; `home` names the binary of each kernel."""
         return hoist({part: planner.plan(home) for part, planner in self.planners.items()})
 
     def write_down(self) -> None:

@@ -70,7 +70,7 @@ def joined_reshape(node: Node) -> Tensor | None:
     if before is None or not isinstance(before.op, Reshape) or copies(before):
         return None
     (x,) = before.inputs
-    return x if x.type == node.outputs[0].type else ops.reshape(x, node.outputs[0].shape)
+    return shaped(x, node.outputs[0])
 
 
 def copies(node: Node) -> bool:
@@ -100,6 +100,11 @@ def joined_permute(node: Node) -> Tensor | None:
     return ops.permute(before.inputs[0], [before.op.axes[axis] for axis in node.op.axes])
 
 
+def shaped(x: Tensor, like: Tensor) -> Tensor:
+    """A tensor in the shape of another one."""
+    return x if x.type == like.type else ops.reshape(x, like.shape)
+
+
 def kept_permute(node: Node) -> Tensor | None:
     """A reshape for a permute that only moves axes of size 1; ahead of one that moves others too,
     a reshape that adds such axes comes after it instead."""
@@ -108,7 +113,7 @@ def kept_permute(node: Node) -> Tensor | None:
     (x,) = node.inputs
     order = [axis for axis in node.op.axes if not same(x.shape[axis], 1)]
     if order == sorted(order):
-        return x if x.type == node.outputs[0].type else ops.reshape(x, node.outputs[0].shape)
+        return shaped(x, node.outputs[0])
     before = maker(x)
     if before is None or not isinstance(before.op, Reshape):
         return None

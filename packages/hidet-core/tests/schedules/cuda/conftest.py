@@ -90,3 +90,19 @@ def fused():
 def is_one_kernel():
     """Asserts that a graph is one kernel of a schedule at a point, and right."""
     return one_kernel
+
+
+@pytest.fixture
+def takes_warpgroups():
+    """Asserts that a schedule takes what it is asked about where there are warpgroups that may sum
+    in float32, and nowhere else."""
+
+    def check(taken):
+        assert taken(TARGET)
+        assert not taken(Target.parse("sm_80"))
+        with options(fp16_reduction=True):
+            assert not taken(TARGET)
+        with options(mma="simt"):
+            assert not taken(TARGET)
+
+    return check
