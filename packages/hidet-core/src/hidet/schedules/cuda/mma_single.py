@@ -23,7 +23,7 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.finite import unless_finite
-from hidet.schedules.cuda.mma_tf32 import SingleWarps
+from hidet.schedules.cuda.mma_tf32 import SingleWarps, bringing
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import in_registers
 from hidet.schedules.cuda.two_parts import adding, dividing
@@ -98,6 +98,7 @@ def multiplication(a_side: Side, b_side: Side, point: PartWarps) -> ScriptFuncti
     """A part of a kernel: each warp adds the product of its parts of two tiles to its sums."""
     rows, columns = point.part
     many_a, many_b = rows // 16, columns // 8
+    bring = bringing(a_side, b_side, many_a, many_b)
     divide_a, divide_b, add = dividing(many_a, 4), dividing(many_b, 2), adding(many_a, many_b)
 
     @script
@@ -115,14 +116,7 @@ def multiplication(a_side: Side, b_side: Side, point: PartWarps) -> ScriptFuncti
                 part_b = register_tensor(f32, (many_b, 2))
                 large_b = register_tensor(tf32, (many_b, 2))
                 small_b = register_tensor(tf32, (many_b, 2))
-                for i, v in unroll(grid(many_a, 4)):
-                    at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
-                    place = (at, r) if a_side.along_k else (r, at)
-                    part_a[i, v] = tiles_a[number, *place]
-                for j, v in unroll(grid(many_b, 2)):
-                    at, r = column + j * 8, first + v * 4
-                    place = (at, r) if b_side.along_k else (r, at)
-                    part_b[j, v] = tiles_b[number, *place]
+                bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first)
                 divide_a(part_a, large_a, small_a)
                 divide_b(part_b, large_b, small_b)
                 add(large_a, small_a, 0, large_b, small_b, found, found, 0)

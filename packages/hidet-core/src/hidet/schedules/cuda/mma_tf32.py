@@ -88,6 +88,7 @@ def multiplication(a_side: Side, b_side: Side, point: SingleWarps) -> ScriptFunc
     """A part of a kernel: each warp adds the product of its parts of two tiles to its sums."""
     rows, columns = point.part
     many_a, many_b = rows // 16, columns // 8
+    bring = bringing(a_side, b_side, many_a, many_b)
 
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
@@ -98,16 +99,28 @@ def multiplication(a_side: Side, b_side: Side, point: SingleWarps) -> ScriptFunc
             first = deep * 8 + lane % 4
             part_a = register_tensor(tf32, (many_a, 4))
             part_b = register_tensor(tf32, (many_b, 2))
-            for i, v in unroll(grid(many_a, 4)):
-                at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
-                place = (at, r) if a_side.along_k else (r, at)
-                part_a[i, v] = tiles_a[number, *place]
-            for j, v in unroll(grid(many_b, 2)):
-                at, r = column + j * 8, first + v * 4
-                place = (at, r) if b_side.along_k else (r, at)
-                part_b[j, v] = tiles_b[number, *place]
+            bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first)
             for i, j in unroll(grid(many_a, many_b)):
                 left, right = address(part_a, i, 0), address(part_b, j, 0)
                 mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
 
     return multiply
+
+
+def bringing(a_side: Side, b_side: Side, many_a: int, many_b: int) -> ScriptFunction:
+    """A part of a kernel: (tiles_a, tiles_b, part_a, part_b, number, row, column, first). A lane's
+    elements of so many fragments of both tiles, for the eight of k that begin at `first` are under
+    way to its registers."""
+
+    @script
+    def bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first):  # type: ignore[no-untyped-def]
+        for i, v in unroll(grid(many_a, 4)):
+            at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
+            place = (at, r) if a_side.along_k else (r, at)
+            part_a[i, v] = tiles_a[number, *place]
+        for j, v in unroll(grid(many_b, 2)):
+            at, r = column + j * 8, first + v * 4
+            place = (at, r) if b_side.along_k else (r, at)
+            part_b[j, v] = tiles_b[number, *place]
+
+    return bring
