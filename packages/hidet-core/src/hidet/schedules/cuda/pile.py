@@ -8,10 +8,10 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-from hidet.lang import ScriptFunction, address, cast, register_tensor, script, unroll, vectorize
+from hidet.lang import ScriptFunction, address, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import mapa, threadIdx
-from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.neighbours import writing_neighbours
 from hidet.target import ACCESS_BYTES
 from hidet.types import DType
 
@@ -37,6 +37,7 @@ def add_pile(
     across = block[1] // lanes
     pieces = block[0] * across
     exact = pieces % (threads * slices) == 0
+    write = writing_neighbours(p, lanes, wide)
 
     @script
     def add(pile, bias, c, z, share, top, left):  # type: ignore[no-untyped-def]
@@ -50,11 +51,6 @@ def add_pile(
                     there = mapa(address(pile, 0, 0, row, column), other)
                     for v in vectorize(lanes):
                         total[v] += there[v]
-                for lane in vectorize(lanes):
-                    value = total[lane]
-                    if p.bias is not None:
-                        value += cast(get(bias, *p.bias_at(z, i, j + lane)), wide)
-                    if p.is_there(i, j + lane):
-                        c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
+                write(total, bias, c, z, i, j)
 
     return add

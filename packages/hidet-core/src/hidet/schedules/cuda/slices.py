@@ -4,11 +4,11 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
-from hidet.lang import ScriptFunction, attr, cast, cdiv, register_tensor, script, vectorize
+from hidet.lang import ScriptFunction, attr, cdiv, register_tensor, script, vectorize
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.lang.memory import get
 from hidet.schedules.assemble import operand_type
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.neighbours import writing_neighbours
 from hidet.types import DType, TensorType
 
 THREADS = 128
@@ -28,6 +28,7 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
     """The kernel that adds slices in order and writes the result."""
     slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
     columns = cdiv(p.n, VECTOR)
+    write = writing_neighbours(p, VECTOR, wide)
 
     @script
     def add(bias: bias_type, partial: partial_type, c: p.c) -> None:
@@ -41,11 +42,6 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
             for share in range(slices):
                 for v in vectorize(VECTOR):
                     total[v] += partial[share, z, i, j + v]
-            for lane in vectorize(VECTOR):
-                value = total[lane]
-                if p.bias is not None:
-                    value += cast(get(bias, *p.bias_at(z, i, j + lane)), wide)
-                if p.is_there(i, j + lane):
-                    c.put(*p.c_at(z, i, j + lane), cast(value, p.c.dtype))
+            write(total, bias, c, z, i, j)
 
     return add
