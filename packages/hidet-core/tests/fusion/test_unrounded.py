@@ -240,3 +240,11 @@ def test_functions_of_what_is_not_rounded_are_right_to_more_bits_than_it_would_b
     y = np.tanh(wide(x)).astype(np.float16)
     (found,) = run(lambda p, q: (ops.tanh(p) - q) * 1024.0, (x, y), device)
     assert np.abs(found / 1024 - (np.tanh(wide(x)) - wide(y))).max() < 2.0**-15
+
+
+@everywhere
+@NARROW
+def test_what_is_cast_to_float64_is_rounded_before(of, device):
+    a, b = near_and_far(of, 37)
+    (found,) = run(lambda x, y: ops.cast(x + y, "float64"), (a, b), device)
+    assert np.array_equal(found, wide((wide(a) + wide(b)).astype(of.numpy)))
