@@ -8,8 +8,9 @@ What was made of it may go into other results as well: no compiler loads it agai
 since neither pointer promises that nobody else writes there.
 
 The next kernel may read the result through a cache that sees no stores, and may have begun while
-this one filled it. `griddepcontrol.wait` makes what this one wrote visible, which empties that
-cache (PTX ISA; `tests/runtime/test_written_over_early.py`).
+this one filled it. It waits by `griddepcontrol.wait`, until "all the memory operations from the
+prerequisite grids are performed and made visible to the current grid" (PTX ISA): that empties the
+cache (`tests/runtime/test_written_over_early.py`).
 """
 
 from __future__ import annotations

@@ -63,7 +63,8 @@ def may_overlap(before: Step, step: Launch) -> bool:
     """Whether a launch that waits itself may begin early after step `before`.
 
     After one that signals, only if its blocks lie evenly wherever they begin (`spread`). That one
-    may write where it reads: no cache holds what was there once a thread has waited.
+    may write where it reads: what it wrote is "made visible to the current grid" by the wait
+    (PTX ISA), so that no cache holds what was there.
     """
     return isinstance(before, Launch) and (not before.signals or step.room is not None)
 
