@@ -105,9 +105,9 @@ def test_after_a_kernel_that_signals_only_those_that_lie_evenly_begin_early():
     assert chain((0, 1)) == [1, 2]
 
 
-def test_what_lies_in_the_place_of_an_operand_is_read_after_the_end():
+def test_what_lies_in_the_place_of_an_operand_is_read_as_early():
     assert chain((), placed=True) == [1, 2]
-    assert chain((0, 1, 2), placed=True) == [1]
+    assert chain((0, 1, 2), placed=True) == [1, 2]
 
 
 def test_nothing_begins_before_a_region_of_the_framework_has_ended():

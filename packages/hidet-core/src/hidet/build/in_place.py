@@ -7,9 +7,10 @@ The store may be under conditions that the load is under, too.
 What was made of it may go into other results as well: no compiler loads it again after the store,
 since neither pointer promises that nobody else writes there.
 
-The next kernel may read the result through a cache that sees no stores. What this one loaded is not
-in it: the next one begins, with that cache empty, when all blocks of this one have ended. Where
-this one lets others begin before, a plan does not (`BoundPlan.early`).
+The next kernel may read the result through a cache that sees no stores, and may have begun while
+this one filled it. It waits by `griddepcontrol.wait`, until "all the memory operations from the
+prerequisite grids are performed and made visible to the current grid" (PTX ISA): that empties the
+cache (`tests/runtime/test_written_over_early.py`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.kernel import Kernel, KernelKind, LetsNext, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
-from hidet.passes.signal_next import at_end, signals
+from hidet.passes.signal_next import signals
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
 from hidet.target import PAIR, Target
@@ -56,8 +56,6 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         tensors = [arg for arg in call.args if arg in numbers]
         lowered = record.lowered(kernel, label(made, kernel), observers, overlap)
         pairs = in_place(lowered) if options.in_place.get() else []
-        if pairs and kernel.launch.lets_next is LetsNext.READ:
-            lowered = at_end(lowered, overlap)
         made_launch = launch(lowered, [numbers[each] for each in tensors], pairs)
         room = room_of(lowered, target) if made_launch.waits else None
         nbytes = shared_bytes(lowered, target)

@@ -56,8 +56,8 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
 
 
 def behind_reads(kernel: Kernel) -> Kernel:
-    """The kernel with the signal behind its reads; as it is where it reads what it writes, which
-    the next one may find in a cache as it was."""
+    """The kernel with the signal behind its reads; as it is where it reads what it writes: not all
+    that it reads is there before."""
     seen = Reads.of(kernel)
     reads, writes = seen.touched(kernel.body)
     made = seen.followed(kernel.body) if reads.isdisjoint(writes) else None
@@ -107,24 +107,6 @@ class Reads:
         known = self.memory
         reads, writes = touched(root)
         return {known[v] for v in reads if v in known}, {known[v] for v in writes if v in known}
-
-
-def at_end(kernel: Kernel, at_once: int) -> Kernel:
-    """A kernel whose result may lie where an operand did, without a signal behind its reads: who
-    begins early may find the operand in a cache, and an edge that waits for all takes longer than
-    one without a signal."""
-    if known_size((*kernel.launch.grid, *kernel.launch.block)) > at_once:
-        return kernel
-    return with_body(kernel, without(kernel.body))
-
-
-def without(body: Body) -> Body:
-    """Statements without signals, also in choices."""
-    kept = (s for s in body if not (isinstance(s, Invoke) and s.name == SIGNAL))
-    return tuple(
-        replace(s, then=without(s.then), otherwise=without(s.otherwise)) if isinstance(s, If) else s
-        for s in kept
-    )
 
 
 def known_size(sizes: Iterable[Expr]) -> int:

@@ -52,26 +52,21 @@ class BoundPlan:
         if not (isinstance(step, Launch) and step.waits and len(self.waits[number]) == 1):
             return False
         (before,) = self.waits[number]
-        return self.early(self.steps[before], step)
-
-    def early(self, before: Step, step: Launch) -> bool:
-        """Whether a launch that waits itself may begin early after this step.
-
-        After one that signals, only if its blocks lie evenly wherever they begin (`spread`). And
-        not if that one writes where it reads: a cache of a multiprocessor may still hold what was
-        there.
-        """
-        if not isinstance(before, Launch):
-            return False
-        if not before.signals:
-            return True
-        places = self.places
-        reads, writes = ({places.get(n, n) for n in each} for each in (before.reads, before.writes))
-        return step.room is not None and reads.isdisjoint(writes)
+        return may_overlap(self.steps[before], step)
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
         return prod(self.shapes[buffer]) * self.plan.buffers[buffer].item_bytes
+
+
+def may_overlap(before: Step, step: Launch) -> bool:
+    """Whether a launch that waits itself may begin early after step `before`.
+
+    After one that signals, only if its blocks lie evenly wherever they begin (`spread`). That one
+    may write where it reads: what it wrote is "made visible to the current grid" by the wait
+    (PTX ISA), so that no cache holds what was there.
+    """
+    return isinstance(before, Launch) and (not before.signals or step.room is not None)
 
 
 def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:

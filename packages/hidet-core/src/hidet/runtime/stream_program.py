@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hidet.runtime.bound import BoundPlan
+from hidet.runtime.bound import BoundPlan, may_overlap
 from hidet.runtime.early import kernel_before
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
@@ -135,7 +135,7 @@ def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment |
     def after(number: int) -> bool:
         before, step = bound.steps[number - 1 : number + 1]
         assert isinstance(step, Launch)
-        return not bound.early(before, step)
+        return not may_overlap(before, step)
 
     def node(number: int) -> KernelNode:
         step = bound.steps[number]
