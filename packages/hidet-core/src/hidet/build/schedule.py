@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from hidet import options
 from hidet.compute import Grid
@@ -112,9 +113,19 @@ def is_slower(op: Op, other: Op, target: Target) -> bool:
 
 
 def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
-    """Whether the cheapest ways to compute two operators differ in nothing but the schedule."""
-    one, two = choices(op, target), choices(other, target)
-    return bool(one and two) and asdict(one[0].point) == asdict(two[0].point)
+    """Whether an operator can be computed as another one is, in the cheapest way to do that; how
+    many blocks had better share sums may differ."""
+    ways, others = choices(op, target), choices(other, target)
+    if not others:
+        return False
+    best = others[0].point
+    alike = [each.point for each in ways if tiles_of(each.point) == tiles_of(best)]
+    return any(replace(each, **asdict(best)).fits(op, target) for each in alike)
+
+
+def tiles_of(point: Any) -> dict[str, object]:
+    """A point without how many blocks share sums."""
+    return {name: value for name, value in asdict(point).items() if name != "slices"}
 
 
 def grouped(graph: FlowGraph, target: Target) -> list[Group]:
