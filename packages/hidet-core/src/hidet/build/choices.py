@@ -3,8 +3,9 @@ anchor is."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
+from typing import Any
 
 from hidet import options
 from hidet.cost import Work, seconds
@@ -68,9 +69,19 @@ def is_slower(op: Op, other: Op, target: Target) -> bool:
 
 
 def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
-    """Whether the cheapest ways to compute two operators differ in nothing but the schedule."""
-    one, two = choices(op, target), choices(other, target)
-    return bool(one and two) and asdict(one[0].point) == asdict(two[0].point)
+    """Whether an operator can be computed as another one is, in the cheapest way to do that; how
+    many blocks had better share sums may differ."""
+    ways, others = choices(op, target), choices(other, target)
+    if not others:
+        return False
+    best = others[0].point
+    alike = [each.point for each in ways if tiles_of(each.point) == tiles_of(best)]
+    return any(replace(each, **asdict(best)).fits(op, target) for each in alike)
+
+
+def tiles_of(point: Any) -> dict[str, object]:
+    """A point without how many blocks share sums."""
+    return {name: value for name, value in asdict(point).items() if name != "slices"}
 
 
 def chosen(group: Group, target: Target) -> Candidate:

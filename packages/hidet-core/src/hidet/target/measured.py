@@ -72,6 +72,9 @@ class WgmmaCycles:
     """Cycles that two barriers of a cluster take, with what comes before and after them."""
     handing: float
     """Cycles for each byte of a tile's sums, whenever twice as many blocks share them."""
+    settling: float
+    """Cycles by which adding a residual to a tile and telling moments of its rows take longer for
+    a block that has all of its sums than for those that share it."""
     line: float
     """Cycles that a multiprocessor takes to bring 16 bytes to shared memory through registers,
     beside finding what is in them."""
@@ -205,6 +208,7 @@ H200 = Measured(
         clustered=1.25,
         meeting=2800,
         handing=1 / 54,
+        settling=800,
         line=0.7,
         found=0.5,
         piece=350,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
+from hidet.build.choices import choices
 from hidet.driver import build_ir_module
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
@@ -304,6 +305,17 @@ def test_norms_stay_kernels_where_other_tiles_are_faster():
     for rows, make in ((1, block), (4096, block), (1, post_norm), (4096, post_norm)):
         names = [each.name for each in groups_of(make(rows, 768, 3072))]
         assert any("layer_norm" in each for each in names)
+
+
+def test_a_cluster_shares_few_tiles_whose_rows_are_handed_on():
+    """A block that has all sums of a tile settles all of them alone; a plain product has less to do
+    with them. That they are shared is no reason for a norm to stay a kernel."""
+    op, rows = handing((128,), 768, 768, gain=False), symbol((128, 768), "float16")
+    (plain,) = trace_from([ops.linear(rows, half(768, 768))], [rows]).nodes
+    shared, whole = (choices(each, TARGET)[0].point for each in (op, plain.op))
+    assert (shared.block, shared.slices > 1) == (whole.block, whole.slices == 1)
+    names = [each.name for each in groups_of(block(128, 768, 768))]
+    assert names == ["linear_moments", "normed_linear_relu"]
 
 
 ON_THE_GPU = [*HANDING, *BESIDE, *NORMING, *LARGE]

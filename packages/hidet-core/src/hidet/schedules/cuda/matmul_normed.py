@@ -27,6 +27,7 @@ from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
 from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
@@ -57,15 +58,9 @@ def rows_product(op: OfRows) -> Product:
     return Product(op.x, op.weight, op.bias, c, (), op.x.shape[:-1], n, k, True, op.transpose_b)
 
 
-class Handing(MatrixWarpgroups):
-    """Tiles of a product that hands moments on, of blocks that are alone on a multiprocessor: what
-    is added to the sums lies in registers, while others would multiply. A block that shares a tile
-    has less of it there."""
-
-    def fits(self, op: OfRows, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        widest = WIDEST if self.slices < 4 else 2 * WIDEST
-        return self.columns <= widest and self.fits_alone(op, target)
+class Alone(MatrixWarpgroups):
+    """Tiles of blocks that are alone on a multiprocessor: what is done with the sums lies in
+    registers, while others would multiply."""
 
     def fits_alone(self, op: OfRows, target: Target) -> bool:
         """Whether there is room, for one block on a multiprocessor."""
@@ -77,7 +72,24 @@ class Handing(MatrixWarpgroups):
         return self.work_on(rows_product(op), target)
 
 
-class Norming(Handing):
+class Handing(Alone):
+    """Tiles of a product that hands moments on. A block that shares a tile has less to add."""
+
+    def fits(self, op: OfRows, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        widest = WIDEST if self.slices < 4 else 2 * WIDEST
+        return self.columns <= widest and self.fits_alone(op, target)
+
+    def cycles(
+        self, p: Contraction, target: Target, tiles: int, together: int
+    ) -> tuple[float, float]:
+        """As for other products; who has the whole sums of a tile settles all of them alone."""
+        cycles, after = super().cycles(p, target, tiles, together)
+        settling = target.measured.wgmma.settling if self.slices == 1 else 0
+        return cycles + settling, after + settling
+
+
+class Norming(Alone):
     """Tiles of a product of normed rows: each is one block's, who knows the norms of its rows."""
 
     def fits(self, op: OfRows, target: Target) -> bool:
