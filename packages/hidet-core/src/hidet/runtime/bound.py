@@ -57,17 +57,20 @@ class BoundPlan:
     def early(self, before: Step, step: Launch) -> bool:
         """Whether a launch that waits itself may begin early after this step.
 
-        After one that signals, only if its blocks lie evenly wherever they begin (`spread`). And
-        not if that one writes where it reads: a cache of a multiprocessor may still hold what was
-        there.
+        Not after one that writes what it reads ahead of its wait; those further before have ended,
+        since that one waited for them before it let this one begin. After one that signals, only if
+        its blocks lie evenly wherever they begin (`spread`). And not if that one writes where it
+        reads: a cache of a multiprocessor may still hold what was there.
         """
         if not isinstance(before, Launch):
             return False
-        if not before.signals:
-            return True
         places = self.places
-        reads, writes = ({places.get(n, n) for n in each} for each in (before.reads, before.writes))
-        return step.room is not None and reads.isdisjoint(writes)
+        reads, writes, ahead = (
+            {places.get(n, n) for n in each} for each in (before.reads, before.writes, step.ahead)
+        )
+        if not ahead.isdisjoint(writes):
+            return False
+        return not before.signals or (step.room is not None and reads.isdisjoint(writes))
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
