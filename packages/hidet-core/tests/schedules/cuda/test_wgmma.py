@@ -113,6 +113,20 @@ def test_weights_are_brought_ahead_of_the_wait(op, point, ahead):
     assert signals(lowered)
 
 
+@pytest.mark.parametrize(("cores", "stages", "quiet"), [(5, 8, True), (6, 8, False), (5, 2, False)])
+def test_blocks_that_are_alone_and_take_tiles_in_turns_give_no_signal(cores, stages, quiet):
+    """Some are done long before the others; of several on a multiprocessor the others go on."""
+    some, point = replace(TARGET, cores=cores), P((64, 64), stages)
+    op = Linear(f16[129, 72], f16[66, 72], None)
+    assert point.tiles(product_of(op)) == 6
+    (kernel,) = matmul_wgmma(op, some, point).module.kernels
+    lowered = lower(kernel, overlap=1 << 20)
+    assert waits_first(lowered)
+    assert signals(lowered) != quiet
+    unknown = matmul_wgmma(Linear(f16[M, 72], f16[66, 72], None), some, point).module
+    assert signals(lower(unknown.kernels[0], overlap=1 << 20))
+
+
 def biased(has_bias):
     """A product of several tiles."""
     return Linear(f16[65, 72], f16[131, 72], f16[131] if has_bias else None)

@@ -110,6 +110,9 @@ def persistent(
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
     made = bringing_ahead(assemble(name, [product], names_of(p), ["c"]), b_side)
+    (kernel,) = made.kernels
+    launch = replace(kernel.launch, lets_next=point.lets_next(p, target))
+    made = replace(made, kernels=(replace(kernel, launch=launch),))
     return loading_early(made, "bias") if early else made
 
 
