@@ -273,3 +273,34 @@ def test_compiling_in_a_capture_works_where_nothing_is_made_of_weights(mode: str
     x.normal_()
     graph.replay()
     torch.testing.assert_close(found[0], norm(x), rtol=1e-4, atol=1e-5)
+
+
+class Twice(nn.Module):
+    """What writes the operand of a product."""
+
+    def forward(self, w: torch.Tensor) -> torch.Tensor:
+        return w + w
+
+
+class Product(nn.Module):
+    """Its second operand is taken for a weight."""
+
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.linear(x, w)
+
+
+@torch.no_grad()
+def test_what_another_model_writes_is_there_before_a_product_reads_it_ahead() -> None:
+    x, w = (torch.randn(n, 4096, device="cuda", dtype=torch.float16) / 64 for n in (256, 2048))
+    twice = hidet_torch.compile(Twice(), w)
+    product = hidet_torch.compile(Product(), x, w)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = product(x, twice(w))
+    for _ in range(20):
+        w.normal_(0, 1 / 64)
+        graph.replay()
+        exact = x.float() @ (2 * w.float()).T
+        torch.testing.assert_close(captured.float(), exact, atol=1e-3, rtol=4e-3)
+        called = product(x, twice(w))
+        assert torch.equal(called, captured)

@@ -7,7 +7,7 @@ from hidet import sim
 from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, Return, Store
-from hidet.passes.overlap_launches import WAIT, is_wait, overlap_launches, waits_first
+from hidet.passes.overlap_launches import SIGNAL, WAIT, is_wait, overlap_launches, waits_first
 from hidet.passes.pipeline import lower
 from hidet.types import Scope, TensorType, f32, i32
 
@@ -47,6 +47,15 @@ def test_the_wait_is_before_the_first_use_of_memory_and_before_any_way_out(befor
     assert waits_first(made)
 
 
+def test_what_may_be_read_ahead_of_the_wait_is():
+    body = Declare(s), Store(s, (THREAD,), Load(x, (THREAD,))), INDEX, USE
+    for ahead, wanted in (((), 1), ((x,), 3), ((y,), 1)):
+        made = overlap_launches(kernel(*body, ahead=ahead))
+        assert place(made) == wanted
+        assert waits_first(made)
+    assert not waits_first(kernel(*body[:2], Invoke(WAIT), USE))
+
+
 def test_a_kernel_that_uses_no_memory_waits_at_its_end():
     assert place(overlap_launches(kernel(INDEX))) == 1
 
@@ -56,6 +65,7 @@ def test_a_wait_of_the_authors_stays_and_counts_if_it_comes_first():
         ((Invoke(WAIT), USE), True),
         ((USE, Invoke(WAIT)), False),
         ((If(THREAD < 3, (Invoke(WAIT),)), USE), False),
+        ((Invoke(SIGNAL), Invoke(WAIT), USE), False),
     ):
         given = kernel(*body)
         assert overlap_launches(given) is given

@@ -48,6 +48,17 @@ def test_in_smaller_ones_it_follows_all_that_is_read():
     assert names(made.body) == [WAIT, "Declare", SIGNAL, "Store", "Declare", "Store"]
 
 
+def test_it_never_precedes_the_wait():
+    """Which what is read ahead of that does."""
+    t, first = Var("t", f32), Builtin("threadIdx.x") < 32
+    read, write = Declare(t, Load(x, (INDEX,))), Store(y, (INDEX,), wrap(1.0))
+    made = signal_next(512)(kernel(READ, Invoke(WAIT), If(first, (read, write)), ahead=(x,)))
+    assert names(made.body) == ["Declare", WAIT, "If"]
+    assert names(made.body[2].then) == ["Declare", SIGNAL, "Store"]
+    alone = kernel(READ, Invoke(WAIT), write, ahead=(x,))
+    assert signal_next(512)(alone) is alone
+
+
 def test_in_roles_it_follows_what_each_one_reads():
     t, first = Var("t", f32), Builtin("threadIdx.x") < 32
     read, write = Declare(t, Load(x, (INDEX,))), Store(y, (INDEX,), wrap(1.0))

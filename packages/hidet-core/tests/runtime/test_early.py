@@ -64,17 +64,19 @@ def test_one_by_one_those_that_are_to_be_late_are():
 
 def test_one_by_one_a_first_kernel_follows_those_that_signal_only_if_it_lies_evenly(monkeypatch):
     monkeypatch.setattr(kernel_node, "early_edges", lambda: True)
-    handles = iter((5, 6))
+    handles = iter((5, 6, 7))
     module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(next(handles)))
-    rooms = None, Room(132, 233472, 8, 1024)
+    room = Room(132, 233472, 8, 1024)
     unknown, even = (
-        KernelNode(launch("f", [], [0], waits=True, signals=room is not None, room=room), module)
-        for room in rooms
+        KernelNode(launch("f", [], [0], waits=True, signals=each is not None, room=each), module)
+        for each in (None, room)
     )
     following = [Segment([kernel], [frozenset()]).may_follow for kernel in (unknown, even)]
     assert [may(None) for may in following] == [False, False]
     assert [may(5) for may in following] == [True, True]
     assert [may(6) for may in following] == [False, True]
+    ahead = KernelNode(launch("f", [1], [0], waits=True, room=room, ahead=(1,)), module)
+    assert not Segment([ahead], [frozenset()]).may_follow(5)
 
 
 @pytest.mark.parametrize(

@@ -78,19 +78,20 @@ def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_en
     assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
 
 
-def chain(signalling, *, known=(0, 1, 2), placed=False):
+def chain(signalling, *, known=(0, 1, 2), placed=False, ahead=()):
     """Three kernels after one another that wait themselves: those that begin early, if some signal,
     it is known of some where their blocks go, and perhaps the second one's result takes the place
-    of its operand."""
+    of its operand, or the third reads something ahead of its wait."""
     roles = ("input", "workspace", "workspace", "output")
     buffers = tuple(buffer(f"b{i}", role, 64) for i, role in enumerate(roles))
     steps = [
         launch(
-            *("f", [n], [n + 1]),
+            *("f", [n, *(ahead if n == 2 else ())], [n + 1]),
             waits=True,
             signals=n in signalling,
             in_place=pairs,
             room=Room(132, 233472, 8, 1024) if n in known else None,
+            ahead=tuple(ahead) if n == 2 else (),
         )
         for n, pairs in enumerate(((), ((2, 1),) if placed else (), ()))
     ]
@@ -108,6 +109,15 @@ def test_after_a_kernel_that_signals_only_those_that_lie_evenly_begin_early():
 def test_what_lies_in_the_place_of_an_operand_is_read_as_early():
     assert chain((), placed=True) == [1, 2]
     assert chain((0, 1, 2), placed=True) == [1, 2]
+
+
+@pytest.mark.parametrize("signalling", [(), (0, 1, 2)])
+def test_what_the_kernel_before_writes_is_not_read_ahead(signalling):
+    """What one further before writes is there: that one has waited for it."""
+    assert chain(signalling, ahead=(2,)) == [1]
+    assert chain(signalling, ahead=(1,)) == [1, 2]
+    assert chain(signalling, ahead=(0,)) == [1, 2]
+    assert chain(signalling, ahead=(1, 2)) == [1]
 
 
 def test_nothing_begins_before_a_region_of_the_framework_has_ended():

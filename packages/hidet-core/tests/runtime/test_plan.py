@@ -71,6 +71,8 @@ def test_any_changed_field_is_refused_or_makes_a_plan_that_is_whole(place, value
         (lambda d: d["steps"][0]["reads"].append(9), "step 0 names a buffer"),
         (lambda d: d["steps"][3].update(reads=[2]), r"neither reads nor writes"),
         (lambda d: d["steps"][1].update(block=[1, 1]), "step 1"),
+        (lambda d: d["steps"][1].update(ahead=[9]), "step 1 names a buffer"),
+        (lambda d: d["steps"][1].update(ahead=[4]), r"step 1 reads \(4,\) ahead"),
         (lambda d: d["steps"][1].update(block=[2000, 1, 1]), "step 1 launches blocks"),
         (lambda d: d["steps"][1].update(shared_bytes=-1), "step 1 launches blocks"),
         (lambda d: d["steps"][2]["args"][2].update(dtype="float32"), "step 2 takes a size as"),

@@ -1,5 +1,7 @@
 """Whole compiled graphs in the simulator: `HIDET_TARGET=sim`."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from hidet.options import options
 from hidet.passes.base import with_body
 from hidet.passes.overlap_launches import is_wait
 from hidet.runtime.archive import read
+from hidet.runtime.bound import BoundPlan
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import array_of, view_of
 from hidet.sim import MissingGridWait, Uninitialised, WriteToInput
@@ -155,6 +158,28 @@ def test_kernels_begin_early_and_one_that_waits_too_late_is_found():
         kernels.kernels[step.function] = too_late(kernels.kernels[step.function])
         with pytest.raises(MissingGridWait, match="before griddepcontrol_wait"):
             kernels.run(bound, arrays_of(bound), lambda step: None)
+
+
+@pytest.mark.parametrize("computed", [False, True])
+def test_weights_are_read_ahead_unless_the_kernel_before_computes_them(computed, monkeypatch):
+    random, rows = np.random.default_rng(0), (128, 256, 128)
+    given, v, w = (random.normal(0, 1 / 16, (n, 256)).astype(np.float16) for n in rows)
+    x, linear = hidet.symbol((128, 256), "float16", device="cpu"), hidet.ops.linear
+    first, second = (hidet.asarray(each) for each in (v, w))
+    y = linear(second, linear(x, first)) if computed else linear(linear(x, first), second)
+    compiled = compile_graph(hidet.trace_from(y, [x]), "sim")
+    found, executor = run(compiled, given)
+    hidden = given.astype(float) @ v.T
+    np.testing.assert_allclose(found, w @ hidden.T if computed else hidden @ w.T, atol=1e-3)
+    (program,) = executor.programs.values()
+    bound = program.bound
+    assert [len(step.ahead) for step in bound.steps] == [1, 1]
+    assert [bound.overlaps(number) for number in range(2)] == [False, not computed]
+    monkeypatch.setattr(BoundPlan, "early", lambda self, before, step: True)
+    arrays = {n: np.zeros(shape, np.float16) for n, shape in enumerate(bound.shapes)}
+    wrong = pytest.raises(MissingGridWait, match="before griddepcontrol_wait")
+    with wrong if computed else nullcontext():
+        Kernels(compiled.archive.binaries).run(bound, arrays, lambda step: None)
 
 
 def test_without_early_launches_nothing_has_to_wait():

@@ -133,6 +133,7 @@ def launch(kernel: Kernel, numbers: Sequence[int], places: Sequence[Pair] = ()) 
         waits_first(kernel),
         signals(kernel),
         tuple(pairs),
+        ahead=tuple(number_of[each] for each in kernel.ahead),
     )
 
 

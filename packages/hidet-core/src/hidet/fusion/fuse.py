@@ -95,11 +95,7 @@ class Surgery:
         touched = {*variables(body), *(each.tensor for each in maps)}
         scalars = [each for each in kernel.params if not isinstance(each.of, TensorType)]
         params = (*(each for each in local if each in touched), *scalars)
-        once, lasting, early = (
-            tuple(v for v in some if v in params)
-            for some in (kernel.once, kernel.lasting, kernel.early)
-        )
-        made = replace(kernel, once=once, lasting=lasting, early=early)
+        made = kernel.hinting(lambda some: (v for v in some if v in params))
         return replace(made, params=params, body=body, maps=maps)
 
     def repeated(self) -> dict[Var, Var]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import StrEnum
 
 from hidet.errors import InternalError, Place
@@ -90,6 +92,19 @@ class Kernel(Node):
     """Parameters that the L2 cache gives up last: results leave it for memory before them."""
     early: tuple[Var, ...] = ()
     """Parameters whose loads stay ahead of the barriers that they are written ahead of."""
+    ahead: tuple[Var, ...] = ()
+    """Parameters that may be read ahead of the wait for the kernels before, such as weights: it may
+    begin early only behind one that does not write them."""
+
+    @property
+    def hints(self) -> tuple[tuple[Var, ...], ...]:
+        """What is said of how parameters are read."""
+        return self.once, self.lasting, self.early, self.ahead
+
+    def hinting(self, change: Callable[[tuple[Var, ...]], Iterable[Var]]) -> Kernel:
+        """The same kernel, where `change` gives each of these anew."""
+        once, lasting, early, ahead = (tuple(change(each)) for each in self.hints)
+        return replace(self, once=once, lasting=lasting, early=early, ahead=ahead)
 
 
 @node

@@ -218,7 +218,7 @@ class Printer:
         head = f"{kernel.kind} kernel {kernel.name}({self.parameters(kernel.params)}):"
         launch = [] if kernel.kind == "cpu" else [f"  # {self.launch(kernel.launch)}"]
         maps = [f"  {self.map(each)}" for each in kernel.maps]
-        hints = (kernel.once, "once"), (kernel.lasting, "lasting"), (kernel.early, "early")
+        hints = zip(kernel.hints, ("once", "lasting", "early", "ahead"), strict=True)
         loads = [f"  # {self.exprs(some)} loaded {how}" for some, how in hints if some]
         return "\n".join([head, *launch, *loads, *maps, *self.body(kernel.body, "")])
 

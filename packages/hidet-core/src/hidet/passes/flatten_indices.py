@@ -38,11 +38,8 @@ def flatten_indices(kernel: Kernel) -> Kernel:
     body = with_renamed(flattened, renamed)
     params = tuple(renamed.get(p, p) for p in kernel.params)
     maps = tuple(substitute(each, renamed) for each in kernel.maps)
-    once, lasting, early = (
-        tuple(renamed.get(p, p) for p in some)
-        for some in (kernel.once, kernel.lasting, kernel.early)
-    )
-    return replace(body, params=params, maps=maps, once=once, lasting=lasting, early=early)
+    made = replace(body, params=params, maps=maps)
+    return made.hinting(lambda some: (renamed.get(p, p) for p in some))
 
 
 def flat(var: Var) -> Var:

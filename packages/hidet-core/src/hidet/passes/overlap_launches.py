@@ -15,6 +15,7 @@ from hidet.passes.base import kernel_pass, with_body
 from hidet.types import PointerType, TensorType
 
 WAIT = "griddepcontrol_wait"
+SIGNAL = "griddepcontrol_launch_dependents"
 
 
 @kernel_pass()
@@ -25,8 +26,8 @@ def overlap_launches(kernel: Kernel) -> Kernel:
     after    i = threadIdx.x;  griddepcontrol_wait();  y[i] = x[i]
 
     All threads come past the wait, since it is in no branch and no loop; so when this kernel has
-    ended those before it have too, whoever waits for it. A kernel that has a wait of its own is
-    left as it is.
+    ended those before it have too, whoever waits for it. What the kernel may read `ahead` of the
+    wait it does. A kernel that has a wait of its own is left as it is.
 
     The next kernel may begin when the blocks of this one end, or as `signal_next` says.
     """
@@ -37,12 +38,15 @@ def overlap_launches(kernel: Kernel) -> Kernel:
 
 
 def waits_first(kernel: Kernel) -> bool:
-    """Whether all threads of a kernel wait for the ones before it ahead of the first use of memory.
+    """Whether all threads of a kernel wait for the ones before it ahead of the first use of memory,
+    and before the next one may begin.
 
-    Only then may it begin before those have ended.
+    Only then may it begin before those have ended: the next one takes it that they have.
     """
     place = next((i for i, s in enumerate(kernel.body) if is_wait(s)), None)
-    return place is not None and place <= first_use(kernel)
+    if place is None or any(s.name == SIGNAL for s in find(kernel.body[:place], Invoke)):
+        return False
+    return place <= first_use(kernel)
 
 
 def has_wait(kernel: Kernel) -> bool:
@@ -56,9 +60,11 @@ def is_wait(s: Stmt) -> bool:
 
 
 def first_use(kernel: Kernel) -> int:
-    """The position in the body of the first statement that may use global memory, or leave."""
-    memory = {each.var for each in kernel.maps}
-    memory |= {var for var in kernel.params if isinstance(var.of, TensorType | PointerType)}
+    """The position in the body of the first statement that may use global memory but for what may
+    be read ahead, or leave."""
+    memory = {var for var in kernel.params if isinstance(var.of, TensorType | PointerType)}
+    memory = memory.difference(kernel.ahead)
+    memory |= {each.var for each in kernel.maps if each.tensor in memory}
     found = (i for i, s in enumerate(kernel.body) if uses(s, memory))
     return next(found, len(kernel.body))
 

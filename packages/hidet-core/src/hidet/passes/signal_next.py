@@ -15,10 +15,9 @@ from hidet.ir.kernel import Kernel, LetsNext
 from hidet.ir.stmt import Body, If, Invoke, Stmt
 from hidet.ir.walk import find
 from hidet.passes.base import Pass, with_body
-from hidet.passes.overlap_launches import is_wait, waits_first
+from hidet.passes.overlap_launches import SIGNAL, is_wait, waits_first
 from hidet.passes.touched import touched
 
-SIGNAL = "griddepcontrol_launch_dependents"
 LEAST = 128
 """Threads of a block: every block gives the signal, which many small ones pay for (H200: 20 % more
 time for a depthwise convolution of 32 threads a block)."""
@@ -51,7 +50,7 @@ def signalling(kernel: Kernel, at_once: int) -> Kernel:
     when = LetsNext.START if blocks * threads > at_once else kernel.launch.lets_next
     if when is not LetsNext.START:
         return kernel if when is LetsNext.END else behind_reads(kernel)
-    place = next(i for i, s in enumerate(kernel.body) if is_wait(s)) + 1
+    place = after_wait(kernel)
     return with_body(kernel, (*kernel.body[:place], Invoke(SIGNAL), *kernel.body[place:]))
 
 
@@ -60,8 +59,15 @@ def behind_reads(kernel: Kernel) -> Kernel:
     that it reads is there before."""
     seen = Reads.of(kernel)
     reads, writes = seen.touched(kernel.body)
-    made = seen.followed(kernel.body) if reads.isdisjoint(writes) else None
-    return kernel if made is None else with_body(kernel, made)
+    waited = after_wait(kernel)
+    made = seen.followed(kernel.body[waited:]) if reads.isdisjoint(writes) else None
+    return kernel if made is None else with_body(kernel, (*kernel.body[:waited], *made))
+
+
+def after_wait(kernel: Kernel) -> int:
+    """The place behind the wait: a signal ahead of it would let kernels begin beside those before,
+    which nobody knows to be there."""
+    return next(i for i, s in enumerate(kernel.body) if is_wait(s)) + 1
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,15 @@ class BoundPlan:
 def may_overlap(before: Step, step: Launch) -> bool:
     """Whether a launch that waits itself may begin early after step `before`.
 
-    After one that signals, only if its blocks lie evenly wherever they begin (`spread`). That one
-    may write where it reads: what it wrote is "made visible to the current grid" by the wait
-    (PTX ISA), so that no cache holds what was there.
+    Not after one that writes what it reads ahead of its wait; those further before have ended,
+    since that one waited for them before it let this one begin. After one that signals, only if its
+    blocks lie evenly wherever they begin (`spread`). That one may write where it reads: what it
+    wrote is "made visible to the current grid" by the wait (PTX ISA), so that no cache holds what
+    was there.
     """
-    return isinstance(before, Launch) and (not before.signals or step.room is not None)
+    if not isinstance(before, Launch) or not set(step.ahead).isdisjoint(before.writes):
+        return False
+    return not before.signals or step.room is not None
 
 
 def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:

@@ -103,7 +103,8 @@ class Launch:
     `waits`: all threads of the kernel wait for the launches before ahead of their first use of
     memory, so that it may begin early. `signals`: it lets launches after it begin while its last
     blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
-    that may lie. `room`: what is known of where the blocks go.
+    that may lie. `room`: what is known of where the blocks go. `ahead`: buffers that it reads ahead
+    of its wait for the launches before.
     """
 
     binary: str
@@ -118,6 +119,7 @@ class Launch:
     signals: bool = False
     in_place: tuple[tuple[int, int], ...] = ()
     room: Room | None = None
+    ahead: tuple[int, ...] = ()
 
     def on(self, number: Callable[[int], int]) -> Launch:
         """The launch on other buffers: `number` gives the new one for each."""
@@ -125,9 +127,12 @@ class Launch:
             arg if isinstance(arg, Scalar) else replace(arg, buffer=number(arg.buffer))
             for arg in self.args
         )
-        reads, writes = (tuple(dict.fromkeys(map(number, n))) for n in (self.reads, self.writes))
+        reads, writes, ahead = (
+            tuple(dict.fromkeys(map(number, n))) for n in (self.reads, self.writes, self.ahead)
+        )
         pairs = tuple((number(new), number(old)) for new, old in self.in_place)
-        return replace(self, args=tuple(args), reads=reads, writes=writes, in_place=pairs)
+        made = replace(self, args=tuple(args), reads=reads, writes=writes)
+        return replace(made, in_place=pairs, ahead=ahead)
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,10 @@ class Reader:
         pairs = [self.whole(each, where, len_=2) for each in given]
         if not all(new in writes and old in reads for new, old in pairs):
             raise BadArchive(f"{where} writes in the place of what it does not read: {pairs}")
-        more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where)
+        ahead = self.numbers(fields.get("ahead", []), where)
+        if not set(ahead) <= set(reads):
+            raise BadArchive(f"{where} reads {ahead} ahead, of which it reads only {reads}")
+        more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where), ahead
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
     def room(self, data: Any, where: str) -> Room | None:

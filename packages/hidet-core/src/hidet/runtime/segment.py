@@ -78,9 +78,11 @@ class Segment(Owner):
 
     def may_follow(self, function: int | None) -> bool:
         """Whether the first kernel may begin while one of somebody's function still runs, which no
-        plan knows as the one before; None: it is none, or not alone."""
+        plan knows as the one before, nor what it writes; None: it is none, or not alone."""
         (first, *_) = self.kernels
-        return function is not None and (function not in SIGNALLING or first.step.room is not None)
+        if function is None or first.step.ahead:
+            return False
+        return function not in SIGNALLING or first.step.room is not None
 
     def forget(self) -> None:
         """Drop the graph; the next run builds it again."""

@@ -57,7 +57,8 @@ class Kernels:
 
         Outputs and workspaces are undefined until they are written; a step writes only what the
         plan says that it does. One that waits for those before it finds all that is not constant in
-        their hands until then, so that no order of execution hides that it waits too late.
+        their hands until then, so that no order of execution hides that it waits too late; but for
+        what the plan knows that it reads ahead.
         """
         launches = [step for step in bound.steps if isinstance(step, Launch)]
         programs = {step.function: self.program(step.function) for step in launches}
@@ -66,17 +67,18 @@ class Kernels:
         report = Report(measures=False)
         constant = constants(bound)
         with np.errstate(all="ignore"):
-            for step in bound.steps:
+            for position, step in enumerate(bound.steps):
                 if isinstance(step, Host):
                     host(step)
                     for number in step.writes:
                         buffers[number].starts_undefined, buffers[number].written = False, None
                     continue
+                there = constant | complete(bound, position)
                 for number, each in buffers.items():
                     if bound.places.get(number, number) != number:
                         continue  # one memory is looked at once
                     each.read_only, each.pending = number not in written(bound, step), None
-                    if step.waits and number not in constant:
+                    if step.waits and number not in there:
                         hold(each, finest)
                 program = programs[step.function]
                 given = arguments(program, step, buffers)
@@ -95,6 +97,17 @@ def memory_of(bound: BoundPlan, arrays: Mapping[int, np.ndarray[Any, Any]]) -> d
 def written(bound: BoundPlan, step: Launch) -> set[int]:
     """The buffers that a step may write, each by the first one that lies in its place."""
     return {bound.places.get(number, number) for number in step.writes}
+
+
+def complete(bound: BoundPlan, position: int) -> set[int]:
+    """Of what a step reads ahead of its wait that which those further before may have written: the
+    one before, if this one begins while that runs, has waited for them."""
+    step = bound.steps[position]
+    assert isinstance(step, Launch)
+    before = bound.waits[position] if bound.overlaps(position) else ()
+    writing = (bound.steps[each] for each in before)
+    changed = {n for each in writing if isinstance(each, Launch) for n in written(bound, each)}
+    return {bound.places.get(number, number) for number in step.ahead} - changed
 
 
 def constants(bound: BoundPlan) -> set[int]:

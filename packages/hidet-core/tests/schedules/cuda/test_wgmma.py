@@ -12,9 +12,13 @@ from hidet.build.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
+from hidet.ir.stmt import Invoke
+from hidet.ir.walk import find, variables
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
+from hidet.passes.overlap_launches import is_hint, is_wait, waits_first
 from hidet.passes.pipeline import lower
+from hidet.passes.signal_next import signals
 from hidet.schedules.base import SCHEDULES, Choice
 from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, by_wgmma, matmul_wgmma
 from hidet.schedules.product import product_of
@@ -83,6 +87,44 @@ def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(
         module = matmul_wgmma(op, one, point).module
         assert tuple(each.name for each in module.kernels[0].early) == wanted
         is_right_simulated(module, op, check)
+
+
+@pytest.mark.parametrize(
+    ("op", "ahead"),
+    [
+        (Linear(f16[65, 200], f16[131, 200], None), True),
+        (Matmul(f16[2, 33, 136], f16[136, 72]), True),
+        (Matmul(f16[2, 33, 136], f16[2, 136, 72]), False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("point", [P((64, 64), 2), P((64, 64), 8), P((64, 64), 2, 2)], ids=str)
+def test_weights_are_brought_ahead_of_the_wait(op, point, ahead):
+    """Those of as many turns as there is room for, whether or not there are so many; what comes
+    from the kernel before is not, nor what each product of a stack has for itself."""
+    (kernel,) = matmul_wgmma(op, TARGET, point).module.kernels
+    assert [each.name for each in kernel.ahead] == ["b"] * ahead
+    lowered = lower(kernel, overlap=1 << 20)
+    place = next(i for i, s in enumerate(lowered.body) if is_wait(s))
+    before = [s for s in find(lowered.body[:place], Invoke) if not is_hint(s)]
+    brought = [each.tensor.name for each in lowered.maps if each.var in variables(before)]
+    assert brought == ["b"] * ahead
+    assert waits_first(lowered)
+    assert signals(lowered)
+
+
+@pytest.mark.parametrize(("cores", "stages", "quiet"), [(5, 8, True), (6, 8, False), (5, 2, False)])
+def test_blocks_that_are_alone_and_take_tiles_in_turns_give_no_signal(cores, stages, quiet):
+    """Some are done long before the others; of several on a multiprocessor the others go on."""
+    some, point = replace(TARGET, cores=cores), P((64, 64), stages)
+    op = Linear(f16[129, 72], f16[66, 72], None)
+    assert point.tiles(product_of(op)) == 6
+    (kernel,) = matmul_wgmma(op, some, point).module.kernels
+    lowered = lower(kernel, overlap=1 << 20)
+    assert waits_first(lowered)
+    assert signals(lowered) != quiet
+    unknown = matmul_wgmma(Linear(f16[M, 72], f16[66, 72], None), some, point).module
+    assert signals(lower(unknown.kernels[0], overlap=1 << 20))
 
 
 def biased(has_bias):

@@ -32,11 +32,11 @@ from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
-from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import beginning, beginning_ahead, consuming, producing
 from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_statistics import Statistics
-from hidet.schedules.cuda.wgmma_tile import bringing, loading_early, order
+from hidet.schedules.cuda.wgmma_tile import bringing, bringing_ahead, loading_early, order
 from hidet.schedules.cuda.wgmma_write import keeping, writing
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
@@ -122,6 +122,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         bring, find = rows.bringing(), statistics.of_two_rows()
         settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
@@ -142,6 +143,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 count = 0
@@ -168,7 +170,8 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    return loading_early(assemble(name, [product], names_of(op), results_of(op)), *EARLY)
+    made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
+    return loading_early(made, *EARLY)
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
@@ -183,6 +186,7 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     with script_module():
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep, position = consuming(point, a_side, b_side), keeping(point), order(p, point)
+        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         bring, settle = rows.bringing(statistics), rows.settling(statistics)
 
         @script
@@ -202,8 +206,9 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             pile = shared_tensor(f32, pile_shape(point.block, f32))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            _, top, left = position(blockIdx.x // slices)
-            share = blockIdx.x % slices
+            number, share = blockIdx.x // slices, blockIdx.x % slices
+            begin_ahead(boxes_b, tiles_b, bars, number, share * turns, turns)
+            _, top, left = position(number)
             near = register_tensor(op.residual.dtype, rows.part)
             shift = register_tensor(bias_type.dtype, rows.part)
             stretch = register_tensor(stretch_type.dtype, rows.part)
@@ -229,7 +234,7 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
-    made = assemble(name, [product], names_of(op), results_of(op))
+    made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
     return loading_early(made, "residual_moments", *EARLY)
 
 
@@ -252,6 +257,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
@@ -270,6 +276,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
@@ -287,7 +294,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    made = assemble(name, [product], names_of(op), ["c"])
+    made = bringing_ahead(assemble(name, [product], names_of(op), ["c"]), b_side)
     return Scheduled(loading_early(made, "sums_of", "bias"), point)
 
 

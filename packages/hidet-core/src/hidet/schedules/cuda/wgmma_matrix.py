@@ -63,6 +63,10 @@ class Matrix(Operand):
         return not all(same(size, 1) for size in self.stack)
 
     @property
+    def ahead(self) -> bool:
+        return not self.left and not self.stacked
+
+    @property
     def mappable(self) -> bool:
         pitch = self.shape[-1]
         even = isinstance(pitch, int) and pitch * self.of.dtype.nbytes % PITCH_BYTES == 0

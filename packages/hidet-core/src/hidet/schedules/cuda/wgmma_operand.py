@@ -46,6 +46,12 @@ class Operand(ABC):
         return self.brought * self.effort * (1 + (partial - 1) / pieces)
 
     @property
+    def ahead(self) -> bool:
+        """Whether tiles are brought before the kernels before have ended: most likely it is a
+        weight, which none of them writes."""
+        return False
+
+    @property
     @abstractmethod
     def of(self) -> TensorType:
         """The operand's type."""

@@ -2,7 +2,8 @@
 
 Each stage has a barrier at which its copies arrive, and one at which those that multiply give it
 back. A turn is a tile of each operand, 64 of k; turns are counted on from one tile of the result to
-the next, so that copies for that one run while the last one is being written.
+the next, so that copies for that one run while the last one is being written. Weights that a block
+needs first are brought ahead of its wait for the kernels before (`passes/overlap_launches.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 # mypy: disable-error-code="comparison-overlap"
-from hidet.lang import ScriptFunction, script, static
+from typing import Any
+
+from hidet.lang import ScriptFunction, minimum, script, static
 from hidet.lang.cuda import (
     fence_mbarrier_init,
     mbarrier_arrive,
@@ -62,7 +65,7 @@ def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
     (map of a, map of b, tiles of a, of b, barriers, z, top, left, first turn, turns so far, turns)
     """
     stages = point.stages
-    load_a, load_b = a_side.load(), b_side.load()
+    load_a, fill = a_side.load(), filling(a_side, b_side)
 
     @script
     def produce(  # type: ignore[no-untyped-def]
@@ -70,13 +73,49 @@ def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
     ):
         for turn in range(turns):
             stage = (count + turn) % stages
-            mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
-            full = ~bars[FULL, stage]
-            mbarrier_arrive_expect_tx(full, a_side.brought_bytes + b_side.brought_bytes)
-            load_a(boxes_a, tiles_a, stage, full, z, top, first + turn)
-            load_b(boxes_b, tiles_b, stage, full, z, left, first + turn)
+            if count + turn >= turns_ahead(point, b_side, turns):
+                mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
+                fill(boxes_b, tiles_b, bars, stage, z, left, first + turn)
+            load_a(boxes_a, tiles_a, stage, ~bars[FULL, stage], z, top, first + turn)
 
     return produce
+
+
+def beginning_ahead(
+    point: Warpgroups, a_side: Operand, b_side: Operand, position: ScriptFunction
+) -> ScriptFunction:
+    """A part of a kernel, for all threads: (map of b, tiles of b, barriers, number of a tile of the
+    result, whose `position` is known; first turn, turns). Weights of the first turns are on their
+    way, as many as there is room for."""
+    fill = filling(a_side, b_side)
+
+    @script
+    def begin(boxes_b, tiles_b, bars, number, first, turns):  # type: ignore[no-untyped-def]
+        if threadIdx.x == point.consumers:
+            z, _, left = position(number)
+            for turn in range(turns_ahead(point, b_side, turns)):
+                fill(boxes_b, tiles_b, bars, turn, z, left, first + turn)
+
+    return begin
+
+
+def turns_ahead(point: Warpgroups, b_side: Operand, turns: Any) -> Any:
+    """In how many of the first turns b is brought ahead."""
+    return minimum(point.stages, turns) if b_side.ahead else 0
+
+
+def filling(a_side: Operand, b_side: Operand) -> ScriptFunction:
+    """A part of a kernel, for one thread: (map of b, tiles of b, barriers, stage, z, left, turn). A
+    stage expects its tiles, of which that of b is on its way."""
+    load = b_side.load()
+
+    @script
+    def fill(boxes_b, tiles_b, bars, stage, z, left, turn):  # type: ignore[no-untyped-def]
+        full = ~bars[FULL, stage]
+        mbarrier_arrive_expect_tx(full, a_side.brought_bytes + b_side.brought_bytes)
+        load(boxes_b, tiles_b, stage, full, z, left, turn)
+
+    return fill
 
 
 def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:

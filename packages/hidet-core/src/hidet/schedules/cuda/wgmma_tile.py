@@ -38,7 +38,7 @@ from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
-from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import beginning, beginning_ahead, consuming, producing
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, writing
 from hidet.target import WARP, Target
@@ -74,6 +74,7 @@ def persistent(
     with script_module():
         begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
         position, rest = order(p, point), bringing(p, point, a_side, b_side)
+        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         bring, finish = biasing(p, point.columns), writing(p, point.columns, early, after)
 
         @script
@@ -88,6 +89,7 @@ def persistent(
             staged = shared_tensor(p.c.dtype, staging_shape(warps))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
+            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 if point.borrows:
                     setmaxnreg_inc(MANY)
@@ -107,7 +109,10 @@ def persistent(
             else:
                 rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
 
-    made = assemble(name, [product], names_of(p), ["c"])
+    made = bringing_ahead(assemble(name, [product], names_of(p), ["c"]), b_side)
+    (kernel,) = made.kernels
+    launch = replace(kernel.launch, lets_next=point.lets_next(p, target))
+    made = replace(made, kernels=(replace(kernel, launch=launch),))
     return loading_early(made, "bias") if early else made
 
 
@@ -138,6 +143,13 @@ def loading_early(module: Module, *names: str) -> Module:
     return replace(module, kernels=(replace(kernel, early=early),))
 
 
+def bringing_ahead(module: Module, b_side: Operand) -> Module:
+    """The same, whose weights may be brought ahead of the wait for the kernels before."""
+    (kernel,) = module.kernels
+    ahead = tuple(each for each in kernel.params if each.name == "b" and b_side.ahead)
+    return replace(module, kernels=(replace(kernel, ahead=ahead),))
+
+
 def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
     """A product as one kernel, of which a cluster shares the sum of each tile."""
     a_side, b_side = point.sides(p)
@@ -149,6 +161,7 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
         begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
         position = order(p, point)
+        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         add = add_pile(p, point.block, point.consumers, slices, f32)
 
         @script
@@ -164,8 +177,9 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
             pile = shared_tensor(f32, pile_shape(point.block, f32))
             bars = shared_tensor(u64, (2, stages))
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            z, top, left = position(blockIdx.x // slices)
-            share = blockIdx.x % slices
+            number, share = blockIdx.x // slices, blockIdx.x % slices
+            begin_ahead(boxes_b, tiles_b, bars, number, share * turns, turns)
+            z, top, left = position(number)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
@@ -180,7 +194,7 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
-    return assemble(name, [product], names_of(p), ["c"])
+    return bringing_ahead(assemble(name, [product], names_of(p), ["c"]), b_side)
 
 
 def order(p: Contraction, point: Warpgroups) -> ScriptFunction:

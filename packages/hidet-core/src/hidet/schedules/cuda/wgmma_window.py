@@ -174,6 +174,8 @@ class Lines(Image):
 class Taps(Windowed):
     """The weight: columns are output channels."""
 
+    ahead = True
+
     @property
     def of(self) -> TensorType:
         return self.product.b
