@@ -43,7 +43,6 @@ KEEP = frozenset(
         "addcdiv",
         "lerp",
         "baddbmm",
-        "split",
         "split_with_sizes",
         "unbind",
         "stack",
