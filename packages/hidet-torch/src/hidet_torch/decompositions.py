@@ -64,6 +64,7 @@ KEEP = frozenset(
         "replication_pad3d",
         "index_add",
         "index_copy",
+        "index_fill",
         "isin",
         "nan_to_num",
         "all",
