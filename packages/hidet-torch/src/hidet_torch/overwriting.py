@@ -14,7 +14,8 @@ def overwritten(imported: Imported) -> dict[int, int]:
     An argument that lies otherwise than the graph has it is no such input, and an output that is
     returned too, or that several arguments become, is to be copied.
     """
-    times = Counter(each.index for each in (*imported.outputs, *imported.mutations))
+    times = Counter([each.index for each in imported.mutations])
+    times.update([each.index for each in imported.outputs if each.index is not None])
     inputs = {each.position: (number, each) for number, each in enumerate(imported.inputs)}
     found: dict[int, int] = {}
     for mutation in imported.mutations:
