@@ -69,6 +69,23 @@ def test_all_sizes_dynamic_from_the_start() -> None:
     assert backend.graphs == 1
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("cut", [lambda x: x.chunk(3), lambda x: x.split(x.shape[0] // 2 + 1)])
+def test_sizes_that_pieces_share_are_only_known_at_a_call(
+    cut: Callable[[torch.Tensor], tuple[torch.Tensor, ...]],
+) -> None:
+    def ends(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        first, *_, last = cut(x * 2)
+        return first + 1, last.sum(0)
+
+    backend = Counting()
+    fast = torch.compile(ends, backend=backend, dynamic=True)
+    for rows in (9, 17, 12, 129):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(fast(x), ends(x))
+    assert backend.graphs == 1
+
+
 def chosen(x: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
     return torch.cond(which, lambda y: y.sin() * 2, lambda y: y @ y.t() + 1, (x,)) + 1
 

@@ -47,6 +47,12 @@ def test_inputs_that_share_what_is_written_are_refused(writes: hidet_torch.Compi
     assert torch.equal(memory, before)
 
 
+def test_a_model_is_not_captured_with_such_inputs() -> None:
+    x = torch.randn(4, 3)
+    with pytest.raises(BadArgument, match="writes to input x, and input y lies in the same memory"):
+        hidet_torch.compile(Writes(), x, y=x)
+
+
 def test_inputs_in_turns_in_one_memory_are_taken(writes: hidet_torch.CompiledModel) -> None:
     memory = torch.randn(4, 2, 3)
     again = memory.clone()

@@ -92,6 +92,15 @@ def test_what_is_returned_too_is_right() -> None:
     agree(replaced, torch.zeros(5), torch.randn(5))
 
 
+def test_several_that_become_the_same() -> None:
+    def followed(last: torch.Tensor, state: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        state.add_(x)
+        last.copy_(state)
+        return state * 2
+
+    agree(followed, torch.randn(7), torch.randn(7), torch.randn(7))
+
+
 def test_two_that_change_places() -> None:
     def swap(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         old = a.clone()

@@ -99,3 +99,11 @@ def test_who_writes_parts_counts():
     assert how(parted("a")) != how(parted())
     fewer = replace(parted(), steps=parted().steps[1:])
     assert how(fewer) != how(parted())
+
+
+def test_what_is_empty_is_told_by_its_type_and_shape():
+    """Nothing writes it, and it has no weights: it was another graph's of another shape."""
+    kinds = [("float32", (0, 3)), ("float32", (1, 0)), ("int64", (0, 3))]
+    buffers = [replace(buffer("out", "output"), dtype=of, shape=shape) for of, shape in kinds]
+    names = {how(Plan("cpu", (each,), (), (), (0,))) for each in buffers}
+    assert len(names) == len(kinds)

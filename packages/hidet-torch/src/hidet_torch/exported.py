@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.graph import FlowGraph
@@ -100,7 +100,7 @@ class CompiledModel:
             with warnings.catch_warnings():
                 # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
                 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
-                program = program.run_decompositions(exported_decompositions())
+                program = taken_apart(program, inputs, named)
         self.named.look()
         held = Held(program, self.named.tensors)
         written = write_back(program)
@@ -204,6 +204,22 @@ class CompiledModel:
         if spec != self.in_spec:
             raise BadArgument(f"called as {spelled(spec)}, compiled for {spelled(self.in_spec)}")
         return flat
+
+
+def taken_apart(
+    program: ExportedProgram, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> ExportedProgram:
+    """The program in the operators that are compiled.
+
+    BadArgument if it writes to one of two inputs in the same memory: PyTorch fails to say so.
+    """
+    try:
+        return program.run_decompositions(exported_decompositions())
+    except AssertionError:
+        flat = zip(program.graph_signature.user_inputs, tree_leaves((inputs, named)), strict=True)
+        tensors = {str(name): each for name, each in flat if isinstance(each, torch.Tensor)}
+        require_apart(tensors, tensors)
+        raise
 
 
 def write_back(program: ExportedProgram) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from hidet_torch.imported import Imported, Update
@@ -10,15 +11,17 @@ from hidet_torch.imported import Imported, Update
 def overwritten(imported: Imported) -> dict[int, int]:
     """For outputs that only change an argument the inputs which these arguments are.
 
-    An argument that lies otherwise than the graph has it is no such input.
+    An argument that lies otherwise than the graph has it is no such input, and an output that is
+    returned too, or that several arguments become, is to be copied.
     """
-    returned = {each.index for each in imported.outputs}
+    times = Counter([each.index for each in imported.mutations])
+    times.update([each.index for each in imported.outputs if each.index is not None])
     inputs = {each.position: (number, each) for number, each in enumerate(imported.inputs)}
     found: dict[int, int] = {}
     for mutation in imported.mutations:
         number, live = inputs[mutation.position]
         plain = live.order == tuple(range(len(live.order))) and live.device == imported.device
-        if plain and not live.complex and mutation.index not in {*returned, *found}:
+        if plain and not live.complex and times[mutation.index] == 1:
             found[mutation.index] = number
     return found
 

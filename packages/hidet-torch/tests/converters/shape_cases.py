@@ -76,6 +76,10 @@ case(
     n(6, low=0, high=4),
     x(6, 2),
 )
+case("index_fill", lambda a, i: a.index_fill(-1, i, 2.5), x(4, 5), n(3, low=0, high=5))
+case(
+    "index_fill apart", lambda a, i, v: a.index_fill(0, i, v), x(5, 4).t(), n(2, low=0, high=4), x()
+)
 case("one_hot", lambda i: F.one_hot(i, 5), n(4, low=0, high=5))
 
 # Creation

@@ -96,9 +96,10 @@ class Tracer:
             return f"weight {place} {buffer.dtype} {buffer.shape}"
         if number not in self.seen:
             self.seen[number] = len(self.seen)
-            facts = (buffer.dtype, buffer.shape)
+            # Nothing writes what is empty: its type and shape are all there is to tell.
+            self.lines.append(f"{self.seen[number]}: {buffer.dtype} {buffer.shape}")
             for step in self.writers.get(number, ()):
-                self.lines.append(f"{self.seen[number]} {facts}: {self.told(step)}")
+                self.lines.append(f"{self.seen[number]}: {self.told(step)}")
         return f"buffer {self.seen[number]}"
 
     def told(self, step: Step) -> str:

@@ -106,3 +106,13 @@ def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: flo
 def index_copy(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
     """x with slices replaced at positions; of those for one place any is kept, as PyTorch says."""
     return ops.index_put(x, [None] * (axis % x.ndim) + [where], source, distinct=True)
+
+
+@torch(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
+def index_fill(x: Tensor, axis: int, where: Tensor, value: float | Tensor) -> Tensor:
+    """x with one value in slices at positions."""
+    require(x.ndim > 0, "index_fill of a number")
+    if not isinstance(value, Tensor):
+        value = ops.full((), value, x.dtype, device=x.device)
+    places = [None] * (axis % x.ndim) + [ops.reshape(where, (-1,))]
+    return ops.index_put(x, places, value, distinct=True)

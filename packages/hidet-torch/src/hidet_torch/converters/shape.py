@@ -99,8 +99,8 @@ def select_scatter(x: Tensor, source: Tensor, axis: int, index: Size) -> Tensor:
     return ops.select_scatter(x, source, axis, index)
 
 
-@torch(aten.split.Tensor, aten.split_with_sizes.default)
-def split(x: Tensor, sizes: int | Sequence[Size], axis: int = 0) -> tuple[Tensor, ...]:
+@torch(aten.split_with_sizes.default)
+def split(x: Tensor, sizes: Sequence[Size], axis: int = 0) -> tuple[Tensor, ...]:
     """Pieces of an axis."""
     return ops.split(x, sizes, axis)
 
