@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from hidet.errors import DtypeMismatch, ShapeMismatch
@@ -41,6 +42,12 @@ class BoundPlan:
     arena: Arena
     places: Mapping[int, int]
     """For each workspace the first one that lies in its place: itself, or what it replaces."""
+
+    @cached_property
+    def results(self) -> list[tuple[tuple[int, ...], str]]:
+        """The shape and the element type of each output."""
+        plan = self.plan
+        return [(self.shapes[number], plan.buffers[number].dtype) for number in plan.outputs]
 
     def overlaps(self, number: int) -> bool:
         """Whether a step may begin while the only one it waits for still runs.
