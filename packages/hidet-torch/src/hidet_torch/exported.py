@@ -17,7 +17,7 @@ from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.graph import FlowGraph
 from hidet_torch.accepted import Accepted
 from hidet_torch.alike import Alike, like, unlike
-from hidet_torch.calling import placed, separated, spelled
+from hidet_torch.calling import Forward, separated, spelled
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import exported_decompositions
 from hidet_torch.in_place import COPY
@@ -45,7 +45,7 @@ def compile(
     """
     named, others = separated(model, options)
     settings = settings_for(mode, others)
-    return CompiledModel(model, *placed(model, inputs, named), dynamic_shapes, settings)
+    return CompiledModel(model, inputs, named, dynamic_shapes, settings)
 
 
 class Held:
@@ -84,9 +84,9 @@ class CompiledModel:
         dynamic_shapes: Any,
         settings: Settings,
     ) -> None:
-        self.named = Named(model)
+        self.named, self.signature = Named(model), Forward(model)
         self.dynamic_shapes, self.settings = dynamic_shapes, settings
-        self.capture(inputs, named)
+        self.capture(*self.signature.placed(inputs, named))
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
@@ -121,7 +121,7 @@ class CompiledModel:
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """What the model gives for these inputs."""
         if named:
-            inputs, named = placed(self.named.model, inputs, named)
+            inputs, named = self.signature.placed(inputs, named)
         if not self.named.are_same():
             self.follow(inputs, named)
         known = not named and len(inputs) == len(self.places) and self.alike(*inputs)
