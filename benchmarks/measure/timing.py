@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -34,20 +34,27 @@ def milliseconds(call: Call, device: str, *, seconds: float = 0.5, least: int = 
     return Times(statistics.median(times), min(times))
 
 
-def host_microseconds(call: Call, device: str, calls: int = 500, rounds: int = 5) -> float:
-    """How long a call keeps the host busy; its work on a GPU is not waited for.
+def host_microseconds(
+    calls: Mapping[str, Call], device: str, each: int = 20, rounds: int = 200
+) -> dict[str, list[float]]:
+    """How long calls keep the host busy; their work on a GPU is not waited for.
 
-    The lowest mean of a few rounds: whatever else the machine does only adds to it.
+    They are taken in turns, in parts so short that the machine seldom does anything else in one of
+    them: parts of one round can be compared. A result is held until the next call has given its
+    own, as programs do, so that memory is not the same for each call.
     """
-    warm_up(call, device)
-    means = []
+    for call in calls.values():
+        warm_up(call, device)
+    found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        means.append((time.perf_counter() - start) / calls * 1e6)
-        synchronize(device)
-    return min(means)
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(each):
+                held = call()
+            found[name].append((time.perf_counter() - start) / each * 1e6)
+            del held
+            synchronize(device)
+    return found
 
 
 def in_graph(call: Call, copies: int = 1) -> Call:

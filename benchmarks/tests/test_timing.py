@@ -1,3 +1,5 @@
+import weakref
+
 import pytest
 
 from benchmarks.measure import timing
@@ -34,6 +36,22 @@ def test_median_ignores_a_slow_call(sleep):
     assert len(calls) > 10
 
 
-def test_host_time_is_per_call(sleep):
-    found = host_microseconds(lambda: sleep(0.001), "cpu", calls=20, rounds=2)
-    assert found == pytest.approx(1000)
+def test_host_time_is_per_call_and_taken_in_turns(sleep):
+    told = []
+    calls = {name: lambda name=name: (told.append(name), sleep(0.001)) for name in "ab"}
+    found = host_microseconds(calls, "cpu", each=2, rounds=3)
+    assert found == {name: pytest.approx([1000] * 3) for name in "ab"}
+    assert "".join(told[-12:]) == "aabb" * 3
+
+
+def test_a_result_is_held_while_the_next_call_runs(sleep):
+    alive = []
+
+    def call():
+        alive.append(sum(each() is not None for each in made))
+        made.append(weakref.ref(result := {0}))
+        return result
+
+    made = []
+    host_microseconds({"call": call}, "cpu", each=4, rounds=1)
+    assert alive[-4:] == [0, 1, 1, 1]

@@ -9,6 +9,7 @@ import pytest
 import torch
 from compiling import close
 from torch import nn
+from torch.utils._pytree import tree_structure
 
 import hidet_torch
 from hidet.errors import BadArgument, UnsupportedOp
@@ -51,6 +52,78 @@ def test_other_inputs_than_compiled_for_are_refused() -> None:
         fast(torch.randn(4, 8))
     with pytest.raises(BadArgument, match="compiled for"):
         fast(torch.randn(3, 8), 1)
+
+
+def test_other_inputs_are_refused_after_the_right_ones_and_these_taken_after_them() -> None:
+    net, x = model(), torch.randn(3, 8)
+    fast = hidet_torch.compile(net, x)
+    for wrong in ((x.double(),), (x[:2],), (x, x), (), (3,), (x.to("meta"),), (x.to_sparse(),)):
+        for _ in range(2):
+            close(fast(x), net(x).detach())
+        with pytest.raises(BadArgument):
+            fast(*wrong)
+
+
+def test_tensors_of_other_layouts_signs_and_kinds_are_taken_in_turns() -> None:
+    net, x = model(), torch.randn(3, 8)
+    fast = hidet_torch.compile(net, x)
+    memory = torch.cat([torch.zeros(1), x.flatten()])
+    others = [
+        x.t().contiguous().t(),
+        memory[1:].view(3, 8),  # does not start where kernels read
+        torch._neg_view(-x),
+        nn.Parameter(x.clone()),
+        x.as_subclass(Other),
+    ]
+    for other in others:
+        for given in (x, x.clone(), other, other):
+            close(fast(given).as_subclass(torch.Tensor), net(x).detach())
+    with torch.inference_mode():
+        close(fast(x), net(x))
+        close(fast(x.clone()), net(x))
+
+
+class Other(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        lambda y: y,
+        lambda y: (y,),
+        lambda y: (y, y * 2),
+        lambda y: [y, y * 2],
+        lambda y: (y, [y * 2, None]),
+        lambda y: {"a": y, "b": (y * 2,)},
+    ],
+)
+def test_results_come_in_the_models_structure(result: Callable[[torch.Tensor], object]) -> None:
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> object:
+            return result(x + 1)
+
+    x = torch.randn(3)
+    found, expected = hidet_torch.compile(Model(), x)(x), Model()(x)
+    assert tree_structure(found) == tree_structure(expected)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+
+
+def test_a_model_without_inputs() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self) -> torch.Tensor:
+            return self.weight * 2
+
+    net = Model()
+    fast = hidet_torch.compile(net)
+    for _ in range(2):
+        close(fast(), net().detach())
+    with pytest.raises(BadArgument):
+        fast(torch.ones(3))
 
 
 def test_sizes_may_be_dynamic() -> None:

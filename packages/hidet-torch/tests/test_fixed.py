@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+import hidet_torch
 from hidet.runtime.host_program import HostProgram
 from hidet_torch import aot, refresh, remembered, run
 from hidet_torch.fixed import FixedCall, fixed_call
@@ -71,6 +72,44 @@ def test_an_input_that_lies_otherwise_than_the_first_is_right(monkeypatch: Any) 
     misaligned = memory[1:].view(8, 8)  # guards do not look at addresses
     torch.testing.assert_close(run(misaligned), misaligned * 2)
     assert general == [1]
+
+
+def test_arguments_that_lie_otherwise_come_in_turns_with_usual_ones(monkeypatch: Any) -> None:
+    general = []
+    known = GraphCall.general
+    monkeypatch.setattr(
+        GraphCall, "general", lambda self, boxed: general.append(1) or known(self, boxed)
+    )
+    x, y = torch.randn(2, 8, 8)
+    run = hidet_torch.compile(Sum(), x, y).run
+    turned = x.t().contiguous().t()
+    for one, other, is_usual in (
+        (x, y, True),
+        (turned, y, False),
+        (y, x, True),
+        (x, torch._neg_view(y), False),
+        (x.clone(), y, True),
+        (x, torch.randn(65)[1:].view(8, 8), False),
+    ):
+        general.clear()
+        (found,) = run([one, other])
+        torch.testing.assert_close(found, one - other)
+        assert general == [1] * (not is_usual)
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x - y
+
+
+def test_results_in_another_order_than_the_graphs() -> None:
+    def function(x: torch.Tensor) -> Any:
+        y, z = x + 1, (x * 2).t()
+        return z, y, z
+
+    run, x = compiled(function), torch.randn(3, 5)
+    for _ in range(2):
+        torch.testing.assert_close(run(x), function(x))
 
 
 def test_moved_weights_are_used_where_they_are_now() -> None:

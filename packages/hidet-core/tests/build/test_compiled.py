@@ -209,6 +209,30 @@ def test_inputs_that_do_not_fit(graph):
         graph.cuda_graph()
 
 
+def test_inputs_of_all_kinds_come_in_turns(graph):
+    compiled = graph.build()
+    x = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
+    for rows in (5, 2, 5):
+        part = x[:rows]
+        for given in (part, part.copy(), hidet.asarray(part), part):
+            np.testing.assert_allclose(compiled(given).numpy(), expected(graph, part), rtol=1e-6)
+        for wrong in (part.astype(np.float64), np.asfortranarray(x), part[0], None):
+            with pytest.raises(BadArgument):
+                compiled(wrong)
+        with pytest.raises(ShapeMismatch, match="2 inputs for a graph of 1"):
+            compiled(part, part)
+
+
+def test_results_are_fresh_each_time(graph):
+    compiled = graph.build()
+    x = np.ones((4, 3), np.float32)
+    first, second = compiled(x), compiled(2 * x)
+    np.testing.assert_allclose(first.numpy(), expected(graph, x), rtol=1e-6)
+    np.testing.assert_allclose(second.numpy(), expected(graph, 2 * x), rtol=1e-6)
+    assert first.type == second.type
+    assert (first.shape, first.device) == ((4, 2), "cpu")
+
+
 def test_loading_needs_no_compiler_and_no_framework(saved):
     code = (
         "import sys, numpy, hidet\n"

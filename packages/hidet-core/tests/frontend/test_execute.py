@@ -5,14 +5,15 @@ from hidet.frontend.execute import View, prepare_runner
 from hidet.graph import FlowGraph, Foreign, Tensor, apply, from_numpy, symbol, tracing
 from hidet.graph.foreign import ResultTypes
 from hidet.runtime.memory import aligned, array_of, exposed, view_of
+from hidet.types import f32
 
 
 def given(values: object) -> View:
     """Values in aligned memory."""
     array = np.asarray(values, np.float32)
-    made = aligned(array.shape, array.dtype)
-    made[...] = array
-    return view_of(made)
+    made = aligned(array.shape, f32)
+    made.owner[...] = array
+    return made
 
 
 def memory(tensor: Tensor) -> View:
@@ -20,7 +21,7 @@ def memory(tensor: Tensor) -> View:
 
 
 def test_weights_move_and_what_is_derived_follows() -> None:
-    direct, source = (from_numpy(aligned((4,), np.dtype(np.float32))) for _ in range(2))
+    direct, source = (from_numpy(aligned((4,), f32).owner) for _ in range(2))
     direct.numpy()[:], source.numpy()[:] = 2, 3
     x = symbol((4,))
     with tracing():

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hidet import options
@@ -17,6 +16,7 @@ from hidet.frontend.execute import load_runner
 from hidet.graph import FlowGraph, from_numpy, symbol, tracing
 from hidet.graph.operator import OPERATORS
 from hidet.runtime.memory import aligned, array_of, view_of
+from hidet.types import f32
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,7 @@ def test_what_is_kept_is_recalled() -> None:
 
 
 def test_a_compiled_graph_is_found_for_other_weights() -> None:
-    weight, other = (from_numpy(aligned((4,), np.dtype(np.float32))) for _ in range(2))
+    weight, other = (from_numpy(aligned((4,), f32).owner) for _ in range(2))
     weight.numpy()[:], other.numpy()[:] = 2, 5
     x = symbol((4,))
     with tracing():
@@ -84,7 +84,7 @@ def test_a_compiled_graph_is_found_for_other_weights() -> None:
     found = known.find_graph(made.key, {name: other})
     assert found is not None
     runner = load_runner(found, "cpu", lambda tensor: view_of(tensor.numpy()))
-    given = aligned((4,), np.dtype(np.float32))
+    given = aligned((4,), f32).owner
     given[...] = [1, 2, 3, 4]
     assert array_of(runner([view_of(given)])[0]).tolist() == [5, 10, 15, 20]
     assert known.find_graph("0" * 64, {}) is None

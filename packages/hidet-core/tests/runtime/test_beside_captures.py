@@ -69,6 +69,29 @@ def test_a_graph_is_loaded_made_run_and_collected(rules):
     assert rules.ended == []
 
 
+def test_only_what_moved_is_patched(rules, diamonds):
+    """x is read by the first of four kernels, y written by the last, in between lies the arena."""
+    patch = "cuGraphExecKernelNodeSetParams"
+    program, patched = diamonds.program([x(3)]), []
+    for given, made in ((16, 32), (16, 32), (48, 32), (48, 64), (16, 32), (16, 32)):
+        program([given, made], OTHER)
+        patched.append(rules.told.count(patch))
+        rules.told.clear()
+    assert patched == [0, 0, 1, 1, 2, 0]
+    diamonds.scratch_on(OTHER).reserve(1 << 20)  # for another graph: the arena is elsewhere
+    program([16, 32], OTHER)
+    assert rules.told.count(patch) == 4
+
+
+def test_each_stream_has_its_own_graph_whichever_came_last(rules, diamonds):
+    program = diamonds.program([x(3)])
+    for stream in (OTHER, OTHER, OTHER + 8, OTHER, OTHER + 8, OTHER + 8):
+        program([16, 32], stream)
+    assert rules.told.count("cuGraphInstantiate") == 2
+    assert rules.told.count("cuGraphLaunch") == 6
+    assert program.on(OTHER) is not program.on(OTHER + 8)
+
+
 def test_the_first_call_may_be_in_the_capture(rules, diamonds):
     diamonds([x(3)], stream=CAPTURED)
     launches = [each for each in rules.told if each.startswith("cuLaunchKernel")]

@@ -5,7 +5,7 @@ import pytest
 
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.runtime import Plan
-from hidet.runtime.bound import bind
+from hidet.runtime.bound import FEW, SHORT, bind
 from hidet.runtime.memory import view_of
 
 from .conftest import buffer, diamond, joined, launch
@@ -79,12 +79,42 @@ def test_the_arena_holds_workspaces_only():
 
 
 def test_who_writes_a_part_writes_the_whole():
-    bound = bind(joined(), [given(6)])
+    bound = bind(joined(), [given(SHORT)])
     assert [step.writes for step in bound.steps] == [(1,), (1,), (4,)]
     assert bound.steps[1].args[1].buffer == 1
     assert [set(each) for each in bound.waits] == [set(), set(), {0, 1}]
     assert set(bound.arena.offsets) == {1}
-    assert bound.arena.nbytes == 256
+    assert bound.arena.nbytes == 8 * SHORT
+
+
+def apart(count, n):
+    """`count` launches of two buffers of `n` elements each, that nothing connects."""
+    names = [("x", "input"), *((f"y{i}", "output") for i in range(count))]
+    buffers = tuple(buffer(name, role, n) for name, role in names)
+    steps = tuple(launch("f", [0], [i + 1], n) for i in range(count))
+    return Plan("cuda", buffers, steps, (0,), tuple(range(1, count + 1)))
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "in_turns"),
+    [
+        (FEW, SHORT // 8, True),
+        (FEW, SHORT // 8 + 1, False),
+        (FEW + 1, SHORT // 8, False),
+        (1, 5, True),
+    ],
+)
+def test_a_few_short_launches_come_one_after_the_other(count, n, in_turns):
+    waits = bind(apart(count, n), [given(n)]).waits
+    assert waits[0] == frozenset()
+    assert waits[1:] == tuple(frozenset({i} if in_turns else ()) for i in range(count - 1))
+
+
+def test_the_results_have_shapes_and_types():
+    plan = apart(2, 5)
+    buffers = [*plan.buffers[:2], replace(plan.buffers[2], dtype="float16", shape=(1, 5))]
+    bound = bind(replace(plan, buffers=tuple(buffers)), [given(5)])
+    assert bound.results == [((5,), "float32"), ((1, 5), "float16")]
 
 
 def test_a_whole_lives_from_its_first_part_on():

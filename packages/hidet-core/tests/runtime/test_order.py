@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.runtime.bound import bind
+from hidet.runtime.bound import SHORT, bind
 from hidet.runtime.order import ancestors, dependencies, reduced
 from hidet.runtime.plan import Host, Plan, Room
 from hidet.runtime.view import View
@@ -62,13 +62,13 @@ def test_the_order_stays_the_same(drawn):
     assert all(few <= needs for few, needs in zip(fewer, waits, strict=True))
 
 
-def overlapping(plan, waiting):
+def overlapping(plan, waiting, n=SHORT):
     """The steps that may begin early, if the kernels of the steps `waiting` wait themselves."""
     steps = [
         replace(step, waits=True) if number in waiting else step
         for number, step in enumerate(plan.steps)
     ]
-    bound = bind(replace(plan, steps=tuple(steps)), [View(0, (8,), "float32", "cpu")])
+    bound = bind(replace(plan, steps=tuple(steps)), [View(0, (n,), "float32", "cpu")])
     return [number for number in range(len(steps)) if bound.overlaps(number)]
 
 
@@ -76,6 +76,7 @@ def test_launches_that_wait_themselves_begin_before_the_one_they_wait_for_has_en
     assert overlapping(diamond(), ()) == []
     assert overlapping(diamond(), (1, 2)) == [1, 2]
     assert overlapping(diamond(), (0, 1, 2, 3)) == [1, 2]  # the first waits for none, 3 for two
+    assert overlapping(diamond(), (0, 1, 2, 3), n=8) == [1, 2, 3]  # short: one after the other
 
 
 def chain(signalling, *, known=(0, 1, 2), placed=False, ahead=()):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import Parameter, signature
+from functools import cached_property
+from inspect import Parameter, Signature, signature
 from typing import Any
 
 import torch
@@ -40,15 +41,26 @@ def separated(
     )
 
 
-def placed(model: torch.nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
-    """The same call with inputs by position as far as `forward` lets them be."""
-    if not named:
-        return inputs, named
-    try:
-        found = signature(model.forward).bind(*inputs, **named)
-    except TypeError as error:
-        raise BadArgument(f"{type(model).__name__}.forward: {error}") from None
-    return found.args, found.kwargs
+class Forward:
+    """How a model's `forward` takes its inputs, which takes longer to find out than a call."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = model
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Asked for by who gives inputs by name."""
+        return signature(self.model.forward)
+
+    def placed(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
+        """The same call with inputs by position as far as `forward` lets them be."""
+        if not named:
+            return inputs, named
+        try:
+            found = self.signature.bind(*inputs, **named)
+        except TypeError as error:
+            raise BadArgument(f"{type(self.model).__name__}.forward: {error}") from None
+        return found.args, found.kwargs
 
 
 def spelled(spec: TreeSpec) -> str:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NoReturn
 
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.graph import FlowGraph
 from hidet_torch.accepted import Accepted
-from hidet_torch.calling import placed, separated, spelled
+from hidet_torch.alike import Alike, like, unlike
+from hidet_torch.calling import Forward, separated, spelled
 from hidet_torch.capture import compile_inference
 from hidet_torch.decompositions import exported_decompositions
 from hidet_torch.in_place import COPY
@@ -43,7 +45,7 @@ def compile(
     """
     named, others = separated(model, options)
     settings = settings_for(mode, others)
-    return CompiledModel(model, *placed(model, inputs, named), dynamic_shapes, settings)
+    return CompiledModel(model, inputs, named, dynamic_shapes, settings)
 
 
 class Held:
@@ -82,9 +84,9 @@ class CompiledModel:
         dynamic_shapes: Any,
         settings: Settings,
     ) -> None:
-        self.named = Named(model)
+        self.named, self.signature = Named(model), Forward(model)
         self.dynamic_shapes, self.settings = dynamic_shapes, settings
-        self.capture(inputs, named)
+        self.capture(*self.signature.placed(inputs, named))
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
@@ -107,21 +109,23 @@ class CompiledModel:
         self.run = compile_inference(program.graph_module, held.frozen, self.settings)
         self.given = held.given
         spec = program.call_spec
-        self.in_spec, self.out_spec = spec.in_spec, spec.out_spec
+        self.in_spec = spec.in_spec
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
         self.accepted = Accepted(program, self.places)
         self.written = written.intersection(self.accepted.inputs)
         tensors = tuple(object() for _ in self.places)
         self.takes_tensors = tree_flatten((tensors, {}))[1] == self.in_spec
-        self.is_one = tree_flatten(object())[1] == self.out_spec
+        self.alike: Alike = unlike
+        self.packed = packing(spec.out_spec)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """What the model gives for these inputs."""
         if named:
-            inputs, named = placed(self.named.model, inputs, named)
+            inputs, named = self.signature.placed(inputs, named)
         if not self.named.are_same():
             self.follow(inputs, named)
-        flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
+        known = not named and len(inputs) == len(self.places) and self.alike(*inputs)
+        flat = inputs if known else self.looked_at(inputs, named)
         try:
             return self.call(flat)
         except Outgrown:
@@ -162,8 +166,7 @@ class CompiledModel:
             graph.build(*targets).save(path)
 
     def call(self, flat: Sequence[Any]) -> Any:
-        """What the model gives for the leaves of its inputs."""
-        self.accepted.check(flat)
+        """What the model gives for the leaves of its inputs, which were looked at."""
         if self.written:
             named = zip(self.accepted.inputs, flat, strict=True)
             require_apart({n: t for n, t in named if isinstance(t, torch.Tensor)}, self.written)
@@ -175,7 +178,7 @@ class CompiledModel:
         except ShapeMismatch:
             self.accepted.explain(flat)
             raise
-        return results[0] if self.is_one else tree_unflatten(results, self.out_spec)
+        return self.packed(results)
 
     def follow(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Read the tensors that the model has now, or compile again where it changed otherwise."""
@@ -192,6 +195,14 @@ class CompiledModel:
             self.run.weights.replace(others)
         self.named.look()
         return True
+
+    def looked_at(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Sequence[Any]:
+        """The leaves of the inputs, if they are of the types and sizes compiled for."""
+        flat = inputs if self.is_flat(inputs, named) else self.flattened(inputs, named)
+        self.accepted.check(flat)
+        if flat is inputs:
+            self.alike = like(inputs)
+        return flat
 
     def is_flat(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> bool:
         """Whether the inputs are just tensors, as many as there should be."""
@@ -220,6 +231,15 @@ def taken_apart(
         tensors = {str(name): each for name, each in flat if isinstance(each, torch.Tensor)}
         require_apart(tensors, tensors)
         raise
+
+
+def packing(spec: TreeSpec) -> Callable[[Sequence[Any]], Any]:
+    """What makes a model's result of its leaves; the usual ones need no walk over a tree."""
+    usual = (object(), itemgetter(0)), (tuple(object() for _ in range(spec.num_leaves)), tuple)
+    for result, packed in usual:
+        if tree_flatten(result)[1] == spec:
+            return packed
+    return lambda leaves: tree_unflatten(leaves, spec)
 
 
 def write_back(program: ExportedProgram) -> set[str]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import starmap
+from operator import or_
 from typing import Any, cast
 
 import torch
@@ -15,6 +18,7 @@ from torch._C._dynamo import guards
 from torch._prims_common import make_contiguous_strides_for
 
 from hidet.frontend.execute import Runner, View
+from hidet_torch.alike import like, unlike
 from hidet_torch.dtypes import TO_TORCH
 from hidet_torch.foreign import numbers
 from hidet_torch.imported import Interface, LiveInput, Output
@@ -25,6 +29,7 @@ Boxed = Callable[[list[Any]], list[Any]]
 Empty = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
 Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
 """Size, strides and element type of a tensor."""
+address_of = torch.Tensor.data_ptr
 
 
 @dataclass(frozen=True)
@@ -48,45 +53,51 @@ class FixedCall:
         Weights that only others are derived from are looked at while the device is at work: where
         one did change, the call runs again.
         """
-        inputs, outputs, results = self.inputs, self.outputs, self.results
-        empty, views = empty_on(device), self.views
+        positions = [position for position, _ in self.inputs]
+        shapes = [shape for _, shape in self.inputs]
+        outputs, results = self.outputs, self.results
+        in_order = results == [(number, None) for number in range(len(outputs))]
+        empty, views, alike = empty_on(device), self.views, unlike
         check, changed = weights.check_read, weights.changed
         if not self.may_repeat:
             check, changed = weights.check, never
         epoch, program = runner.epoch, runner.program(views)
 
         def call(boxed: list[Any]) -> list[Any]:
-            nonlocal epoch, program
-            addresses = []
-            for position, shape in inputs:
-                tensor = boxed[position]
-                address = tensor.data_ptr()
-                if address % ALIGNMENT or tensor.shape != shape or not tensor.is_contiguous():
+            nonlocal epoch, program, alike
+            given = [boxed[position] for position in positions]
+            if not alike(*given):
+                if not all(map(is_usual, given, shapes)):
                     return slow(boxed)
-                if tensor.is_neg():  # its sign is still to be changed
-                    return slow(boxed)
-                addresses.append(address)
+                alike = like(given)
+            addresses = [*map(address_of, given)]
+            if reduce(or_, addresses, 0) % ALIGNMENT:
+                return slow(boxed)
             check()
             if runner.epoch != epoch:
                 epoch, program = runner.epoch, runner.program(views)
             seen = weights.seen
-            made = []
-            for size, strides, dtype in outputs:
-                tensor = empty(size, strides, dtype)
-                made.append(tensor)
-                addresses.append(tensor.data_ptr())
+            made = [*starmap(empty, outputs)]
+            addresses += map(address_of, made)
             program(addresses, stream())
             if changed(seen):
                 weights.update()
                 epoch, program = runner.epoch, runner.program(views)
                 program(addresses, stream())
             boxed.clear()
+            if in_order:
+                return made
             return [
                 made[index] if axes is None else made[index].permute(axes)
                 for index, axes in results
             ]
 
         return call
+
+
+def is_usual(tensor: torch.Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether an argument is used as it is: in rows, and no sign is still to be changed."""
+    return tensor.shape == shape and tensor.is_contiguous() and not tensor.is_neg()
 
 
 def never(seen: object) -> bool:

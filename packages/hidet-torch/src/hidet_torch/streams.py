@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -11,8 +12,7 @@ def stream_of(device: str) -> Callable[[], int]:
     """What gives PyTorch's current stream on a device."""
     if device == "cpu":
         return lambda: 0
-    index = torch.device(device).index or 0
-    return lambda: int(torch._C._cuda_getCurrentRawStream(index))
+    return partial(torch._C._cuda_getCurrentRawStream, torch.device(device).index or 0)
 
 
 def is_captured(device: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
-from hidet.build.arguments import current_stream, described, glance
+from hidet.build.arguments import Glance, current_stream, described, glance
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view
@@ -21,6 +21,15 @@ from hidet.runtime.device import canonical, device_count
 from hidet.runtime.executor import Executor, check_target
 from hidet.runtime.memory import View, array_of
 from hidet.runtime.plan import Plan
+from hidet.types import TensorType, dtype
+
+
+class Ready(NamedTuple):
+    """What calls need whose inputs are alike: their facts, what runs, the types of the results."""
+
+    facts: list[Any] | None
+    program: Any
+    types: list[TensorType]
 
 
 class CompiledGraph:
@@ -33,6 +42,7 @@ class CompiledGraph:
     def __init__(self, archive: Archive, device: str, executor: Executor | None = None) -> None:
         self.archive, self.device = archive, canonical(device)
         self.loaded = executor
+        self.latest = Ready(None, None, [])
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
@@ -54,25 +64,40 @@ class CompiledGraph:
 
     def run(self, inputs: Sequence[Any]) -> list[Tensor]:
         """All results for these inputs."""
-        views = [self.view(value, position) for position, value in enumerate(inputs)]
+        seen = [self.seen(value, position) for position, value in enumerate(inputs)]
+        facts = [each[1] for each in seen]
+        latest = self.latest
+        if facts != latest.facts:
+            latest = self.latest = self.ready(facts)
+        executor = self.executor
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0
-        return [as_tensor(view) for view in self.executor(views, stream=stream)]
+        with executor.work(stream):
+            views = executor.run(latest.program, [each[0] for each in seen], stream)
+        return [*map(as_tensor, views, latest.types)]
 
-    def view(self, value: Any, position: int) -> View:
-        """An input as memory."""
-        seen = glance(value)
-        if seen is None:
-            name = self.called(position)
+    def seen(self, value: Any, position: int) -> Glance:
+        """An input at a glance."""
+        found = glance(value)
+        if found is None:
             raise BadArgument(
-                f"input {name} is {type(value).__name__}, no tensor",
+                f"input {self.called(position)} is {type(value).__name__}, no tensor",
                 help="`hidet.asarray` makes one of numbers",
             )
-        pointer, found, _, owner = seen
-        facts = described(found)
-        if facts.gaps:
-            name = self.called(position)
-            raise BadArgument(f"input {name} has gaps between its elements", help="copy it first")
-        return View(pointer, facts.shape, facts.dtype, facts.device, (value, owner))
+        return found
+
+    def ready(self, facts: list[Any]) -> Ready:
+        """What calls with inputs like these need."""
+        inputs = []
+        for position, each in enumerate(map(described, facts)):
+            if each.gaps:
+                raise BadArgument(
+                    f"input {self.called(position)} has gaps between its elements",
+                    help="copy it first",
+                )
+            inputs.append(View(0, each.shape, each.dtype, each.device))
+        program = self.executor.program(inputs)
+        types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
+        return Ready(facts, program, types)
 
     def called(self, position: int) -> str:
         """What users call an input; its number if there are not so many."""

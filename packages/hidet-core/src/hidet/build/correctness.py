@@ -11,7 +11,7 @@ import numpy as np
 
 from hidet.build.compile import compile_graph
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
-from hidet.build.eager import as_tensor, given_view
+from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.target import device_of
 from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument, UnsupportedOp
@@ -225,4 +225,4 @@ def run(graph: FlowGraph, inputs: Sequence[Tensor]) -> list[Array]:
     weights = {name: given_view(tensor) for name, tensor in compiled.weights.items()}
     executor = Executor(compiled.archive, device_of(graph), weights=weights)
     views = executor([given_view(each) for each in inputs])
-    return [as_tensor(view).cpu().numpy() for view in views]
+    return [as_tensor(view, type_of(view)).cpu().numpy() for view in views]

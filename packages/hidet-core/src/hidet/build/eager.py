@@ -26,7 +26,7 @@ def run_graph(graph: FlowGraph, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """The graph's outputs for `inputs`, on the device where they are."""
     executor = executor_for(graph)
     views = executor([given_view(each) for each in inputs])
-    return tuple(as_tensor(view) for view in views)
+    return tuple(as_tensor(view, type_of(view)) for view in views)
 
 
 def executor_for(graph: FlowGraph) -> Executor:
@@ -69,7 +69,11 @@ def given_view(tensor: Tensor) -> View:
     return storage if isinstance(storage, View) else view_of(storage)
 
 
-def as_tensor(view: View) -> Tensor:
+def as_tensor(view: View, of: TensorType) -> Tensor:
     """What the runtime computed, as a tensor: a numpy array on the CPU, else the view itself."""
-    storage = array_of(view) if view.device == "cpu" else view
-    return Tensor(TensorType(dtype(view.dtype), view.shape), view.device, storage)
+    return Tensor(of, view.device, array_of(view) if view.device == "cpu" else view)
+
+
+def type_of(view: View) -> TensorType:
+    """The type of a tensor in memory."""
+    return TensorType(dtype(view.dtype), view.shape)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -97,7 +99,7 @@ class Tensor:
         trace: tuple[Node, int] | None = None,
         name: str = "",
     ) -> None:
-        self.type = type.with_(shape=tuple(tidy(size) for size in type.shape))
+        self.type = tidied(type)
         self.device = spelled_device(device)
         self.storage = storage
         self.trace = trace
@@ -285,6 +287,13 @@ class Tensor:
     cast, astype, clamp = method("cast"), method("cast"), method("clamp")
 
 
+def tidied(type: TensorType) -> TensorType:
+    """The type with each size in its simplest form."""
+    sizes = tuple(map(tidy, type.shape))
+    is_tidy = isinstance(type.shape, tuple) and all(map(is_, sizes, type.shape))
+    return type if is_tidy else type.with_(shape=sizes)
+
+
 DEVICES = ("cpu", "cuda")
 
 
@@ -300,6 +309,7 @@ def moved(tensor: Tensor, device: str) -> Tensor:
     return here if device == "cpu" else moved(here, device)
 
 
+@lru_cache(maxsize=64)
 def spelled_device(device: str) -> str:
     """A device's full name: "cuda" is "cuda:0"."""
     kind, _, index = device.partition(":")

@@ -39,6 +39,7 @@ class CudaProgram:
         self.make = partial(StreamProgram, bound, modules, host_steps, fixed, use_graph)
         self.context = int(primary_context(device))
         self.known: OrderedDict[int, StreamProgram] = OrderedDict()
+        self.latest: tuple[int | None, StreamProgram | None] = None, None
         self.lock = Lock()
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
@@ -60,12 +61,15 @@ class CudaProgram:
 
     def on(self, stream: int) -> StreamProgram:
         """The program for a stream, made when it is first used there."""
+        latest, ready = self.latest
+        if ready is not None and stream == latest:
+            return ready
         with self.lock:
             found = self.known.get(stream)
             if found is None:
                 found = self.known[stream] = self.make(self.scratch_on(stream))
                 if len(self.known) > STREAMS_KEPT:
                     self.known.popitem(last=False)
-            elif len(self.known) > 1:
-                self.known.move_to_end(stream)
+            self.known.move_to_end(stream)
+            self.latest = stream, found
             return found

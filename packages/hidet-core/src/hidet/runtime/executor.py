@@ -100,7 +100,8 @@ class Executor:
         allocator. On a GPU the call returns when the work is on the stream.
         """
         with self.work(stream):
-            return self.run(inputs, stream)
+            program = self.program(inputs)
+            return self.run(program, [view.pointer for view in inputs], stream)
 
     def work(self, stream: int) -> Work | nullcontext[None]:
         """Where calls to the executor's device belong."""
@@ -112,19 +113,14 @@ class Executor:
         with self.work(0), aside(self.device):
             yield
 
-    def run(self, inputs: Sequence[View], stream: int) -> list[View]:
-        """A call, with the device current."""
-        program = self.program(inputs)
-        bound = program.bound
-        plan = bound.plan
-        addresses = [view.pointer for view in inputs]
-        if self.device != "cpu":
+    def run(self, program: Program, addresses: list[int], stream: int) -> list[View]:
+        """A call of a program on inputs at these addresses, with the device current."""
+        device = self.device
+        if device != "cpu":
             check_alignment(addresses)
         outputs = []
-        for index, number in enumerate(plan.outputs):
-            made = self.allocator.output(
-                index, bound.shapes[number], plan.buffers[number].dtype, self.device
-            )
+        for index, (shape, dtype) in enumerate(program.bound.results):
+            made = self.allocator.output(index, shape, dtype, device)
             addresses.append(made.pointer)
             outputs.append(made)
         program(addresses, stream)

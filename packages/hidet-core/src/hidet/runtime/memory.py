@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from hidet.runtime.cuda_memory import CudaAllocator
 from hidet.runtime.device import on
 from hidet.runtime.driver import call
 from hidet.runtime.view import View as View
+from hidet.types import DType, u8
 from hidet.types import dtype as dtype_of
 
 ALIGNMENT = 64
@@ -38,11 +40,11 @@ class HostAllocator:
 
     def empty(self, nbytes: int, device: str) -> View:
         """Scratch memory."""
-        return view_of(aligned((nbytes,), np.dtype(np.uint8)))
+        return aligned((nbytes,), u8)
 
     def output(self, index: int, shape: tuple[int, ...], dtype: str, device: str) -> View:
         """A fresh array."""
-        return view_of(aligned(shape, dtype_of(dtype).numpy))
+        return aligned(shape, dtype_of(dtype))
 
 
 def allocator_for(device: str) -> Allocator:
@@ -50,12 +52,21 @@ def allocator_for(device: str) -> Allocator:
     return HostAllocator() if device == "cpu" else CudaAllocator()
 
 
-def aligned(shape: tuple[int, ...], of: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def aligned(shape: tuple[int, ...], of: DType) -> View:
     """An array whose data starts at a multiple of 64 bytes; its values are undefined."""
-    nbytes = prod(shape) * of.itemsize
-    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
-    start = -raw.__array_interface__["data"][0] % ALIGNMENT
-    return raw[start : start + nbytes].view(of).reshape(shape)
+    raw = np.empty(prod(shape) * of.nbytes + ALIGNMENT, np.uint8)
+    base = start_of(raw)
+    start = -base % ALIGNMENT
+    return View(base + start, shape, of.name, "cpu", np.ndarray(shape, of.numpy, raw, start))
+
+
+def start_of(array: np.ndarray[Any, Any]) -> int:
+    """Where an array lies that is writable, without gaps, not empty and of a type that C knows: in
+    a fifth of the time of numpy's own ways to say it."""
+    return addressof(from_buffer(array))  # type: ignore[arg-type]
+
+
+addressof, from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 def view_of(array: np.ndarray[Any, Any]) -> View:

@@ -46,6 +46,11 @@ def reduced(waits: Sequence[set[int]]) -> list[set[int]]:
     ]
 
 
+def in_turns(count: int) -> list[set[int]]:
+    """The order in which each step waits for the one before it."""
+    return [{number - 1} if number else set() for number in range(count)]
+
+
 def ancestors(waits: Sequence[set[int]]) -> list[int]:
     """For each step all the steps that come before it, as a bit set."""
     found: list[int] = []

@@ -34,6 +34,7 @@ class StreamProgram:
         self.use_graph = use_graph
         self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
         self.moving = (*bound.plan.inputs, *bound.plan.outputs)
+        self.latest: Sequence[int] = ()
         self.generation = -1  # of the scratch memory that the pointers are to
         self.has_workspaces = bound.arena.nbytes > 0
         self.parts = split(bound, modules)
@@ -62,11 +63,14 @@ class StreamProgram:
 
     def moved(self, addresses: Sequence[int]) -> list[int]:
         """Note where the buffers are now; returns those that were elsewhere."""
-        places, changed = self.pointers, []
-        for buffer, address in zip(self.moving, addresses, strict=True):
-            if places[buffer] != address:
-                places[buffer] = address
-                changed.append(buffer)
+        changed = []
+        if addresses != self.latest:
+            places = self.pointers
+            for buffer, address in zip(self.moving, addresses, strict=True):
+                if places[buffer] != address:
+                    places[buffer] = address
+                    changed.append(buffer)
+            self.latest = addresses
         if self.generation != self.scratch.generation:
             changed += self.moved_arena()
         return changed
