@@ -32,7 +32,7 @@ from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
-from hidet.schedules.cuda.wgmma_ring import beginning, beginning_ahead, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_statistics import Statistics
@@ -120,9 +120,8 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     statistics = Statistics(p, moments_type.shape[-2], op.eps)
     rows = WholeRows(p, point.columns, normed)
     with script_module():
-        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
-        position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        begin_ahead = beginning_ahead(point, a_side, b_side, position)
+        position, consume = order(p, point), consuming(point, a_side, b_side)
+        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         bring, find = rows.bringing(), statistics.of_two_rows()
         settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
@@ -142,8 +141,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 count = 0
@@ -179,15 +177,13 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     p, name = rows_product(op), op.name
     a_side, b_side = point.sides(p)
     stages, slices, turns = point.stages, point.slices, cdiv(a_side.turns, point.slices)
-    normed = op.residual_gain is not None
-    rows = SharedRows(p, point.block, point.consumers, slices, normed, op.gain is not None)
     bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
-    statistics = Statistics(p, moments_type.shape[-2], op.eps, rows.steps, BESIDE)
+    rows, statistics = shared_rows(op, p, point)
     with script_module():
-        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
-        consume, keep, position = consuming(point, a_side, b_side), keeping(point), order(p, point)
-        begin_ahead = beginning_ahead(point, a_side, b_side, position)
-        bring, settle = rows.bringing(statistics), rows.settling(statistics)
+        position, keep = order(p, point), keeping(point)
+        begin, bring = beginning(point, a_side, b_side, position), rows.bringing(statistics)
+        produce, consume = producing(point, a_side, b_side), consuming(point, a_side, b_side)
+        settle = rows.settling(statistics)
 
         @script
         def product(
@@ -205,9 +201,9 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             pile = shared_tensor(f32, pile_shape(point.block, f32))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            number, share = blockIdx.x // slices, blockIdx.x % slices
-            begin_ahead(boxes_b, tiles_b, bars, number, share * turns, turns)
+            share = blockIdx.x % slices
+            number, first = blockIdx.x // slices, share * turns
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, number, first, turns)
             _, top, left = position(number)
             near = register_tensor(op.residual.dtype, rows.part)
             shift = register_tensor(bias_type.dtype, rows.part)
@@ -223,7 +219,6 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:
-                first = share * turns
                 produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, 0, top, left, first, 0, turns)
             syncwarp()
             cluster_sync()
@@ -236,6 +231,14 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
 
     made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
     return loading_early(made, "residual_moments", *EARLY)
+
+
+def shared_rows(op: LinearMoments, p: Contraction, point: Handing) -> tuple[SharedRows, Statistics]:
+    """Rows of which a block of a cluster has a part, and their statistics."""
+    normed, asked = op.residual_gain is not None, op.gain is not None
+    rows = SharedRows(p, point.block, point.consumers, point.slices, normed, asked)
+    runs = types_of(op, p)[-1].shape[-2]
+    return rows, Statistics(p, runs, op.eps, rows.steps, BESIDE)
 
 
 def types_of(op: LinearMoments, p: Product) -> tuple[TensorType, ...]:
@@ -255,9 +258,8 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
     bias_type = operand_type(op.bias, p.c)
     with script_module():
-        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
-        position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        begin_ahead = beginning_ahead(point, a_side, b_side, position)
+        position, consume = order(p, point), consuming(point, a_side, b_side)
+        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
@@ -275,8 +277,7 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))

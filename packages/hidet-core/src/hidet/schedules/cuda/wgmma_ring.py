@@ -36,13 +36,20 @@ FULL, EMPTY = 0, 1
 """The two barriers of a stage."""
 
 
-def beginning(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
-    """A part of a kernel: (barriers, map of a, of b, tiles of a, of b). Barriers are made."""
+def beginning(
+    point: Warpgroups, a_side: Operand, b_side: Operand, position: ScriptFunction
+) -> ScriptFunction:
+    """A part of a kernel, for all threads: (barriers, map of a, of b, tiles of a, of b, number of a
+    tile of the result, whose `position` is known; first turn, turns). Barriers are made, and
+    weights of the first turns are on their way, as many as there is room for."""
     clear_a = a_side.clear(point.stages, point.threads)
     clear_b = b_side.clear(point.stages, point.threads)
+    fill = filling(a_side, b_side)
 
     @script
-    def begin(bars, boxes_a, boxes_b, tiles_a, tiles_b):  # type: ignore[no-untyped-def]
+    def begin(  # type: ignore[no-untyped-def]
+        bars, boxes_a, boxes_b, tiles_a, tiles_b, number, first, turns
+    ):
         if a_side.brought < a_side.extent:
             clear_a(tiles_a)
         if b_side.brought < b_side.extent:
@@ -55,6 +62,10 @@ def beginning(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
                 mbarrier_init(~bars[EMPTY, stage], point.consumers // WARP)
             fence_mbarrier_init()
         syncthreads()
+        if threadIdx.x == point.consumers:
+            z, _, left = position(number)
+            for turn in range(turns_ahead(point, b_side, turns)):
+                fill(boxes_b, tiles_b, bars, turn, z, left, first + turn)
 
     return begin
 
@@ -79,24 +90,6 @@ def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             load_a(boxes_a, tiles_a, stage, ~bars[FULL, stage], z, top, first + turn)
 
     return produce
-
-
-def beginning_ahead(
-    point: Warpgroups, a_side: Operand, b_side: Operand, position: ScriptFunction
-) -> ScriptFunction:
-    """A part of a kernel, for all threads: (map of b, tiles of b, barriers, number of a tile of the
-    result, whose `position` is known; first turn, turns). Weights of the first turns are on their
-    way, as many as there is room for."""
-    fill = filling(a_side, b_side)
-
-    @script
-    def begin(boxes_b, tiles_b, bars, number, first, turns):  # type: ignore[no-untyped-def]
-        if threadIdx.x == point.consumers:
-            z, _, left = position(number)
-            for turn in range(turns_ahead(point, b_side, turns)):
-                fill(boxes_b, tiles_b, bars, turn, z, left, first + turn)
-
-    return begin
 
 
 def turns_ahead(point: Warpgroups, b_side: Operand, turns: Any) -> Any:

@@ -38,7 +38,7 @@ from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
-from hidet.schedules.cuda.wgmma_ring import beginning, beginning_ahead, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, writing
 from hidet.target import WARP, Target
@@ -72,9 +72,8 @@ def persistent(
     early = p.bias is not None and point.resident(p, target) == 1
 
     with script_module():
-        begin, consume = beginning(point, a_side, b_side), consuming(point, a_side, b_side)
-        position, rest = order(p, point), bringing(p, point, a_side, b_side)
-        begin_ahead = beginning_ahead(point, a_side, b_side, position)
+        position, consume = order(p, point), consuming(point, a_side, b_side)
+        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         bring, finish = biasing(p, point.columns), writing(p, point.columns, early, after)
 
         @script
@@ -88,8 +87,7 @@ def persistent(
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             staged = shared_tensor(p.c.dtype, staging_shape(warps))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
-            begin_ahead(boxes_b, tiles_b, bars, blockIdx.x, 0, turns)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 if point.borrows:
                     setmaxnreg_inc(MANY)
@@ -158,10 +156,9 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
-        begin, produce = beginning(point, a_side, b_side), producing(point, a_side, b_side)
+        position, produce = order(p, point), producing(point, a_side, b_side)
+        begin = beginning(point, a_side, b_side, position)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
-        position = order(p, point)
-        begin_ahead = beginning_ahead(point, a_side, b_side, position)
         add = add_pile(p, point.block, point.consumers, slices, f32)
 
         @script
@@ -176,9 +173,8 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
             pile = shared_tensor(f32, pile_shape(point.block, f32))
             bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b)
             number, share = blockIdx.x // slices, blockIdx.x % slices
-            begin_ahead(boxes_b, tiles_b, bars, number, share * turns, turns)
+            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, number, share * turns, turns)
             z, top, left = position(number)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
