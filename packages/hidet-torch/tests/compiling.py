@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
@@ -29,3 +30,9 @@ def compiled(function: Callable[..., Any], **given: Any) -> Any:
 def close(found: Any, expected: Any) -> None:
     """Assert that results in float32 agree."""
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def model() -> nn.Module:
+    """A small one, the same each time, of inputs with rows of 8."""
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)).eval()

@@ -7,18 +7,13 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from compiling import close
+from compiling import close, model
 from torch import nn
 from torch.utils._pytree import tree_structure
 
 import hidet_torch
 from hidet.errors import BadArgument, UnsupportedOp
 from hidet.frontend.report import FallbackWarning
-
-
-def model() -> nn.Module:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)).eval()
 
 
 def test_a_compiled_model_is_called_like_the_model() -> None:

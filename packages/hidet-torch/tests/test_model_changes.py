@@ -6,16 +6,11 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from compiling import close
+from compiling import close, model
 from torch import nn
 
 import hidet_torch
 from hidet.errors import BadArgument
-
-
-def model() -> nn.Module:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4)).eval()
 
 
 class Tied(nn.Module):

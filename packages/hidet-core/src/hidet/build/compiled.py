@@ -18,7 +18,7 @@ from hidet.graph.tensor import Tensor
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import called, typed
 from hidet.runtime.device import canonical, device_count
-from hidet.runtime.executor import Executor, check_target
+from hidet.runtime.executor import Executor, Program, check_target
 from hidet.runtime.memory import View, array_of
 from hidet.runtime.plan import Plan
 from hidet.types import TensorType, dtype
@@ -27,8 +27,8 @@ from hidet.types import TensorType, dtype
 class Ready(NamedTuple):
     """What calls need whose inputs are alike: their facts, what runs, the types of the results."""
 
-    facts: list[Any] | None
-    program: Any
+    facts: list[Any]
+    program: Program
     types: list[TensorType]
 
 
@@ -42,7 +42,7 @@ class CompiledGraph:
     def __init__(self, archive: Archive, device: str, executor: Executor | None = None) -> None:
         self.archive, self.device = archive, canonical(device)
         self.loaded = executor
-        self.latest = Ready(None, None, [])
+        self.latest: Ready | None = None
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
@@ -67,7 +67,7 @@ class CompiledGraph:
         seen = [self.seen(value, position) for position, value in enumerate(inputs)]
         facts = [each[1] for each in seen]
         latest = self.latest
-        if facts != latest.facts:
+        if latest is None or facts != latest.facts:
             latest = self.latest = self.ready(facts)
         executor = self.executor
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0

@@ -69,7 +69,7 @@ class BoundPlan:
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
-        return prod(self.shapes[buffer]) * self.plan.buffers[buffer].item_bytes
+        return nbytes_of(buffer, self.plan, self.shapes)
 
 
 def may_overlap(before: Step, step: Launch) -> bool:
@@ -107,7 +107,7 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
         for buffer in {*step.reads, *step.writes}:
             users.setdefault(buffer, []).append(number)
     sizes = {
-        number: prod(shapes[number]) * plan.buffers[number].item_bytes
+        number: nbytes_of(number, plan, shapes)
         for number in plan.of_role("workspace")
         if number in users
     }
@@ -118,8 +118,13 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
 def is_short(step: Step, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether a step is over in about the time that a launch takes, as far as bytes tell."""
     touched = {*step.reads, *step.writes}
-    nbytes = sum(prod(shapes[each]) * plan.buffers[each].item_bytes for each in touched)
+    nbytes = sum(nbytes_of(each, plan, shapes) for each in touched)
     return isinstance(step, Launch) and nbytes <= SHORT
+
+
+def nbytes_of(buffer: int, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> int:
+    """Bytes of a plan's buffer, the shapes of all of them being numbers."""
+    return prod(shapes[buffer]) * plan.buffers[buffer].item_bytes
 
 
 def placed(
@@ -157,9 +162,8 @@ def fixed(
         if isinstance(arg, Scalar):
             arg = Scalar(arg.dtype, evaluate(arg.value, symbols))
         elif isinstance(arg, Map):
-            buffer = plan.buffers[arg.buffer]
-            nbytes = prod(shapes[arg.buffer]) * buffer.item_bytes
-            arg = maps.fixed(arg, symbols, buffer.name, nbytes)
+            nbytes = nbytes_of(arg.buffer, plan, shapes)
+            arg = maps.fixed(arg, symbols, plan.buffers[arg.buffer].name, nbytes)
         args.append(arg)
     return spread(replace(step, args=tuple(args), grid=(x, y, z)))
 
