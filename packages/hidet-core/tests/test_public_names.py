@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 
 import pytest
 
@@ -30,9 +29,6 @@ def test_importing_hidet_takes_less_than_150_milliseconds():
 
 @pytest.mark.parametrize("name", sorted(hidet.NAMES))
 def test_each_name_is_where_the_table_says(name):
-    module = hidet.NAMES[name].partition(":")[0]
-    if find_spec(module) is None:
-        pytest.skip(f"{module} is not in this tree")
     assert getattr(hidet, name) is not None
 
 

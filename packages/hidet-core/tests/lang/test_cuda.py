@@ -33,9 +33,6 @@ def body(function) -> str:
     return dedent("\n".join(str(function.kernel).splitlines()[2:]))
 
 
-there = pytest.mark.skipif("mma_sync" not in INTRINSICS, reason="the intrinsics are not there yet")
-
-
 def warp_sum(x):
     """A Python function, run while transcribing: it may write statements too."""
     for step in (16, 8):
@@ -43,7 +40,6 @@ def warp_sum(x):
     return x
 
 
-@there
 def test_results_are_values():
     @script
     def kernel(a: f32[32]):
@@ -64,7 +60,6 @@ def test_results_are_values():
           a[laneid] = x_2""")
 
 
-@there
 def test_what_is_evaluated_before_an_effect_is_read_before_it():
     @script
     def kernel(a: i32[8]):
@@ -83,7 +78,6 @@ def test_what_is_evaluated_before_an_effect_is_read_before_it():
         a[x_1] = (earlier_1 + value)""")
 
 
-@there
 def test_an_effect_in_the_condition_of_a_loop_happens_in_each_turn():
     @script
     def kernel(a: i32[8]):
@@ -100,7 +94,6 @@ def test_an_effect_in_the_condition_of_a_loop_happens_in_each_turn():
           a[1] = 0""")
 
 
-@there
 def test_fragments_are_addresses():
     @script
     def kernel(a: f16[16, 16]):
@@ -134,7 +127,6 @@ def test_fragments_are_addresses():
         started = clock()""")
 
 
-@there
 def test_an_atomic_takes_an_address():
     def kernel(a: f32[8]):
         attr.cuda_block_dim = 32
@@ -150,14 +142,12 @@ def test_outside_of_a_script():
         syncthreads()
 
 
-@there
 def test_every_intrinsic_has_its_function():
     found = {name for name in dir(hidet.lang.cuda) if name in INTRINSICS}
     assert found == set(INTRINSICS)
     assert all(getattr(hidet.lang.cuda, name).__doc__ for name in found)
 
 
-@there
 def test_a_warp_sums_in_the_simulator():
     @script
     def kernel(a: f32[64], total: f32[1]):
