@@ -11,11 +11,15 @@ from hidet.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a framework's operator in a model; `reason` says why it is not compiled."""
+    """One use of a framework's operator in a model; `reason` says why it is not compiled.
+
+    One that `is_lost` cannot be run by the framework either.
+    """
 
     operator: str
     place: Place | None = None
     reason: str = ""
+    is_lost: bool = False
 
 
 @dataclass(frozen=True)

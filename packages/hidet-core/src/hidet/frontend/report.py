@@ -59,6 +59,17 @@ def require_complete(coverage: Coverage) -> None:
     )
 
 
+def require_runnable(coverage: Coverage, framework: str) -> None:
+    """Raise UnsupportedOp, naming every operator that nobody can run, if there is any."""
+    lost = Coverage(tuple(use for use in coverage.uses if use.is_lost))
+    if lost.is_complete:
+        return
+    raise UnsupportedOp(
+        f"the model uses operators that neither hidet nor {framework} can run:\n{listed(lost)}",
+        place=lost.uses[0].place,
+    )
+
+
 def spots(uses: Sequence[Use]) -> list[str]:
     """The first few places, each once, as `file:line in function`."""
     places = list(dict.fromkeys(use.place for use in uses if use.place is not None))

@@ -1,0 +1,155 @@
+"""From a framework's graph to a FlowGraph: the walk that every frontend shares.
+
+A frontend subclasses `Importer` and says what its nodes are; the walk converts them, expands
+functions, leaves to the framework what the compiler lacks, and collects everything that nobody can
+run, so that one error names all of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from hidet.errors import HidetError, InternalError, Place
+from hidet.frontend.converters import Converters
+from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.limits import Limits
+from hidet.frontend.report import require_runnable
+from hidet.frontend.staying import HostCall, Staying
+from hidet.graph import placed
+
+N = TypeVar("N")
+NO_CONVERTER = "there is no converter"
+
+
+class Lost:
+    """Stands for a result of a node that nobody can run, until the error that names all of them."""
+
+
+LOST = Lost()
+USUAL = Limits()
+
+
+class Importer(ABC, Generic[N]):
+    """Walks one graph; `values` has what each name became: a tensor, a list of values, or None.
+
+    Subclasses are called with the node's place in force, inside `hidet.graph.tracing`.
+    """
+
+    framework: str = ""
+
+    def __init__(self, table: Converters[Any], device: str, limits: Limits = USUAL) -> None:
+        self.table, self.device, self.limits = table, device, limits
+        self.values: dict[Hashable, Any] = {}
+        self.uses: list[Use] = []
+        self.staying = Staying(device)
+        self.walked = 0
+        self.depth = 0
+
+    # ---- what a frontend says --------------------------------------------------------------------
+
+    @abstractmethod
+    def key(self, node: N) -> tuple[Hashable, int]:
+        """The operator, and its version: 0 where the framework has no versions."""
+
+    @abstractmethod
+    def place(self, node: N) -> Place | None:
+        """Where in the user's model the node is."""
+
+    @abstractmethod
+    def arguments(self, node: N) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The values and attributes that the node's converter takes."""
+
+    @abstractmethod
+    def results(self, node: N) -> Sequence[Hashable | None]:
+        """The names of the node's results; None for one that nobody reads."""
+
+    def title(self, node: N) -> str:
+        """What users call the operator."""
+        return str(self.key(node)[0])
+
+    def agreed(self, node: N, found: Sequence[Any]) -> Sequence[Any]:
+        """The results as the framework is sure they are: of these types and shapes."""
+        return found
+
+    def expand(self, node: N) -> bool:
+        """Convert the node by way of the function that defines it, with `inside`; False if it has
+        none."""
+        return False
+
+    def leave(self, node: N) -> HostCall | None:
+        """How the framework runs the node; None if it cannot."""
+        return None
+
+    # ---- the walk --------------------------------------------------------------------------------
+
+    def walk(self, nodes: Iterable[N]) -> None:
+        """Convert nodes, which come in an order in which they can run."""
+        for node in nodes:
+            self.walked += 1
+            self.limits.require("nodes", self.walked)
+            with placed(self.place(node)):
+                self.visit(node)
+
+    def inside(self, nodes: Iterable[N]) -> None:
+        """Convert the nodes of a function that a node calls."""
+        self.depth += 1
+        self.limits.require("calls", self.depth)
+        try:
+            self.walk(nodes)
+        finally:
+            self.depth -= 1
+
+    def visit(self, node: N) -> None:
+        """One node; frontends whose graphs hold more than operators override it."""
+        self.operator(node)
+
+    def operator(self, node: N) -> None:
+        """An operator: converted, expanded, left to the framework, or lost; never in silence."""
+        reason = self.converted(node)
+        if reason and self.expand(node):
+            return
+        is_lost = bool(reason) and not self.left(node)
+        self.uses.append(Use(self.title(node), self.place(node), reason, is_lost))
+
+    def converted(self, node: N) -> str:
+        """Convert a node; the reason if that is not possible, empty if it is done."""
+        key, version = self.key(node)
+        convert = self.table.find(key, version)
+        if convert is None:
+            return NO_CONVERTER
+        given, named = self.arguments(node)
+        if any(value is LOST for value in (*given, *named.values())):
+            self.bind(node, [LOST] * len(self.results(node)))
+            return ""
+        try:
+            found = convert(*given, **named)
+            results = found if isinstance(found, tuple) else (found,)
+            self.bind(node, self.agreed(node, results))
+        except InternalError:
+            raise
+        except HidetError as error:
+            return error.message
+        return ""
+
+    def left(self, node: N) -> bool:
+        """Let the framework run a node; False if it cannot."""
+        given, named = self.arguments(node)
+        needs_lost = any(value is LOST for value in (*given, *named.values()))
+        call = None if needs_lost else self.leave(node)
+        results = [LOST] * len(self.results(node)) if call is None else self.staying.add(call)
+        self.bind(node, results)
+        return call is not None
+
+    def bind(self, node: N, values: Sequence[Any]) -> None:
+        """Give a node's results their names."""
+        for name, value in zip(self.results(node), values, strict=False):
+            if name is not None:
+                self.values[name] = value
+
+    def coverage(self) -> Coverage:
+        """What became of each operator; raises UnsupportedOp that lists what nobody can run."""
+        found = Coverage(tuple(self.uses))
+        require_runnable(found, self.framework)
+        return found
