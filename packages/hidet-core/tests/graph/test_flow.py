@@ -3,6 +3,7 @@ import pytest
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import FlowGraph, Node, asarray, symbol, trace_from
+from hidet.graph.flow import optimize
 
 
 def test_nodes_come_after_what_they_read():
@@ -49,6 +50,17 @@ def test_nodes_are_spelled_out_for_errors_alone(monkeypatch):
     y = ops.relu(x) + x
     monkeypatch.setattr(Node, "__repr__", lambda node: pytest.fail("each graph would take long"))
     assert len(trace_from(y).nodes) == 2
+
+
+def test_limits_of_sizes_survive_other_outputs_and_every_pass():
+    x, y = symbol(("n", 3)), symbol(("m", 3))
+    graph = FlowGraph((x, y), (ops.relu(x),), "both", {"n": (1, 8), "m": (2, None)})
+    changed = graph.with_outputs((ops.exp(x),))
+    assert (changed.name, changed.limits) == ("both", graph.limits)
+    fewer = graph.with_outputs((ops.exp(x),), (x,))
+    assert fewer.limits == {"n": (1, 8)}
+    twice = FlowGraph((x, y), (ops.relu(ops.relu(x)), x + 0), "twice", graph.limits)
+    assert optimize(twice).limits == graph.limits
 
 
 def test_missing_and_repeated_inputs_are_refused():

@@ -104,7 +104,9 @@ def test_places_devices_and_names_are_kept(tmp_path):
     assert read(stored(graph), tmp_path, device="cpu").outputs[0].device == "cpu"
 
 
-@pytest.mark.parametrize("name", sorted(n for n, kind in OPERATORS.items() if kind.defined))
+@pytest.mark.parametrize(
+    "name", sorted(n for n, kind in OPERATORS.items() if kind.kind != "framework")
+)
 def test_every_operator_is_read_as_it_was(name, tmp_path):
     for op in OPERATORS[name].samples():
         inputs = [Tensor(each, "cpu") for each in op.types()]

@@ -47,7 +47,7 @@ def correctness_report(
         Row("placeholder", each.name or "", each.dtype.name, 0.0, place=None)
         for each in graph.inputs
     ]
-    found = {node: [foreign_row(node)] for node in graph.nodes if not node.op.defined}
+    found = {node: [foreign_row(node)] for node in graph.nodes if node.op.kind == "framework"}
     for nodes in batches(meaning, [node for node in graph.nodes if is_compared(node)]):
         found |= compared(meaning, nodes)
     rows += [row for node in graph.nodes for row in found.get(node, ())]
@@ -89,12 +89,12 @@ class Meaning:
     def add(self, node: Node) -> None:
         """What a node should compute."""
         op, known = self.op(node), [self.expected.get(each) for each in node.outputs]
-        if not op.defined and any(each is None for each in known):
+        if op.kind == "framework" and any(each is None for each in known):
             raise UnsupportedOp(
                 f"{op.name} runs in the framework, which has to say what it computes",
                 place=node.place,
             )
-        refers = op.defined and (self.float64 or any(each is None for each in known))
+        refers = op.kind != "framework" and (self.float64 or any(each is None for each in known))
         given = [self.stored[each] for each in node.inputs]
         meant = refer(op, given) if refers else [np.asarray(each) for each in known]
         for tensor, one, told in zip(node.outputs, meant, known, strict=True):
@@ -102,7 +102,7 @@ class Meaning:
             self.stored[tensor] = stored(one if told is None else told, tensor.dtype)
         if self.float64:
             wide = [self.exact.get(each, self.stored[each]) for each in node.inputs]
-            follow = refer(op, wide) if op.defined else meant
+            follow = refer(op, wide) if op.kind != "framework" else meant
             self.exact.update(zip(node.outputs, follow, strict=True))
 
     def op(self, node: Node) -> Op:
@@ -117,7 +117,7 @@ class Meaning:
 
 def is_compared(node: Node) -> bool:
     """Whether a node computes something from tensors, here and not in the framework."""
-    return node.op.defined and bool(node.inputs)
+    return node.op.kind != "framework" and bool(node.inputs)
 
 
 def stored(value: Array, of: DType) -> Array:

@@ -109,7 +109,7 @@ class Planner:
         """Write down all groups."""
         self.groups = groups
         for group in groups:
-            if isinstance(group.last.op, Foreign):
+            if group.last.op.kind == "framework":
                 self.host(group)
             elif is_computed(group):
                 for each in group.insets:
@@ -137,7 +137,7 @@ class Planner:
 def is_computed(group: Group) -> bool:
     """Whether kernels compute the group: it is no region of the framework's, and not in memory
     already."""
-    return not isinstance(group.last.op, Foreign) and not group.is_free
+    return group.last.op.kind == "kernels" and not group.is_free
 
 
 def lowered_groups(groups: Iterable[Group]) -> list[Group]:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from hidet.compute import Kind
 from hidet.fusion.group import Group
 from hidet.fusion.traits import is_update
-from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node
@@ -45,7 +44,7 @@ class Roles:
 
     def found(self, op: Op) -> Role:
         """The same, found out."""
-        if isinstance(op, Foreign):
+        if op.kind != "kernels":
             return Role.ALONE
         if self.scheduled(op):
             return Role.ANCHOR

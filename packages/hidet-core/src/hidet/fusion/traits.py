@@ -62,7 +62,7 @@ def jumps(node: Node) -> bool:
 @lru_cache(maxsize=4096)
 def moves_only(op: Op) -> bool:
     """Whether each element is one of the operand's, at an index that no operand decides."""
-    outputs = op.definition().outputs if op.defined else ()
+    outputs = op.definition().outputs if op.kind == "kernels" else ()
     if len(outputs) != 1 or not isinstance(outputs[0], Computed):
         return False
     match outputs[0].value:
@@ -74,7 +74,7 @@ def moves_only(op: Op) -> bool:
 @lru_cache(maxsize=4096)
 def is_update(op: Op) -> bool:
     """Whether an operator puts elements into its first operand, where that lies."""
-    outputs = op.definition().outputs if op.defined else ()
+    outputs = op.definition().outputs if op.kind == "kernels" else ()
     return len(outputs) == 1 and isinstance(outputs[0], Scatter) and outputs[0].in_place
 
 

@@ -57,6 +57,15 @@ class FlowGraph:
         sizes = (size for each in self.inputs for size in each.shape)
         return tuple(dict.fromkeys(size.name for size in sizes if isinstance(size, Var)))
 
+    def with_outputs(
+        self, outputs: Iterable[Tensor], inputs: Iterable[Tensor] | None = None
+    ) -> FlowGraph:
+        """A graph of these outputs, and inputs if they change too, with all else that this one
+        says: its name, and the limits of those sizes that inputs still tell."""
+        made = FlowGraph(self.inputs if inputs is None else inputs, outputs, self.name)
+        made.limits = {name: ends for name, ends in self.limits.items() if name in made.symbols}
+        return made
+
     def users(self) -> dict[Tensor, list[Node]]:
         """For each tensor the nodes that read it, in order."""
         found: dict[Tensor, list[Node]] = {}

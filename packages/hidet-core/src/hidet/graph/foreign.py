@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from hidet.compute import Grid
 from hidet.errors import UnsupportedOp
-from hidet.graph.operator import Op, operator
+from hidet.graph.operator import Op, OpKind, operator
 from hidet.types import TensorType, f32
 
 
@@ -19,7 +19,7 @@ class ResultTypes(tuple[TensorType, ...]):
 class Foreign(Op):
     """A region that runs in the framework; `key` tells the frontend which. It has no definition."""
 
-    defined: ClassVar[bool] = False
+    kind: ClassVar[OpKind] = "framework"
     given: tuple[TensorType, ...]
     key: str
     gives: ResultTypes

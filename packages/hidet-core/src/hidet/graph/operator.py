@@ -6,7 +6,17 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
-from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform, get_args, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -17,6 +27,7 @@ from hidet.ir.expr import Expr
 from hidet.ir.node import exact
 from hidet.types import DType, Size, TensorType
 
+OpKind = Literal["kernels", "framework", "region"]
 Types = TensorType | tuple[TensorType, ...]
 
 OPERATORS: dict[str, type[Op]] = {}
@@ -31,8 +42,9 @@ class Op:
     """
 
     name: ClassVar[str] = ""
-    defined: ClassVar[bool] = True
-    """Whether it has a definition and a reference; only what stays in a framework has none."""
+    kind: ClassVar[OpKind] = "kernels"
+    """What runs it: "kernels" made of its definition, the "framework", which alone knows its
+    meaning, or other plans of the archive for the bodies of a "region" of control flow."""
     continuous: ClassVar[bool] = False
     """Whether the definition compares floats only where what it gives is the same on both sides, as
     a relu does at zero: then an operand need not be rounded before it decides."""
@@ -63,17 +75,17 @@ class Op:
         random = np.random.default_rng(seed)
         return [example(each, random, self.within) for each in self.types()]
 
-    def kind(self) -> Any:
-        """The operator."""
+    def operator_class(self) -> Any:
+        """The operator's class."""
         return type(self)
 
     def operands(self) -> tuple[Any, ...]:
         """The operand fields' values, in order: a type, None, or a tuple of types."""
-        return tuple(getattr(self, name) for name in operand_names(self.kind()))
+        return tuple(getattr(self, name) for name in operand_names(self.operator_class()))
 
     def attributes(self) -> dict[str, Any]:
         """The other fields by name."""
-        operands = operand_names(self.kind())
+        operands = operand_names(self.operator_class())
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in operands}
 
     def types(self) -> tuple[TensorType, ...]:
@@ -116,7 +128,7 @@ class Op:
     def operand_labels(self) -> list[str]:
         """A name for each operand that is there."""
         labels: list[str] = []
-        for name, value in zip(operand_names(self.kind()), self.operands(), strict=True):
+        for name, value in zip(operand_names(self.operator_class()), self.operands(), strict=True):
             if isinstance(value, tuple):
                 labels += [f"{name}{position}" for position in range(len(value))]
             elif value is not None:

@@ -20,7 +20,13 @@ LINE, LETTER, PADDING, GAP, BETWEEN = 15, 6.7, 8, 18.0, 34
 layer, between layers."""
 LONGEST = 44
 """Letters of a line; more are left out."""
-COLOURS = {"input": "#d9ead3", "operator": "#dbe7f6", "framework": "#f6e3c5", "output": "#e6e6e6"}
+COLOURS = {
+    "input": "#d9ead3",
+    "kernels": "#dbe7f6",
+    "framework": "#f6e3c5",
+    "region": "#e3d9f2",
+    "output": "#e6e6e6",
+}
 STYLE = (
     "<style>text{font:11px monospace;fill:#222}.name{font-weight:bold}"
     "path{fill:none;stroke:#777}rect{stroke:#555}</style>"
@@ -72,7 +78,7 @@ def operator_box(node: Node, names: Mapping[Tensor, str]) -> Box:
     lines = [shortened(each) for each in (*results, *(f"{names[c]} = {typed(c)}" for c in read))]
     given = [f"{key} = {spelled(value)}" for key, value in node.op.attributes().items()]
     where = [str(node.place)] if node.place is not None else []
-    kind = "operator" if node.op.defined else "framework"
+    kind = node.op.kind
     return Box(kind, type(node.op).__name__, tuple(lines), "\n".join([*given, *where]))
 
 

@@ -34,14 +34,14 @@ def rewrite_from(graph: FlowGraph, change: ChangeFrom) -> FlowGraph:
         new.update((a, b) for a, b in zip(node.outputs, outputs, strict=True) if a is not b)
     if not new:
         return graph
-    return FlowGraph(graph.inputs, (new.get(each, each) for each in graph.outputs), graph.name)
+    return graph.with_outputs(new.get(each, each) for each in graph.outputs)
 
 
 def replace(graph: FlowGraph, tensors: dict[Tensor, Tensor]) -> FlowGraph:
     """The graph with some tensors, inputs included, replaced by others of the same type."""
     inputs = [tensors.get(each, each) for each in graph.inputs]
     kept = [each for each in dict.fromkeys(inputs) if each.storage is None and each.trace is None]
-    return FlowGraph(kept, outputs_from(graph, tensors), graph.name)
+    return graph.with_outputs(outputs_from(graph, tensors), kept)
 
 
 def outputs_from(graph: FlowGraph, tensors: dict[Tensor, Tensor]) -> tuple[Tensor, ...]:

@@ -67,7 +67,7 @@ def stored(graph: FlowGraph) -> bytes:
 
 def written(node: Node, numbers: Mapping[Tensor, int], writer: Writer) -> dict[str, Any]:
     """One node."""
-    if not node.op.defined:
+    if node.op.kind == "framework":
         raise BadArgument(
             f"{node.op!r} runs in a framework, which no file can hold",
             place=node.place,

@@ -11,7 +11,6 @@ from hidet.compute import Kind
 from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
 from hidet.graph.rewrite import reading
@@ -85,11 +84,11 @@ class Layouts:
                     self.own.update(zip(node.outputs, now.outputs, strict=True))
         with tracing():
             outputs = [self.as_it_was(each) for each in self.graph.outputs]
-        return FlowGraph(self.graph.inputs, outputs, self.graph.name)
+        return self.graph.with_outputs(outputs)
 
     def follows(self, node: Node) -> bool:
         """Compute a node with channels last, if it may and what it reads is so already."""
-        if isinstance(node.op, Foreign) or len(node.outputs) != 1:
+        if node.op.kind != "kernels" or len(node.outputs) != 1:
             return False
         rule = next((rule for kinds, rule in RULES if isinstance(node.op, kinds)), elementwise)
         found = rule(self, node)
@@ -246,7 +245,7 @@ def aligned(layouts: Layouts, x: Tensor, rank: int) -> Tensor:
 
 def again(op: Op, inputs: Sequence[Tensor], **changes: Any) -> Tensor:
     """The result of an operator on other tensors, with some attributes changed."""
-    return apply(op.kind(), *op.arrange(list(inputs)), **op.attributes() | changes)
+    return apply(op.operator_class(), *op.arrange(list(inputs)), **op.attributes() | changes)
 
 
 RULES: tuple[tuple[type[Op] | tuple[type[Op], ...], Rule], ...] = (

@@ -114,7 +114,7 @@ def changed(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Sco
 
 def function_of(op: Op) -> str | None:
     """The name of the function of one number that an operator is; None if it is none, or jumps."""
-    outputs = inline(op.definition()).outputs if op.defined else ()
+    outputs = inline(op.definition()).outputs if op.kind == "kernels" else ()
     whole = outputs[0] if len(outputs) == 1 else None
     if not isinstance(whole, Computed):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.order import producers_first
 
@@ -31,7 +30,7 @@ class Constants:
         if tensor.trace is None or not all(isinstance(size, int) for size in tensor.shape):
             return False
         node = tensor.trace[0]
-        return not isinstance(node.op, Foreign) and all(self.known[each] for each in node.inputs)
+        return node.op.kind != "framework" and all(self.known[each] for each in node.inputs)
 
 
 class Readers:

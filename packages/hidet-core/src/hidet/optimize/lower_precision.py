@@ -65,7 +65,7 @@ class Lowering:
             lowered = self.lowered(node) if self.is_narrow(node) else self.kept(node)
             self.now.update(zip(node.outputs, lowered.outputs, strict=True))
         outputs = [self.as_type(each, each.dtype) for each in graph.outputs]
-        return FlowGraph(graph.inputs, outputs, graph.name)
+        return graph.with_outputs(outputs)
 
     def is_narrow(self, node: Node) -> bool:
         """Whether a node is computed in half precision."""
@@ -122,7 +122,7 @@ def retyped(op: Op, inputs: Iterable[Tensor], narrow: DType) -> Op:
     """The operator for operands of these types, with a result in half precision if it says one."""
     operands = op.arrange([each.type for each in inputs])
     changes: dict[str, TensorType | DType | Any] = dict(
-        zip(operand_names(op.kind()), operands, strict=True)
+        zip(operand_names(op.operator_class()), operands, strict=True)
     )
     attributes: Mapping[str, Any] = op.attributes()
     if attributes.get("dtype") is f32:

@@ -11,7 +11,6 @@ from hidet.compute import Kind
 from hidet.compute.sizes import same, same_shape
 from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.rewrite import replace
 from hidet.graph.tensor import Node, Tensor
@@ -108,7 +107,7 @@ def meet(gate: Gate, readers: Readers, places: dict[Node, int]) -> bool:
 
 def is_function(node: Node) -> bool:
     """Whether each element is a function of those at the same place, or of what is spread to it."""
-    if isinstance(node.op, Foreign) or len(node.outputs) != 1:
+    if node.op.kind != "kernels" or len(node.outputs) != 1:
         return False
     return kind_of(node.op) is Kind.ELEMENTWISE
 

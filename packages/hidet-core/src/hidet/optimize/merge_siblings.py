@@ -12,7 +12,6 @@ from hidet.compute import Kind
 from hidet.graph import replace
 from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op, operand_names
 from hidet.graph.tensor import Node, Tensor
@@ -100,7 +99,12 @@ def tail_of(node: Node, readers: Readers) -> tuple[Node, ...]:
 def is_function(node: Node) -> bool:
     """Whether it computes each element from the same one of its one operand."""
     op = node.op
-    if isinstance(op, Foreign | Reshape) or len(node.inputs) != 1 or len(node.outputs) != 1:
+    if (
+        op.kind != "kernels"
+        or isinstance(op, Reshape)
+        or len(node.inputs) != 1
+        or len(node.outputs) != 1
+    ):
         return False
     same_shape = node.inputs[0].shape == node.outputs[0].shape
     return same_shape and kind_of(op) is Kind.ELEMENTWISE
@@ -112,7 +116,7 @@ def is_free(result: Tensor, readers: Readers) -> bool:
     One that would be computed where the result is written had better stay there.
     """
     found = readers.of(result)
-    if not found or any(isinstance(each.op, Foreign) for each in found):
+    if not found or any(each.op.kind != "kernels" for each in found):
         return False
     if len(found) > 1 or isinstance(found[0].op, MOVES):
         return True
@@ -155,6 +159,6 @@ def bias_of(nodes: Sequence[Node]) -> Tensor | None:
 def applied(node: Node, x: Tensor) -> Tensor:
     """The operator of a node with one operand, applied to another tensor."""
     op: Any = node.op
-    (name,) = (each for each in operand_names(op.kind()) if getattr(op, each) is not None)
+    (name,) = (each for each in operand_names(op.operator_class()) if getattr(op, each) is not None)
     changed = dataclasses.replace(op, **{name: x.type})
     return Node(changed, (x,), node.place, node.device).outputs[0]

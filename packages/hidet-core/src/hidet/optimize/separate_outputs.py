@@ -29,7 +29,7 @@ def separate_outputs(graph: FlowGraph) -> FlowGraph:
         outputs.append(tensor)
     if all(a is b for a, b in zip(outputs, graph.outputs, strict=True)):
         return graph
-    return FlowGraph(graph.inputs, outputs, graph.name)
+    return graph.with_outputs(outputs)
 
 
 def memory(tensor: Tensor) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.operator import Op
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
@@ -21,7 +20,7 @@ def share_results(graph: FlowGraph) -> FlowGraph:
     known: dict[tuple[Op, str, tuple[int, ...]], Node] = {}
 
     def change(node: Node) -> tuple[Tensor, ...] | None:
-        if isinstance(node.op, Foreign) or getattr(node.op, "in_place", False):
+        if node.op.kind == "framework" or getattr(node.op, "in_place", False):
             return None
         key = (node.op, node.device, tuple(map(id, node.inputs)))
         first = known.setdefault(key, node)

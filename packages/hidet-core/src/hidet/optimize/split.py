@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidet.graph.flow import FlowGraph
-from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Expr
 from hidet.optimize.separate_outputs import is_view
@@ -33,7 +32,7 @@ def split(graph: FlowGraph) -> Parts:
     if not wanted:
         return Parts(None, graph)
     prepare = FlowGraph((), wanted, "prepare")
-    return Parts(prepare, FlowGraph((*graph.inputs, *wanted), graph.outputs, graph.name), wanted)
+    return Parts(prepare, graph.with_outputs(graph.outputs, (*graph.inputs, *wanted)), wanted)
 
 
 def foldable(graph: FlowGraph) -> set[Node]:
@@ -49,7 +48,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
             each not in given and (each.storage is not None or made_by(each, found))
             for each in node.inputs
         )
-        if known and not isinstance(node.op, Foreign) and has_known_sizes(node):
+        if known and node.op.kind != "framework" and has_known_sizes(node):
             found.add(node)
     found -= {node for each in graph.outputs for node in making(each)}
     users = graph.users()
