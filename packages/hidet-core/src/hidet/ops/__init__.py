@@ -82,6 +82,7 @@ from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from hidet.ops.resize import resize
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
@@ -276,6 +277,7 @@ __all__ = [
     "remainder",
     "repeat_interleave",
     "reshape",
+    "resize",
     "rms_norm",
     "roll",
     "round",

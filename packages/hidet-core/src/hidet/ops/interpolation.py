@@ -1,0 +1,34 @@
+"""Weights of interpolation: what an element counts by its distance from the place asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidet.compute import maximum, select
+from hidet.compute.functions import absolute
+from hidet.ir.expr import Expr, constant
+
+
+def linear_weight(distance: Expr) -> Expr:
+    """The hat function: 1 at distance 0, 0 from distance 1 on."""
+    return maximum(1.0 - absolute(distance), constant(0, distance.dtype))
+
+
+def cubic_weight(distance: Expr, coefficient: float) -> Expr:
+    """The cubic convolution of Keys 1981 (doi 10.1109/TASSP.1981.1163711): 0 from distance 2 on."""
+    a, d = coefficient, absolute(distance)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return select(d <= 1, near, select(d < 2, far, constant(0, distance.dtype)))
+
+
+def weight_arrays(distance: Any, cubic: bool, coefficient: float) -> Any:
+    """Either function of an array, for references."""
+    d, a = np.abs(distance), coefficient
+    if not cubic:
+        return np.clip(1 - d, 0, None)
+    near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+    far = a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
