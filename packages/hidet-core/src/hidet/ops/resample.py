@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce as fold
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -84,7 +86,7 @@ class Resample(Op):
             return reduce(self.taps, term, "sum")
         every = itertools.product(*(map(range, self.taps)))
         first, *more = (term(*(Const(tap, i32) for tap in taps)) for taps in every)
-        return sum(more, first)
+        return fold(add, more, first)
 
     def finished(self, value: Expr) -> Expr:
         """The value in the result's type."""
