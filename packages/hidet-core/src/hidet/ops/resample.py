@@ -85,8 +85,8 @@ class Resample(Op):
         if math.prod(self.taps) > UNROLLED:
             return reduce(self.taps, term, "sum")
         every = itertools.product(*(map(range, self.taps)))
-        first, *more = (term(*(Const(tap, i32) for tap in taps)) for taps in every)
-        return fold(add, more, first)
+        terms: Iterator[Expr] = (term(*(Const(tap, i32) for tap in taps)) for taps in every)
+        return fold(add, terms)
 
     def finished(self, value: Expr) -> Expr:
         """The value in the result's type."""
