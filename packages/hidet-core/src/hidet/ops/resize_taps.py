@@ -176,12 +176,13 @@ class ResizeTaps(Op):
         outside = (place < 0) | (place > source - 1)
         outside = outside & (self.coordinates == "tf_crop_and_resize")
         if self.mode == "nearest":
-            nearest = {
+            ways: dict[str, Any] = {
                 "floor": np.floor,
                 "ceil": np.ceil,
                 "round_prefer_floor": lambda p: np.ceil(p - 0.5),
                 "round_prefer_ceil": lambda p: np.floor(p + 0.5),
-            }[self.rounding](place)
+            }
+            nearest = ways[self.rounding](place)
             return np.where(outside, -1, np.clip(nearest, 0, source - 1))[:, None]
         index = np.floor(place)[:, None] + self.first + np.arange(self.taps)
         distance = (index - place[:, None]) * self.factor_
@@ -213,7 +214,7 @@ class ResizeTaps(Op):
     def samples(cls) -> Iterator[Self]:
         def made(
             source: int, count: int, scale: float | None, mode: Any, how: Any, **more: Any
-        ) -> Self:
+        ) -> Any:
             given: dict[str, Any] = {"rounding": "round_prefer_floor", "coefficient": -0.75, "dtype": f32,
                      "antialias": False, "exclude_outside": False, "roi": (0.0, 1.0)}  # fmt: skip
             return cls(source, count, scale, mode, how, **(given | more))
