@@ -1,17 +1,31 @@
-"""ONNX models on Hidet. Not usable yet: `compile` says so and names a way that works."""
+"""ONNX models on Hidet: a lazy table of public names.
 
-from typing import NoReturn
+Lazy because core reads `hidet_onnx.manifest`, and must not import onnx to do so.
+"""
 
-from hidet.errors import NotYet
+from importlib import import_module
+
 from hidet_onnx.__about__ import __version__
 
-__all__ = ["__version__", "compile"]
+# Public name -> the module that defines it, imported on first use. A public name must differ
+# from every module's name in this package: importing the module would replace it.
+PUBLIC: dict[str, str] = {
+    "CompiledModel": "hidet_onnx.model",
+    "InferenceSession": "hidet_onnx.session",
+    "compile": "hidet_onnx.model",
+    "from_onnx": "hidet_onnx.model",
+}
+
+__all__ = ["__version__"]
 
 
-def compile(model: object, **options: object) -> NoReturn:
-    """Raise `NotYet`: there is no importer for ONNX graphs."""
-    raise NotYet(
-        "hidet-onnx cannot compile a model yet: it has no importer and no converters for ONNX",
-        help="if the model exists in PyTorch, install hidet-torch; otherwise run the file with "
-        "ONNX Runtime (pip install onnxruntime)",
-    )
+def __getattr__(name: str) -> object:
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'hidet_onnx' has no attribute {name!r}")
+    value: object = getattr(import_module(PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *PUBLIC})

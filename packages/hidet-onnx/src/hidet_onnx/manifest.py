@@ -2,5 +2,10 @@
 
 from hidet.frontend import Frontend
 
-# `requires` stays empty until an importer exists: no version of onnx has been tried.
-FRONTEND = Frontend(name="onnx", api=1, module="hidet_onnx", framework="onnx", usable=False)
+FRONTEND = Frontend(
+    name="onnx",
+    api=1,
+    module="hidet_onnx",
+    framework="onnx",
+    requires="onnx>=1.18,<1.24",
+)

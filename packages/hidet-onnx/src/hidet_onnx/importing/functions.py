@@ -1,0 +1,100 @@
+"""Functions: operators that are defined by other operators, in the model or in ONNX's schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
+
+from hidet_onnx.importing.place import title
+from hidet_onnx.importing.scope import Scope
+from hidet_onnx.importing.versions import domain_of, spelled_domain, versions_of
+
+
+@dataclass(frozen=True)
+class Body:
+    """A function as one node calls it: its attributes are those of the call."""
+
+    name: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    nodes: Sequence[NodeProto]
+    versions: Mapping[str, int]
+
+
+class Functions:
+    """The functions that nodes of a model can be expanded by."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.local = {
+            (spelled_domain(each.domain), each.name, each.overload): each
+            for each in model.functions
+        }
+
+    def body(self, node: NodeProto, scope: Scope, given: Sequence[Any]) -> Body | None:
+        """The function that defines a node's operator; None if it has none."""
+        local = self.local.get((domain_of(node), node.op_type, node.overload))
+        if local is not None:
+            return called(local, node, title(node), {})
+        return None
+
+
+def called(
+    function: FunctionProto, node: NodeProto, name: str, versions: Mapping[str, int]
+) -> Body:
+    """A function with the attributes of one call, or their defaults."""
+    given = {each.name: each for each in function.attribute_proto}
+    given |= {each.name: each for each in node.attribute}
+    return Body(
+        name,
+        list(function.input),
+        list(function.output),
+        [resolved(each, given) for each in function.node],
+        {**versions, **versions_of(function.opset_import)},
+    )
+
+
+def resolved(node: NodeProto, given: Mapping[str, AttributeProto]) -> NodeProto:
+    """A node of a function with the attributes it takes from the call; itself if it takes none."""
+    if not refers(node):
+        return node
+    made = NodeProto()
+    made.CopyFrom(node)
+    pending = [made]
+    while pending:
+        each = pending.pop()
+        settle(each, given)
+        for attribute in each.attribute:
+            for graph in [attribute.g, *attribute.graphs]:
+                pending += graph.node
+    return made
+
+
+def settle(node: NodeProto, given: Mapping[str, AttributeProto]) -> None:
+    """Put the call's attributes in the place of the references to them; one not given is left
+    out."""
+    kept = []
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            kept.append(attribute)
+        elif attribute.ref_attr_name in given:
+            value = AttributeProto()
+            value.CopyFrom(given[attribute.ref_attr_name])
+            value.name = attribute.name
+            kept.append(value)
+    del node.attribute[:]
+    node.attribute.extend(kept)
+
+
+def refers(node: NodeProto) -> bool:
+    """Whether a node, or one in its sub-graphs, takes an attribute from the call."""
+    pending = [node]
+    while pending:
+        for attribute in pending.pop().attribute:
+            if attribute.ref_attr_name:
+                return True
+            for graph in [attribute.g, *attribute.graphs]:
+                pending += graph.node
+    return False

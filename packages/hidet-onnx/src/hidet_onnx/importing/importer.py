@@ -1,0 +1,136 @@
+"""From an ONNX graph to tensors of hidet: what the shared walk has to know about ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from onnx import GraphProto, NodeProto, TensorProto, TypeProto
+
+from hidet.errors import BadArgument, Place
+from hidet.frontend.importer import Importer
+from hidet.frontend.limits import Limits
+from hidet.graph import Tensor
+from hidet.types import TensorType, dtype
+from hidet_onnx.converters import load, table
+from hidet_onnx.converters.here import Here, standing
+from hidet_onnx.importing.accepted import require_accepted
+from hidet_onnx.importing.attributes import Reader
+from hidet_onnx.importing.functions import Functions
+from hidet_onnx.importing.order import in_order
+from hidet_onnx.importing.place import place_of, title
+from hidet_onnx.importing.scope import Names, Scope
+from hidet_onnx.importing.subgraph import Subgraph
+from hidet_onnx.importing.types import Symbols, typed
+from hidet_onnx.importing.versions import domain_of, versions_of
+from hidet_onnx.reading.initializers import array_of
+from hidet_onnx.reading.load import Source
+
+
+class OnnxImporter(Importer[NodeProto]):
+    """Walks a model; `values` has what each name stands for: see the converters' table."""
+
+    framework = "onnx's reference evaluator"
+
+    def __init__(self, source: Source, device: str, limits: Limits) -> None:
+        load()
+        super().__init__(table, device, limits)
+        self.source = source
+        self.symbols = Symbols()
+        self.functions = Functions(source.model)
+        self.scope = Scope(versions_of(source.model.opset_import))
+        self.values: Names = self.names(source.model.graph)
+        self.read = Reader(self.constant, lambda graph: Subgraph(self, graph), self.type)
+
+    # ---- what the walk asks ---------------------------------------------------------------------
+
+    def key(self, node: NodeProto) -> tuple[tuple[str, str], int]:
+        domain = domain_of(node)
+        return (domain, node.op_type), self.scope.versions.get(domain, 0)
+
+    def place(self, node: NodeProto) -> Place:
+        return place_of(node, self.source.name, self.scope.called_from)
+
+    def title(self, node: NodeProto) -> str:
+        return title(node)
+
+    def arguments(self, node: NodeProto) -> tuple[Sequence[Any], dict[str, Any]]:
+        given = [self.values[name] if name else None for name in node.input]
+        while given and given[-1] is None:
+            given.pop()
+        named = self.read(node)
+        convert = self.table.find(*self.key(node))
+        if convert is not None:
+            require_accepted(convert, title(node), given, named)
+        return given, named
+
+    def results(self, node: NodeProto) -> Sequence[str | None]:
+        return [name or None for name in node.output]
+
+    def expand(self, node: NodeProto) -> bool:
+        given = [self.values[name] if name else None for name in node.input]
+        body = self.functions.body(node, self.scope, given)
+        if body is None:
+            return False
+        require_no_cycle(body.name, self.scope.chain)
+        outer, caller = self.values, self.place(node)
+        inside = Names({}, self.constant)
+        inside.update(zip(body.inputs, [*given, *[None] * len(body.inputs)], strict=False))
+        chain = (*self.scope.chain, body.name)
+        with self.entered(inside, Scope(body.versions, caller, chain)):
+            self.inside(in_order(body.nodes, body.inputs, body.name))
+            results = [self.values[name] for name in body.outputs]
+        self.values = outer
+        self.bind(node, results)
+        return True
+
+    def visit(self, node: NodeProto) -> None:
+        read = tuple(bool(name) for name in node.output)
+        _, version = self.key(node)
+        with standing(Here(self.device, version, len(read), read)):
+            super().visit(node)
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def names(self, graph: GraphProto, outer: Names | None = None) -> Names:
+        """The names of a graph whose initialisers become constants when they are read."""
+        return Names({each.name: each for each in graph.initializer}, self.constant, outer)
+
+    def constant(self, tensor: TensorProto) -> Any:
+        """A tensor whose values are there, in the file's memory; strings stay numpy's."""
+        array = array_of(tensor, self.source.folder, self.limits)
+        if array.dtype == object:
+            return array
+        of = TensorType(dtype(array.dtype), array.shape)
+        return Tensor(of, self.device, array, name=tensor.name)
+
+    def type(self, of: TypeProto) -> Any:
+        """A type that an attribute names."""
+        return typed("", of, self.limits)
+
+    @contextmanager
+    def entered(self, names: Names, scope: Scope | None = None) -> Iterator[None]:
+        """In this block names are looked up and bound in `names`."""
+        before = self.values, self.scope
+        self.values, self.scope = names, scope or self.scope
+        try:
+            yield
+        finally:
+            self.values, self.scope = before
+
+    def inline(self, graph: GraphProto, given: Sequence[Any], outer: Names) -> tuple[Any, ...]:
+        """The results of a sub-graph for values of its inputs, its nodes taken into the graph."""
+        names = self.names(graph, outer)
+        inputs = [each.name for each in graph.input]
+        names.update(zip(inputs, given, strict=False))
+        with self.entered(names):
+            self.walk(in_order(graph.node, inputs, graph.name))
+            return tuple(self.values[each.name] for each in graph.output)
+
+
+def require_no_cycle(name: str, chain: Iterable[str]) -> None:
+    """Raise BadArgument if a function that is being expanded is called again."""
+    if name in chain:
+        calls = " -> ".join([*chain, name])
+        raise BadArgument(f"the function {name} calls itself: {calls}")

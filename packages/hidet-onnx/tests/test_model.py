@@ -1,0 +1,67 @@
+"""Models from file to call."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import hidet_onnx
+from hidet.errors import HidetError
+
+RNG = np.random.default_rng(0)
+WEIGHT = RNG.standard_normal((5, 3)).astype(np.float32)
+
+
+def layer(**given: object) -> onnx.ModelProto:
+    """relu(x @ w + b), with rows that vary."""
+    bias = np.ones(3, np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["product"], name="product"),
+        helper.make_node("Add", ["product", "b"], ["sum"], name="sum"),
+        helper.make_node("Relu", ["sum"], ["y"], name="relu"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "layer",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 3])],
+        [numpy_helper.from_array(WEIGHT, "w"), numpy_helper.from_array(bias, "b")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_a_layer_by_position_and_by_name(rows: int) -> None:
+    model = hidet_onnx.compile(layer())
+    x = RNG.standard_normal((rows, 5)).astype(np.float32)
+    expected = np.maximum(x.astype(np.float64) @ WEIGHT + 1, 0)
+    np.testing.assert_allclose(model(x), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model(x=x), expected, rtol=1e-5, atol=1e-6)
+    assert isinstance(model(x), np.ndarray)
+
+
+def test_a_path_and_bytes(tmp_path: object) -> None:
+    path = f"{tmp_path}/layer.onnx"
+    onnx.save(layer(), path)
+    x = RNG.standard_normal((2, 5)).astype(np.float32)
+    expected = hidet_onnx.compile(layer())(x)
+    with open(path, "rb") as file:
+        data = file.read()
+    for given in (path, data):
+        np.testing.assert_array_equal(hidet_onnx.compile(given)(x), expected)
+
+
+def test_wrong_feeds_are_named() -> None:
+    model = hidet_onnx.compile(layer())
+    with pytest.raises(HidetError, match="no input 'z'"):
+        model(z=1)
+    with pytest.raises(HidetError, match="no value for x"):
+        model()
+
+
+def test_operators_that_nobody_has_are_listed_at_once() -> None:
+    model = layer()
+    model.graph.node[0].op_type = "Nonsense"
+    model.graph.node[2].op_type = "Folly"
+    with pytest.raises(HidetError, match=r"(?s)Nonsense.*Folly"):
+        hidet_onnx.compile(model)
