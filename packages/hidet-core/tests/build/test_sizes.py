@@ -9,7 +9,7 @@ from hidet.errors import InternalError
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Maximum, Minimum, Var, combine, select
 from hidet.runtime.sizes import evaluate as runtime_size
-from hidet.types import i32
+from hidet.types import f32, i32
 
 N = Var("n", i32)
 
@@ -47,3 +47,9 @@ def test_what_a_plan_cannot_say_is_refused():
 def test_a_negative_size_is_a_difference():
     assert plan_size(-N) == ["-", 0, "n"]
     assert runtime_size(plan_size(-combine(Minimum, 0, N * 2)), {"n": 3}) == 0
+
+
+def test_a_scaled_size_keeps_its_factor():
+    scaled = (N.cast(f32) * 0.5).cast(i32) + 1
+    assert plan_size(scaled) == ["+", ["scale", "n", "0x1.0000000000000p-1"], 1]
+    assert runtime_size(plan_size(scaled), {"n": 7}) == 4

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from hidet.errors import BadArchive
+from hidet.errors import BadArchive, ShapeMismatch
 from hidet.runtime.sizes import checked_size, evaluate
 
 
@@ -32,3 +32,20 @@ def test_endless_nesting_is_refused():
         size = ["+", size, 1]
     with pytest.raises(BadArchive):
         checked_size(size, {"n": 0}, "here")
+
+
+def test_a_scaled_size_is_computed_in_float32():
+    factor = (0.699999988079071).hex()  # 0.7 in float32; 10 times that is below 7
+    assert evaluate(checked_size(["scale", "n", factor], {"n": 0}, "here"), {"n": 10}) == 7
+    assert evaluate(["scale", ["+", "n", 1], (2.5).hex()], {"n": 2}) == 7
+
+
+@pytest.mark.parametrize("factor", [2, None, "nan", "-0x1p0", "0x1p99", "0x1p9999", "n"])
+def test_a_size_is_scaled_by_a_float_that_is_not_negative(factor):
+    with pytest.raises(BadArchive, match="step 3 is scaled by"):
+        checked_size(["scale", "n", factor], {"n": 0}, "step 3")
+
+
+def test_division_by_a_size_of_zero_is_an_error():
+    with pytest.raises(ShapeMismatch, match="divided by a size that is 0"):
+        evaluate(["//", 4, "n"], {"n": 0})

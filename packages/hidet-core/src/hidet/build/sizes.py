@@ -38,7 +38,8 @@ SPELLED: dict[type[Expr], str] = {
 
 
 def plan_size(size: Size) -> Any:
-    """The size as a number, a symbol's name, or `[operator, left, right]`."""
+    """The size as a number, a symbol's name, or `[operator, left, right]`, as `runtime.sizes` has
+    them."""
     match size:
         case int():
             return size
@@ -46,7 +47,11 @@ def plan_size(size: Size) -> Any:
             return int(value)
         case Var(name):
             return name
-        case Cast(value):
+        case Cast(Mul(Cast(value), Const(factor)), to) if to.is_integer and isinstance(
+            factor, float
+        ):
+            return ["scale", plan_size(value), factor.hex()]
+        case Cast(value) if value.dtype.is_integer:
             return plan_size(value)
         case Negate(value):
             return ["-", 0, plan_size(value)]

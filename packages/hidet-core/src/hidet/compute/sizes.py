@@ -12,13 +12,17 @@ from functools import reduce
 from typing import TypeAlias
 
 from hidet.errors import ShapeMismatch
-from hidet.ir.expr import Add, Const, Expr, FloorDiv, FloorMod, Mul, Negate, Sub
+from hidet.ir.bounds import range_of
+from hidet.ir.expr import Add, Const, Expr, FloorDiv, FloorMod, Mul, Negate, Sub, Var
+from hidet.ir.ranges import Range
 from hidet.types import Size
 
 Terms: TypeAlias = dict[tuple[Expr, ...], int]
 """A sum: for each product of atoms its integer factor; the empty product is the constant."""
 
 Shape: TypeAlias = tuple[Size, ...]
+
+NATURAL = Range(0, None)
 
 
 def tidy(size: Size) -> Size:
@@ -34,6 +38,30 @@ def same(a: Size, b: Size) -> bool | None:
     if not difference:
         return True
     return False if set(difference) == {()} else None
+
+
+def below(a: Size, b: Size) -> bool | None:
+    """Whether a < b for all, for no, or for some values (None) of their symbols, which are at
+    least 0."""
+    found = possible(built(total(terms(a), scaled(terms(b), -1))))
+    if found.high is not None and found.high < 0:
+        return True
+    return False if found.low is not None and found.low >= 0 else None
+
+
+def equal(a: Size, b: Size) -> bool | None:
+    """As `same`, where symbols are known to be at least 0: no size of an axis is -1."""
+    alike = same(a, b)
+    if alike is not None:
+        return alike
+    return False if below(a, b) or below(b, a) else None
+
+
+def possible(size: Size) -> Range:
+    """The numbers that a size may be, whose symbols are at least 0."""
+    if isinstance(size, int):
+        return Range(size, size)
+    return range_of(size, {each: NATURAL for each in size.mentioned() if isinstance(each, Var)})
 
 
 def numbers(shape: Sequence[Size]) -> tuple[int, ...]:

@@ -134,6 +134,24 @@ class NotYet(HidetError, NotImplementedError):
     code = "not-yet"
 
 
+class NeedsValue(NotYet):
+    """A shape, an axis or a count is asked of a tensor whose elements only a call tells.
+
+    `tensor` is the tensor; `inputs` are the graph inputs whose values would tell it, all of them
+    small, or none if it depends on more than such inputs.
+    """
+
+    code = "needs-value"
+
+    def __init__(
+        self, message: str, *, tensor: object = None, inputs: tuple[object, ...] = (),
+        place: Place | None = None, help: str | None = None,
+    ):  # fmt: skip
+        super().__init__(message, place=place, help=help)
+        self.tensor = tensor
+        self.inputs = inputs
+
+
 class InternalError(HidetError):
     """A defect of hidet itself; please report it."""
 

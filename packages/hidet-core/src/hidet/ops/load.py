@@ -7,9 +7,12 @@ from functools import cache
 from typing import Any
 
 from hidet import ops
+from hidet.ops import known
 
 
 @cache
 def load_operators() -> Mapping[str, Callable[..., Any]]:
-    """The public functions of all operators by name; importing them has filled OPERATORS."""
+    """The public functions of all operators by name; importing them has filled OPERATORS, and the
+    rules of `known`, which come after all operators."""
+    assert known.FUNCTIONS
     return {name: getattr(ops, name) for name in ops.__all__}

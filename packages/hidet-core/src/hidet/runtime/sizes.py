@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from hidet.errors import BadArchive
+import numpy as np
+
+from hidet.errors import BadArchive, ShapeMismatch
 
 Size: TypeAlias = "int | str | list[Any]"
-"""A number, the name of a symbol, or `[operator, left, right]`."""
+"""A number, the name of a symbol, `[operator, left, right]`, or `["scale", size, factor]`, where
+the factor is a float32 as text in hexadecimal: the product in float32, without its fraction."""
 
+SCALE = "scale"
 OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
+    "//": lambda a, b: a // divisor(b),
+    "%": lambda a, b: a % divisor(b),
     "min": min,
     "max": max,
 }
@@ -28,6 +32,8 @@ def evaluate(size: Size, symbols: Mapping[str, int]) -> int:
     if isinstance(size, str):
         return symbols[size]
     operator, left, right = size
+    if operator == SCALE:
+        return int(np.float32(evaluate(left, symbols)) * np.float32(float.fromhex(right)))
     return OPERATORS[operator](evaluate(left, symbols), evaluate(right, symbols))
 
 
@@ -40,4 +46,27 @@ def checked_size(data: Any, symbols: Mapping[str, Any], where: str, depth: int =
     if isinstance(data, list) and len(data) == 3 and data[0] in OPERATORS and depth < 64:
         left, right = (checked_size(each, symbols, where, depth + 1) for each in data[1:])
         return [data[0], left, right]
+    if isinstance(data, list) and len(data) == 3 and data[0] == SCALE and depth < 64:
+        return [
+            SCALE,
+            checked_size(data[1], symbols, where, depth + 1),
+            checked_factor(data[2], where),
+        ]
     raise BadArchive(f"{where} is no size: {str(data)[:80]}")
+
+
+def checked_factor(data: Any, where: str) -> str:
+    """`data` if it is a factor of a scaled size; BadArchive says where it is not."""
+    try:
+        if 0 <= float.fromhex(data) < 2.0**31:
+            return str(data)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadArchive(f"{where} is scaled by {str(data)[:80]}")
+
+
+def divisor(size: int) -> int:
+    """What a size is divided by; ShapeMismatch if it is 0."""
+    if size == 0:
+        raise ShapeMismatch("a size of the model is divided by a size that is 0")
+    return size
