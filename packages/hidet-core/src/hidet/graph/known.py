@@ -109,7 +109,7 @@ def inputs_of(tensor: Tensor) -> tuple[Tensor, ...] | None:
     for each in producers_first([tensor], gaps):
         if each.storage is None and each.trace is None:
             inputs[each] = None
-        if not is_small(each) or (each.trace is not None and not each.trace[0].op.defined):
+        if not is_small(each) or (each.trace is not None and each.trace[0].op.kind == "framework"):
             return None
     return tuple(inputs)
 
@@ -175,7 +175,7 @@ def outcome(op: Op, given: list[Elements]) -> Iterator[Elements]:
     if rule is not None:
         results = rule(op, given)
         yield from map(objects, results if isinstance(results, tuple) else (results,), types)
-    elif op.defined and not any(map(has_gaps_or_symbols, given)):
+    elif op.kind != "framework" and not any(map(has_gaps_or_symbols, given)):
         arrays = [each.astype(of.dtype.numpy) for each, of in zip(given, op.types(), strict=True)]
         yield from map(objects, refer(op, arrays), types)
     else:

@@ -189,7 +189,7 @@ class SizeValue(Op):
 
 def wide_leaf(e: Node) -> Node:
     """Symbols and constants of a size in 64 bits, which whatever is made of them then has too."""
-    if isinstance(e, Const):
+    if isinstance(e, Const) and e.dtype.is_integer:
         return constant(e.value, i64)
     return e.cast(i64) if isinstance(e, Var) else e
 
