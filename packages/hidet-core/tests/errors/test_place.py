@@ -21,6 +21,15 @@ def test_columns_count_from_one_in_text():
     assert str(Place("a.py", 3, 4)) == "a.py:3:5"
 
 
+def test_a_file_without_lines_names_a_node():
+    place = Place("model.onnx", 0, node="node `/layer.3/Conv` (Conv) in body of `Loop_7`")
+    assert str(place) == "model.onnx: node `/layer.3/Conv` (Conv) in body of `Loop_7`"
+    assert place.short == str(place)
+    both = Place("train.py", 12, 4, node="node `StatefulPartitionedCall/add`")
+    assert str(both) == "train.py:12:5: node `StatefulPartitionedCall/add`"
+    assert both.short == "train.py:12: node `StatefulPartitionedCall/add`"
+
+
 def test_the_place_of_the_caller():
     def here():
         return caller_place()

@@ -33,6 +33,17 @@ def test_lines_that_cannot_be_read_are_only_named():
     assert str(error) == "error[bad-script]: no\n  --> gone.py:5:3\n  help: look elsewhere"
 
 
+def test_a_node_of_a_model_is_named():
+    place = Place("model.onnx", 0, node="node `f/Add` (Add)")
+    called = Place("model.onnx", 0, node="node `f` (local.f)", called_from=place)
+    assert str(BadScript("no", place=called)) == (
+        "error[bad-script]: no\n"
+        "  --> model.onnx: node `f` (local.f)\n"
+        "  called from\n"
+        "  --> model.onnx: node `f/Add` (Add)"
+    )
+
+
 def test_the_way_there_is_shown(tmp_path):
     text = shown(tmp_path, "x", 0, 1, called_from=Place("main.py", 9))
     assert text.splitlines()[-2:] == ["  called from", "  --> main.py:9:1"]

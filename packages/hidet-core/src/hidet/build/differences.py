@@ -80,7 +80,7 @@ def attention(row: Row, is_first: bool) -> str:
     """What to say about a row: nothing if its error is to be expected."""
     if not row.is_out_of_line:
         return ""
-    where = f" at {row.place.file}:{row.place.line}" if row.place is not None else ""
+    where = f" at {row.place.short}" if row.place is not None else ""
     return f"{'<- the first one ' if is_first else ''}above {row.limit:.0e}{where}"
 
 

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position in the user's source; columns count from 0, `called_from` is who inlined it."""
+    """A position in the user's source, or a node of the user's model.
+
+    Columns count from 0, lines from 1; line 0 is a file without lines, where `node` says which part
+    of it is meant: "node `/layer.3/Conv` (Conv)". `called_from` is who inlined it.
+    """
 
     file: str
     line: int
@@ -18,9 +22,26 @@ class Place:
     end_column: int = 0
     function: str = ""
     called_from: Place | None = None
+    node: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column + 1}"
+        column = f":{self.column + 1}" if self.line else ""
+        return f"{self.line_of_file}{column}{self.suffix}"
+
+    @property
+    def short(self) -> str:
+        """The place without its column, for tables."""
+        return f"{self.line_of_file}{self.suffix}"
+
+    @property
+    def line_of_file(self) -> str:
+        """The file, and the line if it has lines."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def suffix(self) -> str:
+        """The node, behind the file that it is in."""
+        return f": {self.node}" if self.node else ""
 
 
 class Placed(Exception):

@@ -79,4 +79,4 @@ def spots(uses: Sequence[Use]) -> list[str]:
 
 def spot(place: Place) -> str:
     """One place of the user's model."""
-    return f"{place.file}:{place.line}" + (f" in {place.function}" if place.function else "")
+    return place.short + (f" in {place.function}" if place.function else "")

@@ -9,7 +9,7 @@ from hidet.errors import Place
 
 def place_of(node: NodeProto, model: str, called_from: Place | None = None) -> Place:
     """The place of a node, which a file of ONNX knows by names alone."""
-    return Place(model, 0, function=called(node), called_from=called_from)
+    return Place(model, 0, called_from=called_from, node=called(node))
 
 
 def called(node: NodeProto) -> str:
