@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
+
+from hidet.frontend.execute import HostStep, View
+from hidet_torch.tensors import tensor_of
+
+SYMBOLS: ContextVar[dict[str, int]] = ContextVar("symbols", default={})  # noqa: B039
+"""The sizes of the call under way, for the regions that PyTorch runs."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,20 @@ class ForeignCall:
             args, kwargs = tree_map(filled, (self.args, self.kwargs), is_leaf=is_placeholder)
             flat = tree_leaves(self.target(*args, **kwargs))
         return [flat[position] for position in self.results]
+
+
+def host_step(call: ForeignCall) -> HostStep:
+    """A call of PyTorch's as a step of the plan."""
+
+    def step(reads: Sequence[View], writes: Sequence[View]) -> None:
+        found = call([tensor_of(view) for view in reads], SYMBOLS.get())
+        for view, result in zip(writes, found, strict=False):
+            if result is None:  # as for a backward pass that does not come: nobody reads it
+                continue
+            rows = plain(result)
+            tensor_of(view).view(rows.shape).copy_(rows)
+
+    return step
 
 
 def numbers(values: Sequence[Any], symbols: dict[str, int]) -> list[Any]:

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor
 from hidet.types import DType
-from hidet_torch.foreign import ForeignCall, Number, numbers
+from hidet_torch.foreign import Number, numbers
 from hidet_torch.weights import Weight
 
 __all__ = ["Alias", "Imported", "Interface", "LiveInput", "Mutation", "Number", "Output"]
@@ -94,7 +95,7 @@ class Interface:
     symbols: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)
     mutations: Sequence[Mutation] = ()
     updates: Sequence[Update] = ()
-    calls: Mapping[str, ForeignCall] = field(default_factory=dict)
+    calls: Mapping[str, HostCall] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from hidet import ops
-from hidet.errors import HidetError, InternalError, NotYet
-from hidet.frontend.coverage import Coverage, Use
-from hidet.graph import FlowGraph, Tensor, placed, tracing
+from hidet.errors import InternalError, NotYet, Place
+from hidet.frontend.importer import Importer
+from hidet.frontend.staying import HostCall
+from hidet.graph import FlowGraph, Tensor, tracing
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
@@ -26,20 +27,14 @@ from hidet_torch.facts import (
     require_device,
     require_plain,
 )
+from hidet_torch.host_call import HostCalls
 from hidet_torch.imported import Imported, LiveInput, Update
 from hidet_torch.in_place import updates_in_place
 from hidet_torch.place import place_of
-from hidet_torch.results import Results
+from hidet_torch.results import TorchResults
 from hidet_torch.size_names import size_names
 from hidet_torch.sizes import Sizes
-from hidet_torch.slices import (
-    example,
-    is_strided,
-    is_symbolic_slice,
-    strided,
-    symbolic_slice,
-)
-from hidet_torch.staying import Staying
+from hidet_torch.slices import example, is_symbolic_slice, symbolic_slice
 from hidet_torch.strides import inverse, order_of
 from hidet_torch.tensors import device_of
 from hidet_torch.weights import Weight
@@ -61,46 +56,89 @@ def import_graph(
     Placeholders in `frozen` become constants that share their tensors' memory. What has no
     converter becomes a Foreign node. Raises NotYet where values cannot be in a FlowGraph at all.
     """
-    return Importer(module, dict(frozen or {}), name).run()
+    return TorchImporter(module, dict(frozen or {}), name).run()
 
 
-class Importer:
+class TorchImporter(Importer[torch.fx.Node]):
     """Walks one fx graph in its order; `values` holds what each node became."""
+
+    framework = "PyTorch"
 
     def __init__(
         self, module: torch.fx.GraphModule, frozen: dict[torch.fx.Node, torch.Tensor], name: str
     ) -> None:
+        super().__init__(table, main_device(module.graph))
         self.module, self.frozen, self.name = module, frozen, name
-        self.values: dict[torch.fx.Node, Any] = {}
-        self.sizes = Sizes(size_names(module.graph.find_nodes(op="placeholder")))
+        self.placeholders = module.graph.find_nodes(op="placeholder")
+        self.position = {node: number for number, node in enumerate(self.placeholders)}
+        self.sizes = Sizes(size_names(self.placeholders))
         self.inputs: list[LiveInput] = []
         self.numbers: dict[str, int] = {}
         self.weights: dict[Tensor, Weight] = {}
         self.known: dict[int, Tensor] = {}
-        self.uses: list[Use] = []
         self.mutations: list[tuple[int, Tensor]] = []
-        self.device = main_device(module.graph)
-        self.staying = Staying(self.values, self.sizes, self.device)
+        self.host_calls = HostCalls(self.values, self.sizes, self.device)
         self.updates = updates_in_place(module.graph)
         self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
 
     def run(self) -> Imported:
         """The whole graph."""
-        placeholders = self.module.graph.find_nodes(op="placeholder")
-        position = {node: number for number, node in enumerate(placeholders)}
         with tracing():
-            for node in self.module.graph.nodes:
-                with placed(place_of(node)):
-                    if node.op == "placeholder":
-                        self.placeholder(node, position[node])
-                    elif node.op == "get_attr":
-                        self.attribute(node)
-                    elif node.op == "call_function":
-                        self.function(node, position)
-                    elif node.op != "output":
-                        raise NotYet(f"a node of kind {node.op} in the graph")
-            return self.finish(placeholders)
+            self.walk(self.module.graph.nodes)
+            return self.finish()
+
+    # ---- what nodes are --------------------------------------------------------------------------
+
+    def key(self, node: torch.fx.Node) -> tuple[Any, int]:
+        """The ATen operator; they have no versions."""
+        return node.target, 0
+
+    def place(self, node: torch.fx.Node) -> Place | None:
+        """The user's line."""
+        return place_of(node)
+
+    def arguments(self, node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as converters take them."""
+        given = self.given(node.args)
+        if node.target is torch.ops.aten.as_strided.default:  # how it lies in memory matters
+            given.insert(1, example(node.args[0]))
+        return given, self.given(node.kwargs)
+
+    def results(self, node: torch.fx.Node) -> Sequence[torch.fx.Node]:
+        """The node itself: several results are a tuple, as in PyTorch."""
+        return [node]
+
+    def bind(self, node: torch.fx.Node, values: Sequence[Any]) -> None:
+        """Keep what a node became."""
+        is_many = isinstance(node.meta.get("val"), list | tuple)
+        self.values[node] = tuple(values) if is_many else values[0]
+
+    def converter(self, node: torch.fx.Node) -> Callable[..., Any]:
+        """What converts an operator; slices of symbolic sizes need what holds in the trace."""
+        if is_random(node.target) and node.target not in table:
+            raise NotYet("random numbers are PyTorch's")
+        found = super().converter(node)
+        if any(is_complex(each) for each in (node, *node.all_input_nodes)):
+            raise NotYet("complex numbers")
+        if is_symbolic_slice(node):
+            return lambda *given: symbolic_slice(self.values, self.sizes, *node.args)
+        return found
+
+    def leave(self, node: torch.fx.Node) -> HostCall:
+        """PyTorch runs everything."""
+        return self.host_calls.of(node)
+
+    def visit(self, node: torch.fx.Node) -> None:
+        """One node, by its kind."""
+        if node.op == "placeholder":
+            self.placeholder(node, self.position[node])
+        elif node.op == "get_attr":
+            self.attribute(node)
+        elif node.op == "call_function":
+            self.function(node)
+        elif node.op != "output":
+            raise NotYet(f"a node of kind {node.op} in the graph")
 
     # ---- what comes in --------------------------------------------------------------------------
 
@@ -159,7 +197,7 @@ class Importer:
 
     # ---- what is called -------------------------------------------------------------------------
 
-    def function(self, node: torch.fx.Node, position: Mapping[torch.fx.Node, int]) -> None:
+    def function(self, node: torch.fx.Node) -> None:
         """A call: of Python's on sizes and tuples, a write to an input, or an operator."""
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
@@ -169,12 +207,12 @@ class Importer:
             self.values[node] = self.sizes.size(node.meta["val"])
         elif isinstance(node.meta.get("val"), torch.SymFloat):
             self.values[node] = self.sizes.real(node.meta["val"].node.expr, self.device)
-        elif node.target is torch.ops.aten.copy_.default and node.args[0] in position:
+        elif node.target is torch.ops.aten.copy_.default and node.args[0] in self.position:
             target = node.args[0]
             assert isinstance(target, torch.fx.Node)
             source = self.values[node.args[1]]
             is_update = source is not ops.origin(source) is self.values[target]
-            (self.updated if is_update else self.mutations).append((position[target], source))
+            (self.updated if is_update else self.mutations).append((self.position[target], source))
             self.values[node] = source
         elif not self.fold_literal(node):
             self.operator(node)
@@ -210,44 +248,15 @@ class Importer:
         self.values[node] = self.constant(found)
         return True
 
-    def operator(self, node: torch.fx.Node) -> None:
-        """An operator: converted, or left to PyTorch with the reason noted."""
-        reason = self.converted(node)
-        if reason:
-            self.staying.add(node)
-        self.uses.append(Use(str(node.target), place_of(node), reason))
-
-    def converted(self, node: torch.fx.Node) -> str:
-        """Convert an operator; the reason if that is not possible, empty if it is done."""
-        convert = strided if is_strided(node) else table.find(node.target)
-        if convert is None:
-            random = is_random(node.target)
-            return "random numbers are PyTorch's" if random else "there is no converter"
-        if any(is_complex(each) for each in (node, *node.all_input_nodes)):
-            return "complex numbers"
-        try:
-            if is_symbolic_slice(node):
-                found: Any = symbolic_slice(self.values, self.sizes, *node.args)
-            elif is_strided(node):
-                x, *view = self.given(node.args)
-                found = strided(x, example(node.args[0]), *view)
-            else:
-                found = convert(*self.given(node.args), **self.given(node.kwargs))
-            self.values[node] = self.agreed(node, found)
-        except InternalError:
-            raise
-        except HidetError as error:
-            return error.message
-        return ""
-
-    def agreed(self, node: torch.fx.Node, found: Any) -> Any:
+    def agreed(self, node: torch.fx.Node, found: Sequence[Any]) -> Sequence[Any]:
         """The results, of the types and shapes that PyTorch gives; another type is cast."""
         expected = node.meta.get("val")
         if not isinstance(expected, list | tuple):
-            return self.as_expected(node, found, expected)
+            return [self.as_expected(node, found[0], expected)]
+        values = found[0] if len(found) == 1 and isinstance(found[0], list) else found
         read = {user.args[1] for user in node.users if user.target is operator.getitem}
         results: list[Any] = []
-        for number, (value, each) in enumerate(zip(found, expected, strict=False)):
+        for number, (value, each) in enumerate(zip(values, expected, strict=False)):
             if isinstance(value, Untold):
                 if number in read:
                     raise NotYet(value.what)
@@ -255,7 +264,7 @@ class Importer:
             else:
                 used = number in read or not read
                 results.append(self.as_expected(node, value, each) if used else value)
-        return tuple(results)
+        return results
 
     def as_expected(self, node: torch.fx.Node, found: Any, expected: Any) -> Any:
         """One result, cast where PyTorch gives another type."""
@@ -288,11 +297,11 @@ class Importer:
 
     # ---- what goes out --------------------------------------------------------------------------
 
-    def finish(self, placeholders: list[torch.fx.Node]) -> Imported:
+    def finish(self) -> Imported:
         """The graph of the outputs, then what is written into inputs, then the end of the chain."""
         (node,) = self.module.graph.find_nodes(op="output")
-        results = Results(self.values, self.staying.number, set(self.frozen))
-        outputs = results.outputs(list(node.args[0]), placeholders)
+        results = TorchResults(self.values, self.host_calls.number, set(self.frozen))
+        outputs = results.outputs(list(node.args[0]), self.placeholders)
         mutations = [results.mutation(*each) for each in self.mutations]
         if self.staying.token is not None:
             results.add(self.staying.token)
@@ -317,7 +326,7 @@ class Importer:
             self.staying.calls,
             graph=FlowGraph(inputs, tensors, self.name),
             weights=self.weights,
-            coverage=Coverage(tuple(self.uses)),
+            coverage=self.coverage(),
             tensors=self.values,
         )
 

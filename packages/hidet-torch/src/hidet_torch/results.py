@@ -8,21 +8,20 @@ from typing import Any
 import torch
 
 from hidet import ops
+from hidet.frontend.results import Results
 from hidet.graph import Tensor
 from hidet_torch.imported import Alias, Mutation, Output
 from hidet_torch.strides import hint, order_of
 
 
-class Results:
-    """Collects the outputs of a FlowGraph; `tensors` are those, each once."""
+class TorchResults(Results):
+    """The outputs of an fx graph, in fresh memory or in that of an input or of one another."""
 
     def __init__(
         self, values: Mapping[torch.fx.Node, Any], number: Callable[[Any], Any], fixed: set[Any]
     ) -> None:
+        super().__init__()
         self.values, self.number, self.fixed = values, number, fixed
-        self.tensors: list[Tensor] = []
-        self.index: dict[Tensor, int] = {}
-        self.copies: dict[Tensor, Tensor] = {}
 
     def outputs(self, nodes: Sequence[Any], placeholders: Sequence[torch.fx.Node]) -> list[Output]:
         """Every value that the graph returns."""
@@ -60,15 +59,6 @@ class Results:
         shape = [example.shape[axis] for axis in laid] + [2] * example.is_complex()
         sizes = tuple(map(self.number, shape))
         return Output(index, None, laid, sizes, example.is_complex(), shared)
-
-    def add(self, tensor: Tensor) -> int:
-        """The number of a tensor among the graph's outputs; of a copy, if it lies in an input."""
-        if ops.updated_tensor(tensor) is not None:
-            tensor = self.copies.setdefault(tensor, ops.copy(tensor))
-        if tensor not in self.index:
-            self.index[tensor] = len(self.tensors)
-            self.tensors.append(tensor)
-        return self.index[tensor]
 
     def mutation(self, position: int, value: Tensor) -> Mutation:
         """A write into an argument."""

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any
 
 import torch
 
 from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.fixed import fixed_call
-from hidet_torch.foreign import ForeignCall, numbers, plain
+from hidet_torch.foreign import SYMBOLS, numbers
 from hidet_torch.imported import Imported, Interface, LiveInput, Number, Output
 from hidet_torch.overwriting import as_written, overwritten
 from hidet_torch.streams import stream_of
 from hidet_torch.strides import inverse
-from hidet_torch.tensors import TorchAllocator, tensor_of
+from hidet_torch.tensors import TorchAllocator
 from hidet_torch.weights import ALIGNMENT, Weights
-
-_symbols: ContextVar[dict[str, int]] = ContextVar("symbols", default={})  # noqa: B039
-"""The sizes of the call under way, for the regions that PyTorch runs."""
 
 
 class GraphCall:
@@ -61,11 +57,11 @@ class GraphCall:
         views += [
             View(0, (symbols[name],), "uint8", self.device) for name in self.interface.carriers
         ]
-        token = _symbols.set(symbols)
+        token = SYMBOLS.set(symbols)
         try:
             made = [view.owner for view in self.runner(views, stream)]
         finally:
-            _symbols.reset(token)
+            SYMBOLS.reset(token)
         groups: dict[int, torch.Tensor] = {}
         results = [write(given, made, symbols, groups) for write in self.outputs]
         if self.interface.mutations:
@@ -101,7 +97,7 @@ class CompiledCall(GraphCall):
     def __init__(self, imported: Imported, use_graph: bool = True) -> None:
         self.imported = imported
         weights = Weights(imported.weights)
-        steps = {key: host_step(call) for key, call in imported.calls.items()}
+        steps = {key: call.step for key, call in imported.calls.items()}
         runner = prepare_runner(
             imported.graph,
             weights.view,
@@ -119,20 +115,6 @@ def without_wrapper(call: GraphCall) -> Callable[..., Any]:
     """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
     subclasses: there are none, and it takes longer than the call itself."""
     return lambda *args: call.run(list(args))  # whatever it is by then
-
-
-def host_step(call: ForeignCall) -> Callable[[Sequence[View], Sequence[View]], None]:
-    """A region of PyTorch's as a step of the plan."""
-
-    def step(reads: Sequence[View], writes: Sequence[View]) -> None:
-        found = call([tensor_of(view) for view in reads], _symbols.get())
-        for view, result in zip(writes, found, strict=False):
-            if result is None:  # as for a backward pass that does not come: nobody reads it
-                continue
-            rows = plain(result)
-            tensor_of(view).view(rows.shape).copy_(rows)
-
-    return step
 
 
 Read = Callable[[Sequence[Any]], View]

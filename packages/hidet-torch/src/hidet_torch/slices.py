@@ -1,4 +1,4 @@
-"""Slices of symbolic sizes, where tracing settled each bound, and views of memory by strides."""
+"""Slices of symbolic sizes, where tracing settled each bound."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from hidet import ops
-from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet_torch.sizes import Sizes
-from hidet_torch.strides import hint, order_of
+from hidet_torch.strides import hint
 
 
 def symbolic_slice(
@@ -41,28 +40,6 @@ def is_symbolic_slice(node: torch.fx.Node) -> bool:
     x: Any = node.args[0]
     axis: Any = node.args[1] if len(node.args) > 1 else 0
     return any(map(is_symbolic, [x.meta["val"].shape[axis], *map(example, node.args[2:4])]))
-
-
-def is_strided(node: torch.fx.Node) -> bool:
-    """Whether it is a view of memory by strides."""
-    return node.target is torch.ops.aten.as_strided.default
-
-
-def strided(
-    x: Tensor, example_: torch.Tensor, size: Any, stride: Any, offset: Any = None
-) -> Tensor:
-    """The elements at strides in the memory that the traced tensor lies in."""
-    order = order_of(example_)
-    if order is None:
-        raise NotYet("as_strided of a tensor with gaps")
-    own = example_.storage_offset()
-    start = 0 if offset is None else offset - own
-    known = [each for each in (*size, *stride, start) if isinstance(each, int)]
-    if len(known) == len(size) + len(stride) + 1 and isinstance(example_.numel(), int):
-        last = start + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-        if 0 not in size and not 0 <= start <= last < example_.numel():
-            raise NotYet("as_strided beyond the elements of a tensor")
-    return ops.as_strided(ops.permute(x, order), size, stride, start)
 
 
 def example(value: Any) -> Any:

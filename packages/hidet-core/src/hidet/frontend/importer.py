@@ -8,10 +8,10 @@ run, so that one error names all of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from hidet.errors import HidetError, InternalError, Place
+from hidet.errors import HidetError, InternalError, NotYet, Place
 from hidet.frontend.converters import Converters
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.limits import Limits
@@ -46,6 +46,7 @@ class Importer(ABC, Generic[N]):
         self.staying = Staying(device)
         self.walked = 0
         self.depth = 0
+        self.has_lost = False
 
     # ---- what a frontend says --------------------------------------------------------------------
 
@@ -68,6 +69,13 @@ class Importer(ABC, Generic[N]):
     def title(self, node: N) -> str:
         """What users call the operator."""
         return str(self.key(node)[0])
+
+    def converter(self, node: N) -> Callable[..., Any]:
+        """What converts the node; raises a HidetError that says why nothing does."""
+        found = self.table.find(*self.key(node))
+        if found is None:
+            raise NotYet(NO_CONVERTER)
+        return found
 
     def agreed(self, node: N, found: Sequence[Any]) -> Sequence[Any]:
         """The results as the framework is sure they are: of these types and shapes."""
@@ -115,18 +123,14 @@ class Importer(ABC, Generic[N]):
 
     def converted(self, node: N) -> str:
         """Convert a node; the reason if that is not possible, empty if it is done."""
-        key, version = self.key(node)
-        convert = self.table.find(key, version)
-        if convert is None:
-            return NO_CONVERTER
-        given, named = self.arguments(node)
-        if any(value is LOST for value in (*given, *named.values())):
-            self.bind(node, [LOST] * len(self.results(node)))
-            return ""
         try:
+            convert = self.converter(node)
+            if self.needs_lost(node):
+                self.lose(node)
+                return ""
+            given, named = self.arguments(node)
             found = convert(*given, **named)
-            results = found if isinstance(found, tuple) else (found,)
-            self.bind(node, self.agreed(node, results))
+            self.bind(node, self.agreed(node, found if isinstance(found, tuple) else (found,)))
         except InternalError:
             raise
         except HidetError as error:
@@ -135,12 +139,24 @@ class Importer(ABC, Generic[N]):
 
     def left(self, node: N) -> bool:
         """Let the framework run a node; False if it cannot."""
-        given, named = self.arguments(node)
-        needs_lost = any(value is LOST for value in (*given, *named.values()))
-        call = None if needs_lost else self.leave(node)
-        results = [LOST] * len(self.results(node)) if call is None else self.staying.add(call)
-        self.bind(node, results)
+        call = None if self.needs_lost(node) else self.leave(node)
+        if call is None:
+            self.lose(node)
+        else:
+            self.bind(node, self.staying.add(call))
         return call is not None
+
+    def needs_lost(self, node: N) -> bool:
+        """Whether the node reads what nobody can compute."""
+        if not self.has_lost:
+            return False
+        given, named = self.arguments(node)
+        return any(value is LOST for value in (*given, *named.values()))
+
+    def lose(self, node: N) -> None:
+        """Note that nobody can compute a node's results."""
+        self.has_lost = True
+        self.bind(node, [LOST] * len(self.results(node)))
 
     def bind(self, node: N, values: Sequence[Any]) -> None:
         """Give a node's results their names."""

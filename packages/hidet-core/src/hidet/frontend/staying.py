@@ -16,13 +16,14 @@ from hidet.types import TensorType, u8
 class HostCall:
     """One node as the framework runs it: `step` reads `operands` and fills results of `gives`.
 
+    A result that is no tensor is None in `gives`, and `step` has no place to fill for it.
     `payload` is what an archive keeps of it, None if it cannot be saved. A call with `effects`, or
     one that draws random numbers, keeps its place among the others that do.
     """
 
     name: str
     operands: tuple[Tensor, ...]
-    gives: tuple[TensorType, ...]
+    gives: tuple[TensorType | None, ...]
     step: HostStep
     payload: bytes | None = None
     effects: bool = False
@@ -39,14 +40,16 @@ class Staying:
 
     def add(self, call: HostCall) -> Sequence[Any]:
         """The results of a call that becomes a node of the graph."""
-        operands, types = list(call.operands), list(call.gives)
+        operands = list(call.operands)
+        types = [each for each in call.gives if each is not None]
         if call.effects:
             operands += [] if self.token is None else [self.token]
             types.append(TensorType(u8, (1,)))
         key = f"{len(self.calls)}:{call.name}"
         self.calls[key] = call
         gives = ResultTypes(types)
-        made = apply_all(Foreign, tuple(operands), key=key, gives=gives, device=self.device)
+        made = iter(apply_all(Foreign, tuple(operands), key=key, gives=gives, device=self.device))
+        results = [None if each is None else next(made) for each in call.gives]
         if call.effects:
-            self.token = made[-1]
-        return made[: len(call.gives)]
+            self.token = next(made)
+        return results

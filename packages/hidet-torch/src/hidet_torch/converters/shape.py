@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch as pytorch
+
 from hidet import ops
+from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.dtypes import result_type
+from hidet_torch.strides import order_of
 
 END = 1 << 31
 """Ends of slices from here on mean the end of the axis."""
@@ -72,6 +76,24 @@ def slice_axis(
 def bounded(stop: Size | None) -> Size | None:
     """The end of a slice; None instead of PyTorch's largest integer."""
     return None if isinstance(stop, int) and stop >= END else stop
+
+
+@torch(aten.as_strided.default)
+def as_strided(
+    x: Tensor, example: pytorch.Tensor, size: Any, stride: Any, offset: Any = None
+) -> Tensor:
+    """The elements at strides in the memory that the traced tensor lies in."""
+    order = order_of(example)
+    if order is None:
+        raise NotYet("as_strided of a tensor with gaps")
+    own = example.storage_offset()
+    start = 0 if offset is None else offset - own
+    known = [each for each in (*size, *stride, start) if isinstance(each, int)]
+    if len(known) == len(size) + len(stride) + 1 and isinstance(example.numel(), int):
+        last = start + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if 0 not in size and not 0 <= start <= last < example.numel():
+            raise NotYet("as_strided beyond the elements of a tensor")
+    return ops.as_strided(ops.permute(x, order), size, stride, start)
 
 
 @torch(aten.select.int)

@@ -1,56 +1,47 @@
-"""Nodes of an fx graph that stay in PyTorch: Foreign operators, and the calls behind them."""
+"""Nodes of an fx graph that stay in PyTorch, as host steps of the plan."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from hidet.errors import NotYet
-from hidet.graph import Foreign, Tensor, apply_all
-from hidet.graph.foreign import ResultTypes
-from hidet.types import TensorType, u8
+from hidet.frontend.staying import HostCall
+from hidet.graph import Tensor
+from hidet.types import TensorType
 from hidet_torch.dtypes import hidet_dtype
 from hidet_torch.facts import has_effects, is_random, require_device, require_plain
-from hidet_torch.foreign import ForeignCall, Number, Slot
+from hidet_torch.foreign import ForeignCall, Number, Slot, host_step
 from hidet_torch.sizes import Sizes
 from hidet_torch.slices import is_symbolic
 
 
-class Staying:
-    """The calls of one graph by key; `values` holds what each node became."""
+class HostCalls:
+    """How PyTorch runs nodes of one graph; `values` holds what each node became."""
 
-    def __init__(self, values: dict[torch.fx.Node, Any], sizes: Sizes, device: str) -> None:
+    def __init__(self, values: Mapping[Any, Any], sizes: Sizes, device: str) -> None:
         self.values, self.sizes, self.device = values, sizes, device
-        self.calls: dict[str, ForeignCall] = {}
-        self.token: Tensor | None = None
-        """What the last call that draws random numbers, or has effects, gives to the next one."""
 
-    def add(self, node: torch.fx.Node) -> None:
-        """A node that PyTorch runs; those whose order matters in a chain, which keeps it."""
+    def of(self, node: torch.fx.Node) -> HostCall:
+        """A node as PyTorch runs it; random numbers are drawn in the order of the graph."""
         operands: list[Tensor] = []
         args, kwargs = self.template(node.args, operands), self.template(node.kwargs, operands)
         expected = node.meta.get("val")
         results = expected if isinstance(expected, list | tuple) else [expected]
-        tensors = [n for n, each in enumerate(results) if isinstance(each, torch.Tensor)]
         if any(isinstance(each, torch.SymInt | torch.SymFloat) for each in results):
             raise NotYet(f"{node.target}, whose results are numbers that depend on data")
-        types = [self.type_of(results[number]) for number in tensors]
-        ordered = is_random(node.target) or has_effects(node.target)
-        if ordered:
-            operands += [] if self.token is None else [self.token]
-            types.append(TensorType(u8, (1,)))
-        key = f"{len(self.calls)}:{node.target}"
-        flat = range(len(tensors))
-        self.calls[key] = ForeignCall(node.target, args, kwargs, tuple(flat))
-        made = apply_all(
-            Foreign, tuple(operands), key=key, gives=ResultTypes(types), device=self.device
+        count = sum(isinstance(each, torch.Tensor) for each in results)
+        return HostCall(
+            str(node.target),
+            tuple(operands),
+            tuple(
+                self.type_of(each) if isinstance(each, torch.Tensor) else None for each in results
+            ),
+            host_step(ForeignCall(node.target, args, kwargs, tuple(range(count)))),
+            effects=is_random(node.target) or has_effects(node.target),
         )
-        if ordered:
-            self.token = made[-1]
-        placed_ = dict(zip(tensors, made, strict=False))
-        many = tuple(placed_.get(number) for number in range(len(results)))
-        self.values[node] = many if isinstance(expected, list | tuple) else many[0]
 
     def template(self, value: Any, operands: list[Tensor]) -> Any:
         """Arguments with places for the values that a call brings."""
