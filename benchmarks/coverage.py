@@ -19,7 +19,7 @@ import torch
 
 import hidet_torch
 from benchmarks.architectures import ARCHITECTURES
-from hidet_torch.explaining import Explanation
+from hidet_torch.reports.explaining import Explanation
 
 
 @dataclass

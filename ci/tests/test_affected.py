@@ -19,7 +19,7 @@ def test_the_workspace_is_read_from_the_projects():
     [
         ([], []),
         (["packages/hidet-core/src/hidet/ir/node.py"], ["checks", *USES]),
-        (["packages/hidet-torch/src/hidet_torch/place.py"], ["checks", "hidet-torch"]),
+        (["packages/hidet-torch/src/hidet_torch/backend.py"], ["checks", "hidet-torch"]),
         (["ci/affected.py"], ["checks", "docs", *USES]),
         (["constraints.txt"], ["checks", "docs", *USES]),
         (["packages/hidet-core/README.md"], ["checks", "docs"]),

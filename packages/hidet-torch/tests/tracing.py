@@ -10,9 +10,9 @@ import torch
 from torch._functorch.aot_autograd import aot_export_module
 
 from hidet.graph import evaluate
-from hidet_torch.decompositions import decompositions
-from hidet_torch.imported import Imported
-from hidet_torch.importer import import_graph
+from hidet_torch.capture.decompositions import decompositions
+from hidet_torch.importing.imported import Imported
+from hidet_torch.importing.importer import import_graph
 
 
 def imported(function: Callable[..., Any], *inputs: Any) -> Imported:

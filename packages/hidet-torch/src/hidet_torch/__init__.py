@@ -12,8 +12,8 @@ from hidet_torch.__about__ import __version__
 PUBLIC: dict[str, str] = {
     "compile": "hidet_torch.exported",
     "dynamo_config": "hidet_torch.config",
-    "explain": "hidet_torch.explaining",
-    "refresh": "hidet_torch.weights",
+    "explain": "hidet_torch.reports.explaining",
+    "refresh": "hidet_torch.weights.weights",
 }
 
 __all__ = ["__version__"]

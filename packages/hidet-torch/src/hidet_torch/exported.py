@@ -15,18 +15,18 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflat
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
 from hidet.graph import FlowGraph
-from hidet_torch.accepted import Accepted
-from hidet_torch.alike import Alike, like, unlike
-from hidet_torch.calling import Forward, separated, spelled
-from hidet_torch.capture import compile_inference
-from hidet_torch.decompositions import exported_decompositions
-from hidet_torch.in_place import COPY
-from hidet_torch.named import Named
-from hidet_torch.overlaps import require_apart
-from hidet_torch.run import CompiledCall
-from hidet_torch.saving import standalone
+from hidet_torch.calling.accepted import Accepted
+from hidet_torch.calling.alike import Alike, like, unlike
+from hidet_torch.calling.forward import Forward, separated, spelled
+from hidet_torch.calling.run import CompiledCall
+from hidet_torch.capture.capture import compile_inference
+from hidet_torch.capture.decompositions import exported_decompositions
+from hidet_torch.importing.in_place import COPY
+from hidet_torch.reports.saving import standalone
 from hidet_torch.settings import Settings, settings_for
-from hidet_torch.weights import Outgrown
+from hidet_torch.weights.named import Named
+from hidet_torch.weights.overlaps import require_apart
+from hidet_torch.weights.weight import Outgrown
 
 
 def compile(

@@ -4,7 +4,7 @@ import torch
 from cases import CASES, Case
 from tracing import by_reference, imported, in_double, results
 
-from hidet_torch.dtypes import TO_HIDET
+from hidet_torch.memory.dtypes import TO_HIDET
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -7,7 +7,7 @@ from typing import Any
 from hidet import ops
 from hidet.graph import Tensor
 from hidet_torch.converters.table import Untold, aten, require, torch
-from hidet_torch.whole import SDPA
+from hidet_torch.converters.whole import SDPA
 
 
 @torch(aten.scaled_dot_product_attention.default, SDPA)

@@ -10,7 +10,7 @@ from hidet.graph import Tensor
 from hidet.ops.create import Scalar
 from hidet.types import DType, Size, i64
 from hidet_torch.converters.table import aten, torch
-from hidet_torch.dtypes import number_type
+from hidet_torch.memory.dtypes import number_type
 
 
 @torch(aten.full.default)

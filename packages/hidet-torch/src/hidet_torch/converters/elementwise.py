@@ -12,7 +12,7 @@ from hidet.graph import Tensor
 from hidet.ops.create import Scalar
 from hidet.types import DType, boolean, i64
 from hidet_torch.converters.table import aten, overload, overloads, primitives, require, torch
-from hidet_torch.dtypes import result_type, wide
+from hidet_torch.memory.dtypes import result_type, wide
 
 Operand = Tensor | Scalar
 

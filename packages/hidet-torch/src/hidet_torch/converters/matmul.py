@@ -6,8 +6,8 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet_torch.converters.elementwise import scaled_sum
 from hidet_torch.converters.table import aten, torch
-from hidet_torch.dtypes import wide
-from hidet_torch.whole import LINEAR
+from hidet_torch.converters.whole import LINEAR
+from hidet_torch.memory.dtypes import wide
 
 
 @torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.matmul.default)

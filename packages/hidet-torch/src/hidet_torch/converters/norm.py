@@ -10,8 +10,8 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_torch.converters.table import Untold, aten, require, torch
-from hidet_torch.dtypes import wide
-from hidet_torch.whole import RMS_NORM
+from hidet_torch.converters.whole import RMS_NORM
+from hidet_torch.memory.dtypes import wide
 
 
 def trailing(shape: Sequence[Size]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from hidet.graph import Tensor
 from hidet.types import boolean, i32
 from hidet_torch.converters.elementwise import Operand
 from hidet_torch.converters.table import aten, require, torch
-from hidet_torch.dtypes import result_type, wide
+from hidet_torch.memory.dtypes import result_type, wide
 
 MOST = 4096
 """Elements that are put in order by comparing each with each; PyTorch sorts more of them faster."""

@@ -9,7 +9,7 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import DType, boolean, u8
 from hidet_torch.converters.table import aten, torch
-from hidet_torch.dtypes import wide
+from hidet_torch.memory.dtypes import wide
 
 Axes = int | Sequence[int] | None
 

@@ -12,8 +12,8 @@ from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_torch.converters.table import aten, torch
-from hidet_torch.dtypes import result_type
-from hidet_torch.strides import order_of
+from hidet_torch.memory.dtypes import result_type
+from hidet_torch.memory.strides import order_of
 
 END = 1 << 31
 """Ends of slices from here on mean the end of the axis."""

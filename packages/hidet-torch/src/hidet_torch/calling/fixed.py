@@ -1,0 +1,176 @@
+"""Calls of graphs that take and give plain tensors of fixed sizes, with little work on the host.
+
+Most graphs are such. A small model's call lasts as long as the host needs for it, so nothing is
+looked up here that can be known before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import starmap
+from operator import or_
+from typing import Any, cast
+
+import torch
+from torch._C._dynamo import guards
+from torch._prims_common import make_contiguous_strides_for
+
+from hidet.frontend.execute import Runner, View
+from hidet_torch.calling.alike import like, unlike
+from hidet_torch.importing.foreign import numbers
+from hidet_torch.importing.imported import Interface, LiveInput, Output
+from hidet_torch.memory.dtypes import TO_TORCH
+from hidet_torch.memory.strides import inverse
+from hidet_torch.weights.weight import ALIGNMENT
+from hidet_torch.weights.weights import Weights
+
+Boxed = Callable[[list[Any]], list[Any]]
+Empty = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
+Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
+"""Size, strides and element type of a tensor."""
+address_of = torch.Tensor.data_ptr
+
+
+@dataclass(frozen=True)
+class FixedCall:
+    """What a call needs to know: where the inputs are, what the outputs look like."""
+
+    inputs: Sequence[tuple[int, tuple[int, ...]]]
+    views: Sequence[View]
+    """The inputs as the runtime knows them, without addresses."""
+    outputs: Sequence[Layout]
+    results: Sequence[tuple[int, tuple[int, ...] | None]]
+    """The number of the graph's output for each result, and how its axes are permuted."""
+    may_repeat: bool
+    """Whether nothing but the outputs is written, so that a call may run twice."""
+
+    def on(
+        self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int], slow: Boxed
+    ) -> Boxed:
+        """The call of a runner; arguments that lie otherwise than usual take the `slow` one.
+
+        Weights that only others are derived from are looked at while the device is at work: where
+        one did change, the call runs again.
+        """
+        positions = [position for position, _ in self.inputs]
+        shapes = [shape for _, shape in self.inputs]
+        outputs, results = self.outputs, self.results
+        in_order = results == [(number, None) for number in range(len(outputs))]
+        empty, views, alike = empty_on(device), self.views, unlike
+        check, changed = weights.check_read, weights.changed
+        if not self.may_repeat:
+            check, changed = weights.check, never
+        epoch, program = runner.epoch, runner.program(views)
+
+        def call(boxed: list[Any]) -> list[Any]:
+            nonlocal epoch, program, alike
+            given = [boxed[position] for position in positions]
+            if not alike(*given):
+                if not all(map(is_usual, given, shapes)):
+                    return slow(boxed)
+                alike = like(given)
+            addresses = [*map(address_of, given)]
+            if reduce(or_, addresses, 0) % ALIGNMENT:
+                return slow(boxed)
+            check()
+            if runner.epoch != epoch:
+                epoch, program = runner.epoch, runner.program(views)
+            seen = weights.seen
+            made = [*starmap(empty, outputs)]
+            addresses += map(address_of, made)
+            program(addresses, stream())
+            if changed(seen):
+                weights.update()
+                epoch, program = runner.epoch, runner.program(views)
+                program(addresses, stream())
+            boxed.clear()
+            if in_order:
+                return made
+            return [
+                made[index] if axes is None else made[index].permute(axes)
+                for index, axes in results
+            ]
+
+        return call
+
+
+def is_usual(tensor: torch.Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether an argument is used as it is: in rows, and no sign is still to be changed."""
+    return tensor.shape == shape and tensor.is_contiguous() and not tensor.is_neg()
+
+
+def never(seen: object) -> bool:
+    """Nothing is left to look at."""
+    return False
+
+
+def fixed_call(interface: Interface) -> FixedCall | None:
+    """The call of a graph whose inputs and outputs are plain tensors of fixed sizes, else None."""
+    if interface.symbols or interface.carriers or interface.calls or interface.mutations:
+        return None
+    if not all(is_plain_input(each, interface.device) for each in interface.inputs):
+        return None
+    outputs = layouts(interface)
+    if outputs is None:
+        return None
+    inputs = [(each.position, shape_of(each)) for each in interface.inputs]
+    views = [
+        View(0, shape_of(each), each.tensor.dtype.name, interface.device)
+        for each in interface.inputs
+    ]
+    results = [
+        (each.index, None if in_rows(each.order) else inverse(each.order))
+        for each in interface.outputs
+        if each.index is not None
+    ]
+    return FixedCall(inputs, views, outputs, results, may_repeat=not interface.updates)
+
+
+def layouts(interface: Interface) -> list[Layout] | None:
+    """What the graph's outputs look like as results, if each is one plain result."""
+    found: dict[int, Layout] = {}
+    for each in interface.outputs:
+        if each.index is None or not is_plain_output(each):
+            return None
+        of = TO_TORCH[interface.dtypes[each.index]]
+        shape = tuple(map(int, numbers(each.shape, {})))
+        layout = (shape, tuple(make_contiguous_strides_for(shape)), of)
+        if found.setdefault(each.index, layout) != layout:
+            return None
+    count = len(interface.dtypes) - len(interface.updates)  # what is updated does not come out
+    return [found[n] for n in range(count)] if len(found) == count else None
+
+
+def is_plain_input(live: LiveInput, device: str) -> bool:
+    """Whether an argument is used as it is, if it lies in rows."""
+    return in_rows(live.order) and live.device == device and not live.complex
+
+
+def is_plain_output(output: Output) -> bool:
+    """Whether a result is a fresh tensor without gaps."""
+    return output.alias is None and not output.complex
+
+
+def in_rows(order: Sequence[int]) -> bool:
+    """Whether the axes lie as they are counted."""
+    return list(order) == list(range(len(order)))
+
+
+def shape_of(live: LiveInput) -> tuple[int, ...]:
+    """The sizes of an input as numbers."""
+    shape = [size for size in live.tensor.shape if isinstance(size, int)]
+    assert len(shape) == len(live.tensor.shape), "a graph without symbols has fixed sizes"
+    return tuple(shape)
+
+
+def empty_on(device: str) -> Empty:
+    """What makes a tensor of given size, strides and type on a device, as quickly as can be."""
+    quick: Any = guards  # its types are not told
+    if device == "cpu":
+        return cast(Empty, quick._empty_strided_cpu)
+    if torch.cuda.device_count() == 1:
+        return cast(Empty, quick._empty_strided_cuda)  # on whatever device is current
+    place = torch.device(device)
+    return lambda size, strides, of: torch.empty_strided(size, strides, dtype=of, device=place)

@@ -1,0 +1,105 @@
+"""From captured graphs to compiled calls; what cannot be compiled runs in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from hidet.errors import NotYet
+from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.report import FallbackWarning, require_complete, warning
+from hidet_torch.calling.caller import warn
+from hidet_torch.calling.correctness import report_first
+from hidet_torch.calling.run import CompiledCall
+from hidet_torch.capture.stealing import steal
+from hidet_torch.importing.imported import Imported
+from hidet_torch.importing.importer import import_graph
+from hidet_torch.importing.place import place_of
+from hidet_torch.settings import Settings
+
+Boxed = Callable[[list[Any]], Any]
+
+
+def compile_inference(
+    graph_module: torch.fx.GraphModule,
+    frozen: Mapping[torch.fx.Node, torch.Tensor],
+    settings: Settings,
+) -> Boxed:
+    """The compiled call of an fx graph of ATen operators that needs no gradients."""
+    if settings.print_input_graph:
+        print(graph_module.graph)
+    with _disable_current_modes(), torch.no_grad(), settings.in_force():
+        imported = imported_or_reason(graph_module, frozen)
+        if isinstance(imported, str):
+            report(everything_left(graph_module, imported), settings)
+            return in_pytorch(graph_module)
+        report(imported.coverage, settings)
+        call = CompiledCall(imported, settings.use_graph)
+        stealing = partial(steal, call.weights, imported, frozen)
+        if settings.correctness_report:  # it reads the weights, which are given away after it
+            then = stealing if settings.steal_weights else None
+            report_first(call, graph_module, frozen, settings, then)
+        elif settings.steal_weights:
+            stealing()
+        return call
+
+
+def imported_or_reason(
+    graph_module: torch.fx.GraphModule, frozen: Mapping[torch.fx.Node, torch.Tensor]
+) -> Imported | str:
+    """The graph imported, or why it cannot be."""
+    try:
+        return import_graph(graph_module, frozen)
+    except NotYet as error:
+        return error.message
+
+
+def report(coverage: Coverage, settings: Settings) -> None:
+    """Warn of what stays in PyTorch, or raise if that was forbidden."""
+    if settings.fallback == "error":
+        require_complete(coverage)
+    elif not coverage.is_complete:
+        warn(warning(coverage, "PyTorch"))
+
+
+def everything_left(graph_module: torch.fx.GraphModule, reason: str) -> Coverage:
+    """The coverage of a graph that stays in PyTorch as a whole."""
+    return Coverage(
+        tuple(
+            Use(str(node.target), place_of(node), reason)
+            for node in graph_module.graph.nodes
+            if node.op == "call_function"
+        )
+    )
+
+
+def compile_training(graph_module: torch.fx.GraphModule, example_inputs: Any) -> Boxed:
+    """A graph of a region that needs gradients: PyTorch runs it, and the user is told."""
+    warn(
+        FallbackWarning(
+            "a region that needs gradients runs in PyTorch; for inference call the model under "
+            'torch.no_grad(), or compile it with options={"inference": True}'
+        )
+    )
+    return in_pytorch(graph_module)
+
+
+def run_backward(graph_module: torch.fx.GraphModule, example_inputs: Any) -> Boxed:
+    """The backward graph of such a region."""
+    return in_pytorch(graph_module)
+
+
+def in_pytorch(graph_module: torch.fx.GraphModule) -> Boxed:
+    """An fx graph as PyTorch runs it."""
+
+    def run(boxed: list[Any]) -> Any:
+        given = list(boxed)
+        boxed.clear()
+        return graph_module(*given)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run

@@ -1,0 +1,86 @@
+"""Compiled models as graphs that need no PyTorch: arrays in rows in, arrays in rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from hidet import ops
+from hidet.errors import BadArgument
+from hidet.frontend.report import require_complete
+from hidet.graph import FlowGraph, Tensor
+from hidet.graph.rewrite import outputs_from
+from hidet.types import TensorType
+from hidet_torch.importing.imported import Imported, LiveInput, Output
+from hidet_torch.memory.strides import inverse
+from hidet_torch.memory.tensors import storage_of
+
+
+def standalone(
+    imported: Imported, held: Sequence[Any], limits: Mapping[str, tuple[int, int | None]]
+) -> FlowGraph:
+    """The graph of a model by itself: its inputs are those of the model that are tensors.
+
+    `held` has for each argument of the traced graph the tensor that the model holds, or None for
+    an input; `limits` are those of sizes that may not be any number. Raises for what only PyTorch
+    can do: operators that it runs, writes to inputs or buffers, results that are views of inputs.
+    """
+    require_complete(imported.coverage)
+    if imported.mutations or imported.updates:
+        raise BadArgument("the model writes to its inputs or buffers, which a file does not hold")
+    if imported.carriers:
+        names = ", ".join(imported.carriers)
+        raise BadArgument(f"the model is given the sizes {names} as numbers, not by its inputs")
+    inputs: list[Tensor] = []
+    new: dict[Tensor, Tensor] = {
+        tensor: constant(weight.values(), tensor) for tensor, weight in imported.weights.items()
+    }
+    for live in imported.inputs:
+        value = held[live.position]
+        given = outside(live) if value is None else constant(value, outside(live))
+        inputs += [given] if value is None else []
+        new[live.tensor] = arranged(given, live.order)
+    made = outputs_from(imported.graph, new)
+    results = [each for each in imported.outputs if each.index is not None or has_value(each)]
+    graph = FlowGraph(inputs, [result(each, made) for each in results], "model")
+    graph.limits = {name: each for name, each in limits.items() if name in graph.symbols}
+    return graph
+
+
+def constant(value: torch.Tensor, like: Tensor) -> Tensor:
+    """A tensor that the model holds."""
+    if value.numel() == 0 and like.size != 0:
+        raise BadArgument("a weight was given away by steal_weights", help="save the model first")
+    storage = storage_of(value.detach().contiguous())
+    return Tensor(TensorType(like.dtype, tuple(value.shape)), like.device, storage, name=like.name)
+
+
+def outside(live: LiveInput) -> Tensor:
+    """An input with its axes as the model has them."""
+    if live.complex:
+        raise BadArgument(f"input {live.position} has complex numbers, which no file can hold")
+    tensor = live.tensor
+    shape = tuple(tensor.shape[axis] for axis in inverse(live.order))
+    return Tensor(TensorType(tensor.dtype, shape), tensor.device, name=tensor.name)
+
+
+def arranged(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
+    """The tensor with its axes in an order."""
+    return tensor if order == tuple(range(len(order))) else ops.permute(tensor, order)
+
+
+def has_value(output: Output) -> bool:
+    """Whether a result is anything but None."""
+    return output.alias is not None or output.value is not None
+
+
+def result(output: Output, tensors: Sequence[Tensor]) -> Tensor:
+    """A result with its axes as the model has them."""
+    if output.index is None:
+        what = "a view of an input" if output.alias is not None else f"{output.value!r}, no tensor"
+        raise BadArgument(f"a result of the model is {what}, which a file cannot give")
+    if output.complex:
+        raise BadArgument("a result of the model has complex numbers, which no file can hold")
+    return arranged(tensors[output.index], inverse(output.order))
