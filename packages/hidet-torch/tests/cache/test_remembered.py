@@ -245,7 +245,7 @@ def test_converters_of_others_have_graphs_traced(
     x = torch.randn(3)
     assert remembered.has_only_our_converters()
     again(function, x)
-    monkeypatch.setitem(table._table, torch.ops.aten.tanh.default, stranger)
+    monkeypatch.setitem(table._table, torch.ops.aten.tanh.default, {0: stranger})
     close(again(function, x), x + 1)
     assert len(traced) == 2
 

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
 import torch
 from compiling import close
 from torch import nn
@@ -7,12 +11,11 @@ from torch.nn import functional
 
 import hidet_torch
 from hidet_torch.capture.decompositions import (
-    KEEP,
     converters,
     decompositions,
     exported_decompositions,
-    stays_whole,
 )
+from hidet_torch.converters.table import overload
 
 
 def test_exported_programs_are_told_of_composites_that_autograd_takes_apart_itself() -> None:
@@ -26,11 +29,66 @@ def test_exported_programs_are_told_of_composites_that_autograd_takes_apart_itse
         assert by_python or torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), key), op
 
 
-def test_what_stays_whole_is_converted() -> None:
-    found = {op for op in converters if isinstance(op, torch._ops.OpOverload)}
-    assert not [each for each in exported_decompositions() if stays_whole(each)]
-    names = {op._schema.name.split("::")[1] for op in found}
-    assert sorted(KEEP - names) == []  # else they would stay in PyTorch
+def test_no_converter_is_taken_apart_before_it_is_reached() -> None:
+    assert not [each for each in exported_decompositions() if each in converters]
+
+
+x, y, picture = torch.ones(2, 3, 8), torch.ones(2, 8, 4), torch.ones(1, 2, 8, 8)
+
+COMPOSITES: dict[str, tuple[Any, ...]] = {
+    "_fused_rms_norm": (x, [8], torch.ones(8), 1e-5),
+    "adaptive_avg_pool1d": (x, 2),
+    "adaptive_avg_pool2d": (picture, [2, 2]),
+    "adaptive_max_pool1d": (x, 2),
+    "avg_pool1d": (x, 2),
+    "isfinite": (x,),
+    "linear": (x, torch.ones(4, 8)),
+    "matmul": (x, y),
+    "rms_norm": (x, [8]),
+    "scaled_dot_product_attention": (picture, picture, picture),
+    "softmax.int": (x, -1),
+    "square": (x,),
+    "tile": (x, [2, 1, 1]),
+    "true_divide.Scalar": (x, 2.0),
+    "true_divide.Tensor": (x, x),
+    "where.Scalar": (x > 0, 1.0, 2.0),
+    "where.ScalarOther": (x > 0, x, 2.0),
+    "where.ScalarSelf": (x > 0, 1.0, x),
+}
+"""Operators that PyTorch may take apart by itself, with arguments."""
+
+
+class Calling(nn.Module):
+    """Calls one operator; the arguments that are no tensors stay as they are."""
+
+    def __init__(self, target: Any, given: Sequence[Any]) -> None:
+        super().__init__()
+        self.target, self.given = target, given
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        left = iter(tensors)
+        return self.target(
+            *(next(left) if isinstance(each, torch.Tensor) else each for each in self.given)
+        )
+
+
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_a_converter_of_a_composite_is_reached(name: str) -> None:
+    target, given = overload(name), COMPOSITES[name]
+    tensors = tuple(each for each in given if isinstance(each, torch.Tensor))
+    program = torch.export.export(Calling(target, given), tensors)
+    graph = program.run_decompositions(exported_decompositions()).graph
+    assert target in {node.target for node in graph.nodes}
+
+
+def test_every_converter_of_a_composite_is_tried() -> None:
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    found = {
+        each
+        for each in converters
+        if isinstance(each, torch._ops.OpOverload) and each.has_kernel_for_dispatch_key(key)
+    }
+    assert found == set(map(overload, COMPOSITES))
 
 
 class Interpolated(nn.Module):

@@ -311,7 +311,6 @@ def convert_element_type(x: Tensor, dtype: DType) -> Tensor:
     aten.detach.default,
     aten.lift_fresh_copy.default,
     aten.lift_fresh.default,
-    aten.contiguous.default,
 )
 def same(x: Tensor, **_: Any) -> Tensor:
     """x: values have no identity and no layout in a graph."""

@@ -19,7 +19,7 @@ END = 1 << 31
 """Ends of slices from here on mean the end of the axis."""
 
 
-@torch(aten.view.default, aten._unsafe_view.default, aten.reshape.default)
+@torch(aten.view.default, aten._unsafe_view.default)
 def view(x: Tensor, shape: Sequence[Size]) -> Tensor:
     """The same elements under another shape."""
     return ops.reshape(x, shape)
