@@ -4,26 +4,12 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.compute import evaluate
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from hidet.graph import FlowGraph, from_numpy, symbol_like, tracing
+from hidet.graph import from_numpy, symbol_like
+from hidet.testing.defined import run
 from hidet.types import f32, f64, i32, i64
 
 NAN, INF = float("nan"), float("inf")
-
-
-def run(function, *arrays):
-    """The function's results, each operator by its definition."""
-    inputs = [symbol_like(from_numpy(np.asarray(each))) for each in arrays]
-    with tracing():
-        out = function(*inputs)
-    results = out if isinstance(out, tuple) else (out,)
-    graph = FlowGraph(inputs, results)
-    values = dict(zip(inputs, map(np.asarray, arrays), strict=True))
-    for node in graph.nodes:
-        found = evaluate(node.op.definition(), *(values[each] for each in node.inputs))
-        values.update(zip(node.outputs, found, strict=True))
-    return values[results[0]] if len(results) == 1 else [values[each] for each in results]
 
 
 def assert_same(found, expected):
@@ -168,3 +154,33 @@ def test_mistakes_are_told_in_the_users_words():
     ):
         with pytest.raises(kind, match=words):
             function()
+
+
+def test_shifts_beyond_the_width():
+    x, by = np.int8([-3, 5, -128, 1]), np.int8([1, 8, -1, 7])
+    assert_same(run(ops.shift_left, x, by), [-6, 0, 0, -128])
+    assert_same(run(ops.shift_right, x, by), [-2, 0, -1, 0])
+    wide = np.uint64([2**63, 3])
+    assert_same(run(ops.shift_right, wide, np.uint64([63, 64])), [1, 0])
+
+
+def test_running_sums_from_the_end_and_without_the_element():
+    x = np.int32([[1, 2, 3], [4, 5, 6]])
+    assert_same(run(lambda v: ops.cumsum(v, 1, exclusive=True), x), [[0, 1, 3], [0, 4, 9]])
+    assert_same(run(lambda v: ops.cumsum(v, 0, reverse=True), x), [[5, 7, 9], [4, 5, 6]])
+    both = lambda v: ops.cumprod(v, -1, exclusive=True, reverse=True)
+    assert_same(run(both, x), [[6, 3, 1], [30, 6, 1]])
+    assert_same(run(lambda v: ops.cumsum(v, 0, exclusive=True), np.float32(7)), 0)
+
+
+def test_the_last_of_equal_extremes():
+    x = np.float32([[2, 5, 5], [1, 1, 0]])
+    assert_same(run(lambda v: ops.argmax(v, 1, last=True), x), [2, 1])
+    assert_same(run(lambda v: ops.argmax(v, 1, keepdims=True), x), [[1], [0]])
+    assert_same(run(lambda v: ops.argmin(v, last=True), np.float32([3, 0, 0, 1])), 2)
+
+
+def test_hardmax():
+    x = np.float32([[3, 7, 7], [0, -1, -2]])
+    assert_same(run(ops.hardmax, x), [[0, 1, 0], [1, 0, 0]])
+    assert_same(run(lambda v: ops.hardmax(v, 0), x), [[1, 1, 1], [0, 0, 0]])

@@ -202,6 +202,8 @@ class Scope:
                 return np.asarray(value, to)
             case ir.Cast(value):
                 return converted(self.value(value), e.to)
+            case ir.Reinterpret(value):
+                return np.asarray(self.value(value)).view(to)
             case ir.Math(name, args):
                 return np.asarray(FUNCTIONS[name].numpy(*map(self.value, args))).astype(to)
             case ir.Binary(a, b) if type(e) in BINARY:

@@ -53,6 +53,7 @@ from hidet.ops.binary import (
     subtract,
     trunc_divide,
 )
+from hidet.ops.bitcast import bitcast
 from hidet.ops.cast import cast
 from hidet.ops.channel_norm import batch_norm, group_norm, instance_norm
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
@@ -72,6 +73,8 @@ from hidet.ops.create import (
     zeros_like,
 )
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
+from hidet.ops.einsum import einsum
+from hidet.ops.fold import fold
 from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -81,6 +84,8 @@ from hidet.ops.norm import layer_norm, moments, rms_norm
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
+from hidet.ops.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
+from hidet.ops.rearrange import depth_to_space, reverse_sequence, space_to_depth
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.resize import resize
 from hidet.ops.scatter import index_add, index_put, scatter
@@ -97,7 +102,7 @@ from hidet.ops.slicing import (
     split,
     window,
 )
-from hidet.ops.softmax import log_softmax, softmax
+from hidet.ops.softmax import hardmax, log_softmax, softmax
 from hidet.ops.statistics import logsumexp, norm, std, var
 from hidet.ops.strided import as_strided, diagonal, sliding
 from hidet.ops.unary import (
@@ -164,6 +169,7 @@ __all__ = [
     "attention_weights",
     "avg_pool",
     "batch_norm",
+    "bitcast",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -187,8 +193,10 @@ __all__ = [
     "cummin",
     "cumprod",
     "cumsum",
+    "depth_to_space",
     "diagonal",
     "divide",
+    "einsum",
     "elu",
     "embedding",
     "equal",
@@ -205,14 +213,17 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fold",
     "full",
     "full_like",
     "gather",
+    "gather_nd",
     "gelu",
     "glu",
     "greater",
     "greater_equal",
     "group_norm",
+    "hardmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -263,6 +274,7 @@ __all__ = [
     "normed_linear",
     "not_equal",
     "one_hot",
+    "one_hot_values",
     "ones",
     "ones_like",
     "origin",
@@ -278,12 +290,14 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resize",
+    "reverse_sequence",
     "rms_norm",
     "roll",
     "round",
     "rsqrt",
     "scalar",
     "scatter",
+    "scatter_nd",
     "searchsorted",
     "select",
     "select_scatter",
@@ -305,6 +319,7 @@ __all__ = [
     "softshrink",
     "softsign",
     "sort",
+    "space_to_depth",
     "split",
     "sqrt",
     "square",
@@ -317,6 +332,7 @@ __all__ = [
     "tan",
     "tanh",
     "tanhshrink",
+    "tensor_scatter",
     "threshold",
     "tile",
     "topk",

@@ -10,7 +10,16 @@ from hidet.compute import functions as f
 from hidet.compute import maximum as larger
 from hidet.compute import minimum as smaller
 from hidet.compute import select, truth
-from hidet.ir.expr import Expr, TruncDiv, TruncMod, combine
+from hidet.ir.expr import (
+    Binary,
+    Expr,
+    ShiftLeft,
+    ShiftRight,
+    TruncDiv,
+    TruncMod,
+    combine,
+    constant,
+)
 from hidet.ops.families import ANY, FLOAT, INTEGER, WHOLE, binary
 from hidet.types import f64
 
@@ -46,6 +55,25 @@ def quotient_toward_zero(x: Any, y: Any) -> Any:
     if x.dtype.kind == "f":
         return np.trunc(x / y)
     return np.where((x < 0) != (y < 0), -(np.abs(x) // np.abs(y)), np.abs(x) // np.abs(y))
+
+
+def shifted(kind: type[Binary], a: Expr, b: Expr) -> Any:
+    """a moved by b bits; what moves all bits out is left to no machine, for they differ."""
+    signed, bits = a.dtype.limits[0] < 0, 8 * a.dtype.nbytes
+    inside = b < constant(bits, b.dtype)
+    inside = (b >= constant(0, b.dtype)) & inside if signed else inside
+    zero = constant(0, a.dtype)
+    beyond = select(a < zero, constant(-1, a.dtype), zero)
+    rest = beyond if signed and kind is ShiftRight else zero
+    return select(inside, combine(kind, a, b), rest)
+
+
+def shifted_array(move: Any, x: Any, y: Any) -> Any:
+    """The same in numpy."""
+    bits, right = 8 * x.dtype.itemsize, move is np.right_shift
+    moved = move(x, np.where((y >= 0) & (y < bits), y, 0).astype(x.dtype))
+    rest = np.where(x < 0, -1, 0) if right and x.dtype.kind == "i" else np.zeros_like(x)
+    return np.where((y >= 0) & (y < bits), moved, rest).astype(x.dtype)
 
 
 def without_nan(pick: Any, a: Expr, b: Expr) -> Any:
@@ -118,10 +146,13 @@ bitwise_xor = binary(
     "bitwise_xor", "The bits set in just one.", lambda a, b: a ^ b, np.bitwise_xor, dtypes=WHOLE
 )
 shift_left = binary(
-    "shift_left", "The bits moved up by y.", lambda a, b: a << b,
-    lambda x, y: x * 2 ** y.astype(x.dtype), dtypes=INTEGER[:3], second=(0, 6),
+    "shift_left", "The bits moved up by y; 0 where y is negative, or all bits are moved out.",
+    lambda a, b: shifted(ShiftLeft, a, b), lambda x, y: shifted_array(np.left_shift, x, y),
+    dtypes=INTEGER,
 )  # fmt: skip
 shift_right = binary(
-    "shift_right", "The bits moved down by y, the sign kept.", lambda a, b: a >> b,
-    lambda x, y: x // 2 ** y.astype(x.dtype), dtypes=INTEGER[:3], second=(0, 6),
+    "shift_right",
+    "The bits moved down by y, the sign kept; nothing but the sign where y is negative or too far.",
+    lambda a, b: shifted(ShiftRight, a, b), lambda x, y: shifted_array(np.right_shift, x, y),
+    dtypes=INTEGER,
 )  # fmt: skip

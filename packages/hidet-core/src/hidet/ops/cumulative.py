@@ -18,22 +18,50 @@ from hidet.graph.dims import axis_of
 from hidet.ops.binary import logical_or
 from hidet.ops.cast import cast
 from hidet.ops.compare import equal
-from hidet.ops.create import full, iota
+from hidet.ops.create import full, full_like, iota
+from hidet.ops.pad import pad
 from hidet.ops.reduce import sum_dtype, widened
 from hidet.ops.select import where as select
 from hidet.ops.shape import reshape
+from hidet.ops.slicing import flip
 from hidet.ops.unary import isnan
 from hidet.types import DType, TensorType, boolean, f16, f32, i32, i64
 
 
-def cumsum(x: Tensor, axis: int, *, dtype: DType | None = None) -> Tensor:
-    """Running sums along `axis`; of integers and bools in int64."""
-    return apply(CumSum, x, axis=axis_of(axis, x.ndim), dtype=dtype)
+def cumsum(
+    x: Tensor, axis: int, *, dtype: DType | None = None, exclusive: bool = False,
+    reverse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Running sums along `axis`; of integers and bools in int64.
+
+    `exclusive` leaves out the element itself, `reverse` runs from the end.
+    """
+    return running(CumSum, x, axis, dtype, exclusive, reverse)
 
 
-def cumprod(x: Tensor, axis: int, *, dtype: DType | None = None) -> Tensor:
-    """Running products along `axis`; of integers and bools in int64."""
-    return apply(CumProd, x, axis=axis_of(axis, x.ndim), dtype=dtype)
+def cumprod(
+    x: Tensor, axis: int, *, dtype: DType | None = None, exclusive: bool = False,
+    reverse: bool = False,
+) -> Tensor:  # fmt: skip
+    """Running products along `axis`; of integers and bools in int64.
+
+    `exclusive` leaves out the element itself, `reverse` runs from the end.
+    """
+    return running(CumProd, x, axis, dtype, exclusive, reverse)
+
+
+def running(
+    kind: type[Op], x: Tensor, axis: int, dtype: DType | None, exclusive: bool, reverse: bool
+) -> Tensor:
+    """Running combinations: of those before an element, with what changes nothing in front."""
+    where = axis_of(axis, x.ndim)
+    x = flip(x, where) if reverse and x.ndim else x
+    if exclusive:
+        first = 0 if kind is CumSum else 1
+        widths = [(int(each == where), -int(each == where)) for each in range(x.ndim)]
+        x = pad(x, widths, value=first) if x.ndim else full_like(x, first)
+    found = apply(kind, x, axis=where, dtype=dtype)
+    return flip(found, where) if reverse and x.ndim else found
 
 
 def cummax(x: Tensor, axis: int) -> tuple[Tensor, Tensor]:

@@ -15,11 +15,12 @@ from hidet.compute import (
     grid,
 )
 from hidet.compute.reduction import How, truth
-from hidet.compute.sizes import product, same
+from hidet.compute.sizes import product, same, tidy
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
 from hidet.graph.dims import axes_of, axis_of
 from hidet.ops.shape import reshape
+from hidet.ops.slicing import flip
 from hidet.types import DType, Size, TensorType, boolean, f16, f32, f64, i8, i32, i64
 
 Axes = int | Sequence[int] | None
@@ -66,17 +67,32 @@ def all(x: Tensor, axes: Axes = None, *, keepdims: bool = False) -> Tensor:
     return apply(All, x, axes=axes_of(axes, x.ndim), keepdims=keepdims)
 
 
-def argmax(x: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the largest element is along `axis` (None: in the flattened tensor); the first one."""
-    return _arg(ArgMax, x, axis, keepdims)
+def argmax(
+    x: Tensor, axis: int | None = None, *, keepdims: bool = False, last: bool = False
+) -> Tensor:
+    """Where the largest element is along `axis` (None: in the flattened tensor).
+
+    Of equal ones the first one is meant, or the `last` one.
+    """
+    return _arg(ArgMax, x, axis, keepdims, last)
 
 
-def argmin(x: Tensor, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    """Where the smallest element is along `axis` (None: in the flattened tensor); the first one."""
-    return _arg(ArgMin, x, axis, keepdims)
+def argmin(
+    x: Tensor, axis: int | None = None, *, keepdims: bool = False, last: bool = False
+) -> Tensor:
+    """Where the smallest element is along `axis` (None: in the flattened tensor).
+
+    Of equal ones the first one is meant, or the `last` one.
+    """
+    return _arg(ArgMin, x, axis, keepdims, last)
 
 
-def _arg(kind: type[Op], x: Tensor, axis: int | None, keepdims: bool) -> Tensor:
+def _arg(kind: type[Op], x: Tensor, axis: int | None, keepdims: bool, last: bool) -> Tensor:
+    if last:
+        turned = flip(x, axis_of(axis, x.ndim)) if axis is not None else flip(x, range(x.ndim))
+        size = product(x.shape) if axis is None or not x.ndim else x.shape[axis]
+        found: Tensor = tidy(size - 1) - _arg(kind, turned, axis, keepdims, False)
+        return found
     if x.ndim == 0 or axis is None:
         found = apply(kind, reshape(x, (-1,)), axis=0, keepdims=False)
         return reshape(found, (1,) * x.ndim) if keepdims else found

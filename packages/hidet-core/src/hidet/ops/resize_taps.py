@@ -215,8 +215,10 @@ class ResizeTaps(Op):
         def made(
             source: int, count: int, scale: float | None, mode: Any, how: Any, **more: Any
         ) -> Any:
-            given: dict[str, Any] = {"rounding": "round_prefer_floor", "coefficient": -0.75, "dtype": f32,
-                     "antialias": False, "exclude_outside": False, "roi": (0.0, 1.0)}  # fmt: skip
+            given: dict[str, Any] = {
+                "rounding": "round_prefer_floor", "coefficient": -0.75, "dtype": f32,
+                "antialias": False, "exclude_outside": False, "roi": (0.0, 1.0),
+            }  # fmt: skip
             return cls(source, count, scale, mode, how, **(given | more))
 
         yield made(7, 15, None, "nearest", "half_pixel")

@@ -148,8 +148,8 @@ class ScatterAlong(Op):
 
     def reference(self, x: Any, index: Any, source: Any) -> Any:
         combine: dict[str, Any] = {
-            "set_last": lambda a, b: b, "add": np.add, "mul": np.multiply, "min": np.minimum,
-            "max": np.maximum,
+            "set_last": lambda a, b: b, "set_one": lambda a, b: b, "add": np.add,
+            "mul": np.multiply, "min": np.minimum, "max": np.maximum,
         }  # fmt: skip
         out = np.array(x)
         for where in np.ndindex(*index.shape):
@@ -172,3 +172,4 @@ class ScatterAlong(Op):
         yield cls(i32[4, 6], i64[4, 8], i32[4, 8], 1, "mul")
         yield cls(f16[4, 6], i64[4, 8], f16[4, 8], 1, "min")
         yield cls(f32[4, 3], i64[0, 3], f32[0, 3], 0, "add")
+        yield cls(f32[4, 7], i64[1, 7], f32[1, 7], 0, "set_one")

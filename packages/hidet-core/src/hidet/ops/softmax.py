@@ -12,7 +12,12 @@ from hidet.compute.functions import exp, log
 from hidet.errors import DtypeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
 from hidet.graph.dims import axis_of
-from hidet.types import TensorType, bf16, f16, f32, f64
+from hidet.ops.cast import cast
+from hidet.ops.compare import equal
+from hidet.ops.create import iota, zeros
+from hidet.ops.reduce import argmax
+from hidet.ops.shape import reshape
+from hidet.types import TensorType, bf16, f16, f32, f64, i64
 
 
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
@@ -52,6 +57,15 @@ class AlongAxis(Op):
         yield cls(f64[9], 0)
         yield cls(f32[()], 0)
         yield cls(f32[0, 4], 1)
+
+
+def hardmax(x: Tensor, axis: int = -1) -> Tensor:
+    """1 at the first of the greatest elements along `axis`, 0 elsewhere, in the type of `x`."""
+    where = axis_of(axis, x.ndim)
+    place = iota(x.shape[where], device=x.device) if x.ndim else zeros((), i64, device=x.device)
+    shape = tuple(x.shape[where] if each == where else 1 for each in range(x.ndim))
+    found = argmax(x, where, keepdims=True)
+    return cast(equal(reshape(place, shape), found), x.dtype)
 
 
 @operator("softmax")
