@@ -27,6 +27,7 @@ from hidet.ops.activation import (
 from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
 from hidet.ops.attention import attention
 from hidet.ops.attention_weights import attention_weights
+from hidet.ops.auto_pad import same_padding
 from hidet.ops.binary import (
     add,
     atan2,
@@ -79,7 +80,10 @@ from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
+from hidet.ops.local_norm import local_response_norm
+from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul
+from hidet.ops.max_unpool import max_unpool
 from hidet.ops.norm import layer_norm, moments, rms_norm
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
@@ -246,6 +250,7 @@ __all__ = [
     "linear",
     "linear_moments",
     "linspace",
+    "local_response_norm",
     "log",
     "log1p",
     "log2",
@@ -257,11 +262,13 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "lp_pool",
     "masked_fill",
     "matmul",
     "max",
     "max_pool",
     "max_pool_with_indices",
+    "max_unpool",
     "maximum",
     "mean",
     "min",
@@ -295,6 +302,7 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "same_padding",
     "scalar",
     "scatter",
     "scatter_nd",

@@ -48,13 +48,15 @@ def max_pool_with_indices(
 def avg_pool(
     x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None,
+    dilation: Each = 1,
 ) -> Tensor:  # fmt: skip
     """The mean of each window of x[n, c, ...]; the padding's zeros count unless told not to.
 
     `divisor` replaces the number of elements.
     """
     return apply(AvgPool, x, **pooling(x, window, stride, padding, ceil_mode),
-                 count_include_pad=count_include_pad, divisor=divisor)  # fmt: skip
+                 count_include_pad=count_include_pad, divisor=divisor,
+                 dilation=each_axis(dilation, x.ndim - 2))  # fmt: skip
 
 
 def pooling(
@@ -90,9 +92,9 @@ class Pool(Op):
     def infer(self) -> Any:
         if self.x.ndim != len(self.window) + 2:
             raise ShapeMismatch(f"a {len(self.window)}-d window on {self.x.ndim} dimensions")
-        for sizes, window in zip(self.padding, self.window, strict=True):
-            if max(sizes) * 2 > window:
-                raise BadArgument(f"padding {max(sizes)} is more than half of the window {window}")
+        for sizes, window, apart in zip(self.padding, self.window, self.spread(), strict=True):
+            if max(sizes) > (window - 1) * apart:
+                raise BadArgument(f"padding {max(sizes)} would hold whole windows of {window}")
         images, channels, _ = taken_apart(self.channels_last, self.x.shape)
         return self.x.dtype[laid(self.channels_last, images, channels, self.spatial())]
 
@@ -261,8 +263,12 @@ class AvgPool(Pool):
 
     count_include_pad: bool
     divisor: int | None
+    dilation: tuple[int, ...]
 
     factor: ClassVar[float] = 16
+
+    def spread(self) -> tuple[int, ...]:
+        return self.dilation
 
     def define(self, x: Grid) -> Grid:
         wide = accumulator(x.dtype)
@@ -279,13 +285,13 @@ class AvgPool(Pool):
     def covered(self, i: Expr, axis: int) -> Size:
         """How many elements of an axis window number `i` counts."""
         size, (before, after) = self.sizes[axis], self.padding[axis]
-        window = self.window[axis]
+        window, apart = self.window[axis], self.dilation[axis]
         if not self.ceil_mode and (self.count_include_pad or before == after == 0):
             return window
         start = i * self.stride[axis] - before
-        if self.count_include_pad:
-            return minimum(start + window, size + after) - start
-        return minimum(start + window, size) - maximum(start, 0)
+        end = size + after if self.count_include_pad else wrap(size)
+        last = minimum((end - start + (apart - 1)) // apart, window)
+        return last if self.count_include_pad else last - maximum(apart - 1 - start, 0) // apart
 
     def reference(self, x: Any) -> Any:
         x = channels_second(x, self.channels_last)
@@ -296,8 +302,10 @@ class AvgPool(Pool):
         def means() -> Iterator[tuple[Any, Any]]:
             for index, piece in self.pieces(x, 0.0):
                 cut: Any = tuple(
-                    slice(i * s, i * s + w)
-                    for i, s, w in zip(index, self.stride, self.window, strict=True)
+                    slice(i * s, i * s + (w - 1) * d + 1, d)
+                    for i, s, w, d in zip(
+                        index, self.stride, self.window, self.dilation, strict=True
+                    )
                 )
                 yield index, piece.sum(-1) / (self.divisor or ones[cut].sum())
 
@@ -305,13 +313,15 @@ class AvgPool(Pool):
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
-        two, none = ((1, 1), (1, 1)), ((0, 0), (0, 0))
-        yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), two, False, True, None)
-        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, True, None)
-        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, False, None)
-        yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), none, False, False, None)
-        yield cls(f64[1, 2, 9], (4,), (2,), ((2, 2),), False, False, 3)
-        yield cls(f16[2, 9, 8, 3], (3, 3), (2, 2), two, True, False, None, channels_last=True)
+        two, none, one = ((1, 1), (1, 1)), ((0, 0), (0, 0)), (1, 1)
+        yield cls(f32[2, 3, 9, 7], (3, 3), (2, 2), two, False, True, None, one)
+        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, True, None, one)
+        yield cls(f32[2, 3, 9, 8], (3, 3), (2, 2), two, True, False, None, one)
+        yield cls(f16[1, 2, 8, 5], (2, 2), (2, 2), none, False, False, None, one)
+        yield cls(f64[1, 2, 9], (4,), (2,), ((2, 2),), False, False, 3, (1,))
+        yield cls(f16[2, 9, 8, 3], (3, 3), (2, 2), two, True, False, None, one, channels_last=True)
+        yield cls(f32[1, 2, 9, 10], (3, 2), (2, 3), two, True, False, None, (2, 3))
+        yield cls(f32[1, 2, 9, 10], (2, 3), (3, 1), ((1, 0), (2, 4)), True, True, None, (1, 2))
 
 
 def lowest(x: Grid) -> Any:
