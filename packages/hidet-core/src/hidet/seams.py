@@ -20,6 +20,7 @@ SEAMS: dict[str, str] = {
     "correctness_report": "hidet.build.correctness:correctness_report",
     "optimize_graph": "hidet.optimize.pipeline:optimize",
     "build_module": "hidet.build.module:build_module",
+    "saved_steps": "hidet.frontend.saved:saved_steps",
     "load_simulated": "hidet.sim.plan:load_simulated",
 }
 

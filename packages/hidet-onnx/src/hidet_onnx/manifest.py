@@ -4,7 +4,7 @@ from hidet.frontend import Frontend
 
 FRONTEND = Frontend(
     name="onnx",
-    api=1,
+    api=2,
     module="hidet_onnx",
     framework="onnx",
     requires="onnx>=1.18,<1.24",

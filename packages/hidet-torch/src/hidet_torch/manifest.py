@@ -4,7 +4,7 @@ from hidet.frontend import Frontend
 
 FRONTEND = Frontend(
     name="torch",
-    api=1,
+    api=2,
     module="hidet_torch",
     framework="torch",
     requires="torch>=2.11,<2.14",

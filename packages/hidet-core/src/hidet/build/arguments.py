@@ -51,7 +51,9 @@ def glance(value: Any) -> Glance | None:
 
 def reader_for(value: Any) -> Callable[[Any], Glance] | None:
     """How arguments of this one's type are read."""
-    known = ((np.ndarray, of_array), (Tensor, of_tensor), (View, of_view))
+    known = (
+        (np.ndarray, of_array), (np.generic, of_scalar), (Tensor, of_tensor), (View, of_view)
+    )  # fmt: skip
     for kind, reader in known:
         if isinstance(value, kind):
             return reader
@@ -83,6 +85,13 @@ def of_array(value: np.ndarray[Any, Any]) -> Glance:
     else:
         pointer, read_only = value.__array_interface__["data"]
     return pointer, (value.shape, kind, read_only, flags.c_contiguous), None, None
+
+
+def of_scalar(value: np.generic) -> Glance:
+    """A number of numpy's: an array without axes."""
+    array = np.asarray(value)
+    pointer, facts, stream, _ = of_array(array)
+    return pointer, facts, stream, array
 
 
 BUFFERED = "fiub"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from hidet import seams
 from hidet.build.arguments import Glance, current_stream, described, glance
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view
+from hidet.build.packing import packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument
 from hidet.graph.flow import FlowGraph
@@ -19,30 +23,44 @@ from hidet.runtime.archive import Archive
 from hidet.runtime.bound import called, typed
 from hidet.runtime.device import canonical, device_count
 from hidet.runtime.executor import Executor, Program, check_target
+from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import View, array_of
-from hidet.runtime.plan import Plan
+from hidet.runtime.plan import Host, Plan
 from hidet.types import TensorType, dtype
+
+NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Ready(NamedTuple):
-    """What calls need whose inputs are alike: their facts, what runs, the types of the results."""
+    """What calls need whose inputs are alike: their facts, what runs, the types of the results,
+    and the positions of the inputs with gaps."""
 
     facts: list[Any]
     program: Program
     types: list[TensorType]
+    gaps: list[int]
 
 
 class CompiledGraph:
     """A graph ready to run: `compiled(*tensors)` gives a Tensor, or a tuple of several.
 
-    Inputs are tensors of any library, without gaps, on the graph's device, in order or by name.
-    Work on a GPU goes to the caller's current stream.
+    Inputs are tensors of any library on the graph's device, in order or by name; those with gaps
+    between their elements are copied first, which `copied` counts. Work on a GPU goes to the
+    caller's current stream. `host_steps` are what a framework runs.
     """
 
-    def __init__(self, archive: Archive, device: str, executor: Executor | None = None) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        device: str,
+        executor: Executor | None = None,
+        host_steps: Mapping[str, HostStep] | None = None,
+    ) -> None:
         self.archive, self.device = archive, canonical(device)
-        self.loaded = executor
+        self.loaded, self.host_steps = executor, host_steps
         self.latest: Ready | None = None
+        self.copied = 0
+        """How many inputs were copied because of gaps between their elements."""
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run on inputs; errors name the one that does not fit."""
@@ -69,11 +87,26 @@ class CompiledGraph:
         latest = self.latest
         if latest is None or facts != latest.facts:
             latest = self.latest = self.ready(facts)
+        if latest.gaps:
+            return self.run(self.without_gaps(inputs, latest.gaps))
         executor = self.executor
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0
         with executor.work(stream):
             views = executor.run(latest.program, [each[0] for each in seen], stream)
         return [*map(as_tensor, views, latest.types)]
+
+    def without_gaps(self, inputs: Sequence[Any], gaps: Sequence[int]) -> list[Any]:
+        """The inputs, copied where there are gaps between elements."""
+        given = list(inputs)
+        for position in gaps:
+            given[position] = packed(inputs[position])
+            if given[position] is None:
+                raise BadArgument(
+                    f"input {self.called(position)} has gaps between its elements",
+                    help="copy it first",
+                )
+        self.copied += len(gaps)
+        return given
 
     def seen(self, value: Any, position: int) -> Glance:
         """An input at a glance."""
@@ -87,17 +120,11 @@ class CompiledGraph:
 
     def ready(self, facts: list[Any]) -> Ready:
         """What calls with inputs like these need."""
-        inputs = []
-        for position, each in enumerate(map(described, facts)):
-            if each.gaps:
-                raise BadArgument(
-                    f"input {self.called(position)} has gaps between its elements",
-                    help="copy it first",
-                )
-            inputs.append(View(0, each.shape, each.dtype, each.device))
+        seen = [*map(described, facts)]
+        inputs = [View(0, each.shape, each.dtype, each.device) for each in seen]
         program = self.executor.program(inputs)
         types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
-        return Ready(facts, program, types)
+        return Ready(facts, program, types, [n for n, each in enumerate(seen) if each.gaps])
 
     def called(self, position: int) -> str:
         """What users call an input; its number if there are not so many."""
@@ -107,7 +134,8 @@ class CompiledGraph:
     def executor(self) -> Executor:
         """What runs it here; made when first needed, so that any graph can be saved anywhere."""
         if self.loaded is None:
-            self.loaded = Executor(fitting(self.archive, self.device), self.device)
+            part = fitting(self.archive, self.device)
+            self.loaded = Executor(part, self.device, host_steps=self.host_steps)
         return self.loaded
 
     @property
@@ -116,7 +144,17 @@ class CompiledGraph:
         return self.archive.main
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the archive to one file, for `hidet.load` on any machine that fits a target."""
+        """Write the archive to one file, for `hidet.load` on any machine that fits a target.
+
+        Raises BadArgument where the framework runs parts of the model that no file can hold.
+        """
+        steps = [each.key for each in self.plan.steps if isinstance(each, Host)]
+        missing = [key for key in steps if key not in self.archive.host]
+        if missing:
+            raise BadArgument(
+                f"a file cannot hold {listed(missing)}, which the framework runs",
+                help='options={"fallback": "error"} says why and where',
+            )
         self.archive.save(path)
 
     def __repr__(self) -> str:
@@ -133,31 +171,45 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def build_graph(graph: FlowGraph, targets: Sequence[str] = ()) -> CompiledGraph:
-    """Compile a graph for its device, or for `targets`, to be saved for other machines."""
+def build_graph(
+    graph: FlowGraph,
+    targets: Sequence[str] = (),
+    host_steps: Mapping[str, HostStep] | None = None,
+    host: Mapping[str, bytes] = NOTHING,
+    frontend: str = "",
+) -> CompiledGraph:
+    """Compile a graph for its device, or for `targets`, to be saved for other machines.
+
+    `host_steps` are what the framework runs, and `host` what a file keeps of them, from which
+    `frontend` makes them again.
+    """
     chosen = [str(target_for(graph, each)) for each in targets or (None,)]
     compiled = [compile_graph(graph, each) for each in chosen]
     archive = reduce(Archive.joined, [as_called(each.archive, graph) for each in compiled])
     weights = {name: given_view(tensor) for name, tensor in compiled[0].weights.items()}
     values = {name: array_of(view) for name, view in weights.items()}
-    whole = Archive(archive.plans, archive.binaries, values, archive.meta)
+    meta = {**archive.meta, "frontend": frontend} if frontend else archive.meta
+    whole = replace(archive, weights=values, meta=meta, host=host)
     device = device_of(graph)
     if targets:
-        return CompiledGraph(whole, device)
+        return CompiledGraph(whole, device, host_steps=host_steps)
     # Weights are used where they lie.
-    return CompiledGraph(whole, device, Executor(archive, device, weights=weights))
+    executor = Executor(archive, device, weights=weights, host_steps=host_steps)
+    return CompiledGraph(whole, device, executor, host_steps)
 
 
 def load(path: str | os.PathLike[str], device: str | None = None) -> CompiledGraph:
     """The compiled graph in a file, on `device`: by default a GPU it was compiled for, if any.
 
-    Neither a compiler nor the framework that the model came from is needed. BadArchive says what
-    is wrong with a file that was damaged, or fits no device of this machine, or not the one named.
+    No compiler is needed, nor the framework that the model came from, unless it runs a part of the
+    model: then that frontend has to be installed. BadArchive says what is wrong with a file that
+    was damaged, or fits no device of this machine, or not the one named.
     """
     archive = Archive.load(path)
     if device is not None:
         fitting(archive, canonical(device))
-    return CompiledGraph(archive, device or device_for(archive))
+    steps = seams.call("saved_steps", archive.meta, archive.host) if archive.host else None
+    return CompiledGraph(archive, device or device_for(archive), host_steps=steps)
 
 
 def device_for(archive: Archive) -> str:

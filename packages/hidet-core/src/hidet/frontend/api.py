@@ -6,7 +6,7 @@ frontend's and whose value is a `Frontend` in a module that imports no framework
 
 from dataclasses import dataclass
 
-API = 1
+API = 2
 """The number of this contract; it moves only when a plugin written for it would break."""
 
 
@@ -18,6 +18,8 @@ class Frontend:
     `module` what `hidet.<name>` resolves to; `framework` the import name of what it speaks for;
     `requires` the framework versions it was tested with ("torch>=2.11,<2.14"), empty for no demand;
     `usable` is False for one that is announced: its functions say that they are not there yet.
+    `host_steps` names a function, "hidet_toy.steps:steps", that makes host steps again of what
+    files keep of them: from a mapping of payloads to one of steps, by the same keys.
     """
 
     name: str
@@ -26,3 +28,4 @@ class Frontend:
     framework: str
     requires: str = ""
     usable: bool = True
+    host_steps: str = ""

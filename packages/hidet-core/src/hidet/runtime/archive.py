@@ -13,7 +13,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,14 @@ class Archive:
     """Plans ("main", and "prepare" if constants are derived), binaries and weights by name.
 
     The plans of further targets are named after them: "main@sm_90a". All share the weights.
+    `host` has what the frontend that `meta` names needs to run the plans' host steps, by their key.
     """
 
     plans: Mapping[str, Plan]
     binaries: Mapping[str, bytes]
     weights: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
+    host: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def main(self) -> Plan:
@@ -71,7 +73,7 @@ class Archive:
         }
         used = {s.binary for p in plans.values() for s in p.steps if isinstance(s, Launch)}
         binaries = {name: body for name, body in self.binaries.items() if name in used}
-        return Archive(plans, binaries, self.weights, self.meta)
+        return replace(self, plans=plans, binaries=binaries)
 
     def joined(self, other: Archive) -> Archive:
         """This archive with another one's target beside it: of the same graph and weights."""
@@ -80,7 +82,7 @@ class Archive:
             if plan.target in self.targets:
                 raise BadArgument(f"two plans for {plan.target}")
             plans[f"{name.partition('@')[0]}@{plan.target}"] = plan
-        return Archive(plans, {**self.binaries, **other.binaries}, self.weights, self.meta)
+        return replace(self, plans=plans, binaries={**self.binaries, **other.binaries})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive; the file appears whole or not at all."""
@@ -94,9 +96,11 @@ class Archive:
         }
         members = {f"binaries/{name}": binary for name, binary in self.binaries.items()}
         members["weights.safetensors"] = save_tensors(raw)
+        members |= {f"host/{number}": body for number, body in enumerate(self.host.values())}
         facts = {
             "format": FORMAT,
             "meta": dict(self.meta),
+            "host": list(self.host),
             "plans": {name: plan.to_json() for name, plan in self.plans.items()},
             "weights": {n: [dtype(w.dtype).name, list(w.shape)] for n, w in self.weights.items()},
             "sha256": {name: hashlib.sha256(body).hexdigest() for name, body in members.items()},
@@ -172,4 +176,7 @@ def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Arc
     }
     if "main" not in plans:
         raise BadArchive(f"{where} has no main plan")
-    return Archive(plans, binaries, weights, facts["meta"])
+    host = {str(key): members[f"host/{n}"] for n, key in enumerate(facts.get("host", ()))}
+    if not all(f"host/{number}" in facts["sha256"] for number in range(len(host))):
+        raise BadArchive(f"{where}: what its host steps need was altered")
+    return Archive(plans, binaries, weights, facts["meta"], host)

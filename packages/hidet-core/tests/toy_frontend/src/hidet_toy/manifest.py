@@ -3,5 +3,5 @@
 from hidet.frontend import Frontend
 
 FRONTEND = Frontend(
-    name="toy", api=1, module="hidet_toy", framework="numpy", requires="numpy>=1.26"
+    name="toy", api=2, module="hidet_toy", framework="numpy", requires="numpy>=1.26"
 )
