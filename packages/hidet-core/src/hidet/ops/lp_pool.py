@@ -14,12 +14,12 @@ from hidet.graph import Tensor, apply, operator
 from hidet.ir.expr import Expr
 from hidet.ops.conv import each_axis
 from hidet.ops.layout import channels_second
-from hidet.ops.pool import Each, Pool, pooling
+from hidet.ops.pool import Each, Margin, Pool, pooling
 from hidet.types import TensorType, f16, f32
 
 
 def lp_pool(
-    x: Tensor, window: Each, *, p: float = 2, stride: Each | None = None, padding: Each = 0,
+    x: Tensor, window: Each, *, p: float = 2, stride: Each | None = None, padding: Margin = 0,
     dilation: Each = 1, ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """(sum |x|**p) ** (1/p) of each window of the floating-point x[n, c, ...]; padding is zero.

@@ -20,12 +20,14 @@ from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
 from hidet.types import Size, TensorType, f16, f32, f64, i64
 
 Each = int | Sequence[int]
+Margin = int | Sequence[int | tuple[int, int]]
+"""One number for all sides, one for each axis, or (before, after) for each axis."""
 Taken: TypeAlias = Callable[..., Expr]
 """The element of x at a place in the window."""
 
 
 def max_pool(
-    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0, dilation: Each = 1,
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Margin = 0, dilation: Each = 1,
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """The largest element of each window of x[n, c, ...]; NaN if there is one."""
@@ -34,7 +36,7 @@ def max_pool(
 
 
 def max_pool_with_indices(
-    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0, dilation: Each = 1,
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Margin = 0, dilation: Each = 1,
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`max_pool`, and where each largest element is in its flattened plane (int64)."""
@@ -46,7 +48,7 @@ def max_pool_with_indices(
 
 
 def avg_pool(
-    x: Tensor, window: Each, *, stride: Each | None = None, padding: Each = 0,
+    x: Tensor, window: Each, *, stride: Each | None = None, padding: Margin = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor: int | None = None,
     dilation: Each = 1,
 ) -> Tensor:  # fmt: skip
@@ -60,7 +62,7 @@ def avg_pool(
 
 
 def pooling(
-    x: Tensor, window: Each, stride: Each | None, padding: Each, ceil_mode: bool
+    x: Tensor, window: Each, stride: Each | None, padding: Margin, ceil_mode: bool
 ) -> dict[str, Any]:
     """The attributes that pooling operators share."""
     rank = x.ndim - 2

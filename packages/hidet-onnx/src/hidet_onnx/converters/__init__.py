@@ -7,7 +7,10 @@ from importlib import import_module
 
 from hidet_onnx.converters.table import table
 
-FAMILIES = ("elementwise", "matmul")
+FAMILIES = (
+    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
+    "create", "resample", "attention", "loss", "training", "legacy",
+)  # fmt: skip
 """The modules that file converters."""
 
 

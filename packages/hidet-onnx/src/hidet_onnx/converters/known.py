@@ -1,0 +1,42 @@
+"""Operands whose elements decide shapes or attributes, and constants that converters make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidet.errors import NotYet
+from hidet.graph import Tensor
+from hidet.graph.known import numbers, values
+from hidet.types import DType, TensorType
+from hidet_onnx.converters.here import here
+
+__all__ = ["constant", "integer", "integers", "number", "numbers", "values"]
+
+
+def integers(tensor: Tensor) -> tuple[int, ...]:
+    """The elements, all of which must be numbers; NotYet if one is a symbolic size."""
+    found = numbers(tensor)
+    for each in found:
+        if not isinstance(each, int):
+            raise NotYet(f"the number {each}, which only a call tells")
+    return tuple(each for each in found if isinstance(each, int))
+
+
+def integer(tensor: Tensor) -> int:
+    """The one element."""
+    (found,) = integers(tensor)
+    return found
+
+
+def number(tensor: Tensor) -> Any:
+    """The one element, an integer, a float or a truth."""
+    (found,) = values(tensor)
+    return found
+
+
+def constant(array: Any, dtype: DType) -> Tensor:
+    """A tensor of these values, where the model runs."""
+    given = np.asarray(array).astype(dtype.numpy)
+    return Tensor(TensorType(dtype, given.shape), "cpu", given).to(device=here().device)

@@ -1,0 +1,82 @@
+"""Planes at other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from hidet import ops
+from hidet.errors import BadArgument
+from hidet.graph import Tensor
+from hidet.ops.resize import AspectRatio
+from hidet.ops.resize_taps import Coordinates, Mode, Rounding
+from hidet_onnx.converters.known import numbers, values
+from hidet_onnx.converters.table import onnx
+
+
+@onnx("Resize", since=11)
+def resize(
+    x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None,
+    sizes: Tensor | None = None, *,
+    antialias: int = 0, axes: Sequence[int] | None = None,
+    coordinate_transformation_mode: str = "half_pixel", cubic_coeff_a: float = -0.75,
+    exclude_outside: int = 0, extrapolation_value: float = 0.0,
+    keep_aspect_ratio_policy: str = "stretch", mode: str = "nearest",
+    nearest_mode: str = "round_prefer_floor",
+) -> Tensor:  # fmt: skip
+    """x at other sizes, or at scales of its own."""
+    wanted = None if sizes is None or sizes.size == 0 else numbers(sizes)
+    times = None if scales is None or scales.size == 0 else values(scales)
+    if (wanted is None) == (times is None):
+        raise BadArgument("Resize takes either scales or sizes")
+    is_cropped = coordinate_transformation_mode == "tf_crop_and_resize"
+    part = values(roi) if is_cropped and roi is not None else None
+    return ops.resize(
+        x, sizes=wanted, scales=times, axes=axes, mode=one_of(Mode, mode),
+        coordinates=one_of(Coordinates, coordinate_transformation_mode),
+        rounding=one_of(Rounding, nearest_mode), cubic_coefficient=cubic_coeff_a,
+        antialias=bool(antialias), exclude_outside=bool(exclude_outside), roi=part,
+        fill=extrapolation_value, aspect_ratio=one_of(AspectRatio, keep_aspect_ratio_policy),
+    )  # fmt: skip
+
+
+@onnx("Resize", since=10)
+def resize_before_11(x: Tensor, scales: Tensor, *, mode: str = "nearest") -> Tensor:
+    """x at scales of its own sizes, elements taken where they begin."""
+    return scaled(x, values(scales), mode)
+
+
+@onnx("Upsample", since=9)
+def upsample(x: Tensor, scales: Tensor, *, mode: str = "nearest") -> Tensor:
+    """x enlarged."""
+    return scaled(x, values(scales), mode)
+
+
+@onnx("Upsample", since=7)
+def upsample_before_9(x: Tensor, *, scales: Sequence[float], mode: str = "nearest") -> Tensor:
+    """x enlarged by scales that the model fixes."""
+    return scaled(x, scales, mode)
+
+
+@onnx("Upsample", since=1)
+def upsample_before_7(
+    x: Tensor, *, height_scale: float, width_scale: float, mode: str = "nearest"
+) -> Tensor:
+    """The planes of x[n, c, h, w] enlarged."""
+    return scaled(x, (1.0, 1.0, height_scale, width_scale), mode)
+
+
+def scaled(x: Tensor, scales: Sequence[float], mode: str) -> Tensor:
+    """x at scales of its own sizes, by the rules before version 11."""
+    wanted = "linear" if mode in ("linear", "bilinear") else mode
+    return ops.resize(
+        x, scales=scales, mode=one_of(Mode, wanted), coordinates="asymmetric", rounding="floor"
+    )
+
+
+def one_of(choices: Any, given: str) -> Any:
+    """A name, if it is one of the choices."""
+    names = get_args(choices)
+    if given not in names:
+        raise BadArgument(f"Resize does not know {given!r}", help=f"use {', '.join(names)}")
+    return given
