@@ -65,3 +65,23 @@ def test_operators_that_nobody_has_are_listed_at_once() -> None:
     model.graph.node[2].op_type = "Folly"
     with pytest.raises(HidetError, match=r"(?s)Nonsense.*Folly"):
         hidet_onnx.compile(model)
+
+
+def test_equal_lengths_under_different_names() -> None:
+    """PyTorch's exporter names each past length apart, though all of them must be equal."""
+    lengths = {"past": "s2", "other": "s74"}
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["past", "other"], ["sum"], name="layer.1/Add")],
+        "caches",
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size, 4])
+            for name, size in lengths.items()
+        ],
+        [helper.make_tensor_value_info("sum", TensorProto.FLOAT, [1, "s2", 4])],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = hidet_onnx.compile(made)
+    x, y = (RNG.standard_normal((1, n, 4)).astype(np.float32) for n in (7, 7))
+    np.testing.assert_allclose(model(x, y), x + y, rtol=1e-6)
+    with pytest.raises(HidetError, match=r"`s74` of the model has to be 7: .*layer.1/Add"):
+        model(x, y[:, :1])

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from hidet.graph.flow import FlowGraph
 from hidet.runtime.archive import Archive
-from hidet.runtime.plan import Plan
+from hidet.runtime.plan import Guard, Plan
 
 
 def as_called(archive: Archive, graph: FlowGraph) -> Archive:
-    """The archive of a graph with its inputs' names and its sizes' limits."""
+    """The archive of a graph with its inputs' names, its sizes' limits and its guards."""
     plans = {**archive.plans, "main": named(archive.main, graph)}
     return replace(archive, plans=plans)
 
@@ -24,7 +24,11 @@ def named(plan: Plan, graph: FlowGraph) -> Plan:
     buffers = list(plan.buffers)
     for number, name in zip(plan.inputs, names([t.name for t in graph.inputs]), strict=True):
         buffers[number] = replace(buffers[number], name=name)
-    return replace(plan, buffers=tuple(buffers), limits=graph.limits)
+    guards = tuple(
+        Guard(each.number(graph.inputs), each.axis, each.symbol, str(each.place or ""))
+        for each in graph.guards
+    )
+    return replace(plan, buffers=tuple(buffers), limits=graph.limits, guards=guards)
 
 
 def names(given: Sequence[str]) -> list[str]:

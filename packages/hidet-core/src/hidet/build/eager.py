@@ -31,7 +31,9 @@ def run_graph(graph: FlowGraph, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 def executor_for(graph: FlowGraph) -> Executor:
     """The graph compiled and loaded; the same nodes and constants under the same options share."""
-    said = tuple(names([each.name for each in graph.inputs])), tuple(graph.limits.items())
+    guards = tuple((e.number(graph.inputs), e.axis, e.symbol, e.place) for e in graph.guards)
+    called = tuple(names([each.name for each in graph.inputs]))
+    said = called, tuple(graph.limits.items()), guards
     key = signature(graph), said, options.code_values()
     with _lock:
         found = _executors.get(key)

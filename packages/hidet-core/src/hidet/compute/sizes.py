@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import TypeAlias
 
+from hidet.compute.guards import assumptions
 from hidet.errors import ShapeMismatch
 from hidet.ir.bounds import range_of
 from hidet.ir.expr import Add, Const, Expr, FloorDiv, FloorMod, Mul, Negate, Sub, Var
@@ -64,6 +65,42 @@ def possible(size: Size) -> Range:
     return range_of(size, {each: NATURAL for each in size.mentioned() if isinstance(each, Var)})
 
 
+def agree(a: Size, b: Size) -> bool:
+    """Whether two sizes are equal, or are taken to be from now on: see `compute.guards`."""
+    alike, guards = same(a, b), assumptions()
+    if alike is not None or guards is None:
+        return alike is True
+    solved = solution(total(terms(a), scaled(terms(b), -1)))
+    if solved is not None:
+        guards.add(*solved)
+    return solved is not None
+
+
+def agree_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether two shapes are equal, or their sizes are taken to be."""
+    return len(a) == len(b) and all(agree(x, y) for x, y in zip(a, b, strict=True))
+
+
+def solution(zero: Terms) -> tuple[Var, Size] | None:
+    """The symbol, and the size that it must be for a sum to be 0; None if no such size is there.
+
+    Of several symbols it is the last one. A size that could not be 1 or more is none.
+    """
+    common = math.gcd(*zero.values())
+    for atoms, count in reversed(zero.items()):
+        symbol = atoms[0] if len(atoms) == 1 else None
+        if not isinstance(symbol, Var) or abs(count) != common:
+            continue
+        rest = {key: -n // count for key, n in zero.items() if key != atoms}
+        if any(symbol in atom.mentioned() for key in rest for atom in key):
+            continue
+        found = built(rest)
+        most = possible(found).high
+        if most is None or most >= 1:
+            return symbol, found
+    return None
+
+
 def numbers(shape: Sequence[Size]) -> tuple[int, ...]:
     """The sizes, all of which must be known."""
     for size in shape:
@@ -108,12 +145,12 @@ def broadcast(*shapes: Sequence[Size]) -> Shape:
     out: list[Size] = []
     for sizes in zip(*padded, strict=True):
         wide = [size for size in sizes if same(size, 1) is not True]
-        if any(not same(wide[0], size) for size in wide[1:]):
+        if any(not agree(wide[0], size) for size in wide[1:]):
             raise ShapeMismatch(
                 f"shapes {' and '.join(map(spelled, shapes))} do not broadcast",
                 help=f"sizes {' and '.join(map(str, wide))} must be equal, or one of them 1",
             )
-        out.append(wide[0] if wide else 1)
+        out.append(tidy(wide[0]) if wide else 1)
     return tuple(out)
 
 
@@ -126,8 +163,10 @@ def spelled(shape: Sequence[Size]) -> str:
 
 
 def terms(size: Size) -> Terms:
-    """The size as a sum of products."""
+    """The size as a sum of products; what is assumed of symbols is put in."""
     match size:
+        case Var() if (guards := assumptions()) and size in guards:
+            return terms(guards[size].size)
         case int():
             return {(): size} if size else {}
         case Const(value):

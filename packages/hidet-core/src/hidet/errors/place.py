@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
@@ -48,6 +49,25 @@ class Placed(Exception):
     """An exception that knows where it happened, or can still be told."""
 
     place: Place | None
+
+
+_here: ContextVar[Place | None] = ContextVar("here", default=None)
+
+
+def here() -> Place | None:
+    """The place that is worked at, as `standing` says."""
+    return _here.get()
+
+
+@contextmanager
+def standing(place: Place | None) -> Iterator[None]:
+    """In this block errors, and whatever asks for `here`, belong to `place` in the user's model."""
+    token = _here.set(place)
+    try:
+        with at(place):
+            yield
+    finally:
+        _here.reset(token)
 
 
 @contextmanager

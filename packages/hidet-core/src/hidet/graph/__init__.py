@@ -1,5 +1,6 @@
 """Models as graphs of operators on tensors."""
 
+from hidet.compute.guards import assuming
 from hidet.graph.apply import apply, apply_all, make_node, placed, tracing
 from hidet.graph.creation import (
     asarray,
@@ -18,6 +19,7 @@ from hidet.graph.creation import (
 from hidet.graph.evaluate import evaluate, refer
 from hidet.graph.flow import FlowGraph, optimize, trace_from
 from hidet.graph.foreign import Foreign
+from hidet.graph.guards import guarded
 from hidet.graph.operator import OPERATORS, Op, family, operator
 from hidet.graph.pass_context import PassContext
 from hidet.graph.rewrite import replace, rewrite
@@ -34,6 +36,7 @@ __all__ = [
     "apply",
     "apply_all",
     "asarray",
+    "assuming",
     "empty",
     "empty_like",
     "evaluate",
@@ -42,6 +45,7 @@ __all__ = [
     "from_dlpack",
     "from_numpy",
     "from_torch",
+    "guarded",
     "make_node",
     "manual_seed",
     "operator",

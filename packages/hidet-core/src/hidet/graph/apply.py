@@ -8,13 +8,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from hidet import seams
-from hidet.errors import BadArgument, Place, at
+from hidet.errors import BadArgument, at
+from hidet.errors.place import here, standing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op, flattened
 from hidet.graph.tensor import Node, Tensor
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
-_place: ContextVar[Place | None] = ContextVar("place", default=None)
 
 
 @contextmanager
@@ -27,15 +27,8 @@ def tracing() -> Iterator[None]:
         _tracing.reset(token)
 
 
-@contextmanager
-def placed(place: Place | None) -> Iterator[None]:
-    """In this block nodes and errors belong to `place` in the user's model."""
-    token = _place.set(place)
-    try:
-        with at(place):
-            yield
-    finally:
-        _place.reset(token)
+placed = standing
+"""In this block nodes and errors belong to a place in the user's model."""
 
 
 def apply(kind: type[Op], *operands: Any, device: str | None = None, **attributes: Any) -> Tensor:
@@ -59,7 +52,7 @@ def apply_all(
 def make_node(kind: type[Op], *operands: Any, device: str | None = None, **attributes: Any) -> Node:
     """A node of the operator, typed and placed, never computed."""
     tensors = tuple(flattened(operands))
-    place = _place.get()
+    place = here()
     with at(place):
         for each in tensors:
             if not isinstance(each, Tensor):

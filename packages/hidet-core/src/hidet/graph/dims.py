@@ -7,6 +7,7 @@ from typing import SupportsIndex
 
 from hidet.compute.sizes import (
     Shape,
+    agree,
     broadcast,
     product,
     quotient,
@@ -37,7 +38,7 @@ def reshaped(shape: Sequence[Size], wanted: Sequence[Size]) -> Shape:
         out[unknown[0]] = found = _missing(total, rest)
         if found == -1:
             raise ShapeMismatch(f"cannot reshape {spelled(shape)} to {spelled(wanted)}")
-    elif same(total, product(out)) is not True:
+    elif not agree(total, product(out)):
         raise ShapeMismatch(
             f"cannot reshape {spelled(shape)} to {spelled(wanted)}",
             help=f"{total} elements are not {product(out)}",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from hidet import seams
 from hidet.errors import BadArgument, InternalError
+from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.picture import picture
 from hidet.graph.show import show
 from hidet.graph.stored import restored, stored
@@ -27,7 +28,7 @@ class FlowGraph:
 
     Tensors with storage that nodes or outputs use are its `constants`. `limits` are the least and
     the greatest number (None: there is none) that symbolic sizes may be, by their names: what is
-    built of the graph refuses others.
+    built of the graph refuses others. `guards` say why axes of inputs have the sizes they have.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class FlowGraph:
         outputs: Iterable[Tensor],
         name: str = "graph",
         limits: Mapping[str, Limits] = ANY_SIZE,
+        guards: Iterable[AxisGuard] = (),
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.name = name
         self.limits = dict(limits)
+        self.guards = tuple(guards)
         self.nodes = sorted_nodes(self.outputs, self.inputs)
         self.validate()
 
@@ -61,8 +64,10 @@ class FlowGraph:
         self, outputs: Iterable[Tensor], inputs: Iterable[Tensor] | None = None
     ) -> FlowGraph:
         """A graph of these outputs, and inputs if they change too, with all else that this one
-        says: its name, and the limits of those sizes that inputs still tell."""
+        says: its name, its guards, and the limits of those sizes that inputs still tell."""
         made = FlowGraph(self.inputs if inputs is None else inputs, outputs, self.name)
+        given = set(made.inputs)
+        made.guards = tuple(each for each in self.guards if each.tensor in given)
         made.limits = {name: ends for name, ends in self.limits.items() if name in made.symbols}
         return made
 

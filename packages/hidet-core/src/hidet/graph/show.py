@@ -17,6 +17,11 @@ def show(graph: FlowGraph) -> str:
     head = ", ".join(f"{names[each]}: {typed(each)}" for each in graph.inputs)
     lines = [f"Graph({head}){{"]
     lines += [f"  {names[each]} = Constant({typed(each)})" for each in graph.constants]
+    lines += [
+        f"  # {each.symbol} = {each.tensor.shape[each.axis]}"
+        + (f" at {each.place}" * bool(each.place))
+        for each in graph.guards
+    ]
     for node in graph.nodes:
         results = ", ".join(f"{names[each]}: {typed(each)}" for each in node.outputs)
         given = [names[each] for each in node.inputs]

@@ -21,6 +21,7 @@ from safetensors.numpy import save as save_tensors
 
 from hidet import seams
 from hidet.errors import BadArchive, BadArgument, HidetError, Place
+from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
 from hidet.ir.expr import Expr, Var
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KEY = "hidet.graph"
-Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits]]
-"""Inputs, outputs, name and limits of sizes of a graph."""
+Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits], list[AxisGuard]]
+"""Inputs, outputs, name, limits of sizes and guards of a graph."""
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
     AssertionError, SafetensorError, HidetError,
@@ -59,6 +60,10 @@ def stored(graph: FlowGraph) -> bytes:
         "outputs": [numbers[each] for each in graph.outputs],
         "sizes": writer.table,
         "limits": graph.limits,
+        "guards": [
+            [each.number(graph.inputs), each.axis, each.symbol, writer.value(each.place)]
+            for each in graph.guards
+        ],
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     values = {str(numbers[each]): raw(each) for each in graph.constants}
@@ -161,7 +166,19 @@ class Restoring:
         for each in self.facts["nodes"]:
             self.tensors += self.node(each).outputs
         outputs = [self.tensor(each) for each in self.facts["outputs"]]
-        return inputs, outputs, text(self.facts["name"]), self.limits(inputs)
+        return inputs, outputs, text(self.facts["name"]), self.limits(inputs), self.guards(inputs)
+
+    def guards(self, inputs: list[Tensor]) -> list[AxisGuard]:
+        """Why axes of inputs have the sizes they have; older files say nothing of it."""
+        found = []
+        for number, axis, symbol, place in self.facts.get("guards", []):
+            where = self.reader.value(place)
+            if not (fits(number, int) and fits(axis, int) and fits(where, Place | None)):
+                raise ValueError(f"a guard of axis {axis} of input {number} at {where}")
+            if not (0 <= number < len(inputs) and 0 <= axis < inputs[number].ndim):
+                raise ValueError(f"a guard of axis {axis} of input {number}")
+            found.append(AxisGuard(inputs[number], axis, text(symbol), where))
+        return found
 
     def limits(self, inputs: list[Tensor]) -> dict[str, Limits]:
         """What sizes may be; files that were written before this was kept say nothing of it."""

@@ -11,7 +11,7 @@ import numpy as np
 from hidet.compute import Grid, accumulator, elementwise, grid, reduce, select
 from hidet.compute.functions import exp
 from hidet.compute.grid import spread
-from hidet.compute.sizes import Shape, broadcast, same, same_shape, spelled
+from hidet.compute.sizes import Shape, agree, agree_shape, broadcast, same, spelled
 from hidet.compute.steps import Step, stepped, stepped_arrays
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
@@ -70,8 +70,8 @@ class Attention(Op):
             raise DtypeMismatch(f"attention of {q.dtype.name}, {k.dtype.name}, {v.dtype.name}")
         if q.ndim < 3 or q.ndim != k.ndim or q.ndim != v.ndim:
             raise ShapeMismatch("q, k and v must have as many axes, at least 3 (heads, rows, size)")
-        fits = same_shape(k.shape[:-1], v.shape[:-1]) and same(q.shape[-1], k.shape[-1])
-        if not fits or not same_shape(q.shape[:-3], k.shape[:-3]):
+        fits = agree_shape(k.shape[:-1], v.shape[:-1]) and agree(q.shape[-1], k.shape[-1])
+        if not fits or not agree_shape(q.shape[:-3], k.shape[:-3]):
             raise ShapeMismatch(
                 f"q {spelled(q.shape)}, k {spelled(k.shape)} and v {spelled(v.shape)} do not fit"
             )
@@ -79,7 +79,7 @@ class Attention(Op):
             raise ShapeMismatch(f"{q.shape[-3]} heads of q for {k.shape[-3]} of k")
         if self.mask is not None:
             reached = broadcast(self.mask.shape, self.scores())
-            if not same_shape(reached, self.scores()):
+            if not agree_shape(reached, self.scores()):
                 raise ShapeMismatch(f"the mask {spelled(self.mask.shape)} does not fit the scores")
         return q.dtype[*q.shape[:-1], v.shape[-1]]
 

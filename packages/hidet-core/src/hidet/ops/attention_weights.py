@@ -10,7 +10,7 @@ import numpy as np
 from hidet.compute import Grid, accumulator, elementwise, grid, select
 from hidet.compute.functions import exp
 from hidet.compute.grid import spread
-from hidet.compute.sizes import broadcast, same_shape, spelled
+from hidet.compute.sizes import agree_shape, broadcast, spelled
 from hidet.compute.steps import Step, stepped, stepped_arrays
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
@@ -52,7 +52,7 @@ class AttentionWeights(Op):
     def infer(self) -> TensorType:
         if self.mask is not None:
             reached = broadcast(self.mask.shape, self.scores.shape)
-            if not same_shape(reached, self.scores.shape):
+            if not agree_shape(reached, self.scores.shape):
                 raise ShapeMismatch(f"the mask {spelled(self.mask.shape)} does not fit the scores")
         return self.dtype[self.scores.shape]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, accumulator, grid, reduce, select
 from hidet.compute.functions import both
-from hidet.compute.sizes import Shape, numbers, same, same_shape, spelled, tidy
+from hidet.compute.sizes import Shape, agree, agree_shape, numbers, same, spelled, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant, wrap
@@ -112,13 +112,13 @@ class Conv(Op):
             )
         images, channels, _ = taken_apart(self.channels_last, self.x.shape)
         out = self.weight.shape[0]
-        if not same(channels, self.each * self.groups):
+        if not agree(channels, self.each * self.groups):
             raise ShapeMismatch(
                 f"x has {channels} channels, weight {self.each} in {self.groups} groups"
             )
         if not same(wrap(out) % self.groups, 0):
             raise ShapeMismatch(f"{out} channels do not make {self.groups} equal groups")
-        if self.bias is not None and not same_shape(self.bias.shape, (out,)):
+        if self.bias is not None and not agree_shape(self.bias.shape, (out,)):
             raise ShapeMismatch(f"bias is {spelled(self.bias.shape)}, weight has {out} channels")
         return self.x.dtype[laid(self.channels_last, images, out, self.spatial())]
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid, select
-from hidet.compute.sizes import same, spelled, tidy
+from hidet.compute.sizes import agree, spelled, tidy
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -79,7 +79,7 @@ class Concat(Op):
             if each.dtype is not first.dtype:
                 raise DtypeMismatch(f"concat of {first.dtype.name} and {each.dtype.name}")
             if each.ndim != first.ndim or not all(
-                axis == self.axis or same(a, b)
+                axis == self.axis or agree(a, b)
                 for axis, (a, b) in enumerate(zip(each.shape, first.shape, strict=True))
             ):
                 raise ShapeMismatch(

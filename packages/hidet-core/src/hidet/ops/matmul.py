@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hidet.compute import Grid, accumulator, grid, reduce
-from hidet.compute.sizes import Shape, broadcast, same, same_shape, spelled
+from hidet.compute.sizes import Shape, agree, agree_shape, broadcast, same, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr
@@ -73,7 +73,7 @@ class Matmul(Op):
             raise ShapeMismatch("matmul takes matrices", help="unsqueeze vectors first")
         m, n, k = self.sizes()
         inner = self.b.shape[-1 if self.transpose_b else -2]
-        if not same(k, inner):
+        if not agree(k, inner):
             raise ShapeMismatch(
                 f"cannot multiply {spelled(self.a.shape)} by {spelled(self.b.shape)}",
                 help=f"inner extents must agree: {k} is not {inner}",
@@ -145,12 +145,12 @@ class Linear(Op):
                 f"{spelled(self.weight.shape)}"
             )
         n, k = self.weight.shape
-        if not same(self.x.shape[-1], k):
+        if not agree(self.x.shape[-1], k):
             raise ShapeMismatch(
                 f"x is {spelled(self.x.shape)}, weight {spelled(self.weight.shape)}",
                 help=f"their last sizes must agree: {self.x.shape[-1]} is not {k}",
             )
-        if self.bias is not None and not same_shape(self.bias.shape, (n,)):
+        if self.bias is not None and not agree_shape(self.bias.shape, (n,)):
             raise ShapeMismatch(f"bias is {spelled(self.bias.shape)}, the result has {n} columns")
         return self.common()[*self.x.shape[:-1], n]
 

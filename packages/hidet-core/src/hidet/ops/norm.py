@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, accumulator
 from hidet.compute.functions import rsqrt
-from hidet.compute.sizes import same_shape, spelled
+from hidet.compute.sizes import agree_shape, spelled
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, operator
 from hidet.graph.dims import axes_of
@@ -55,7 +55,7 @@ def require_float(name: str, x: TensorType) -> None:
 
 def require_shape(name: str, operand: TensorType | None, shape: tuple[Size, ...]) -> None:
     """Raise unless an operand that is there has this shape."""
-    if operand is not None and not same_shape(operand.shape, shape):
+    if operand is not None and not agree_shape(operand.shape, shape):
         raise ShapeMismatch(
             f"{name} is {spelled(operand.shape)}, the normalised axes are {spelled(shape)}"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from hidet.compute import Grid
 from hidet.compute import scatter as scattered
 from hidet.compute.grid import Rule
-from hidet.compute.sizes import same_shape, spelled
+from hidet.compute.sizes import agree_shape, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -78,7 +78,7 @@ class IndexPut(Op):
         for each in self.indices:
             require_integers(self.name, each)
         shape = take_shape(self.x.shape, [each.shape for each in self.indices], self.axes)
-        if not same_shape(shape, self.values.shape):
+        if not agree_shape(shape, self.values.shape):
             raise ShapeMismatch(
                 f"values are {spelled(self.values.shape)}, the indexed part is {spelled(shape)}"
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.compute import Grid, grid
 from hidet.compute.places import ravel, unravel
-from hidet.compute.sizes import numbers, product, same, same_shape, spelled
+from hidet.compute.sizes import agree, numbers, product, same, same_shape, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axes_of, axis_of, reshaped
@@ -196,7 +196,7 @@ class Expand(Op):
     def infer(self) -> TensorType:
         skipped = len(self.shape) - self.x.ndim
         for old, new in zip(self.x.shape, self.shape[max(skipped, 0) :], strict=False):
-            if skipped < 0 or not (same(old, new) or same(old, 1)):
+            if skipped < 0 or not (same(old, 1) or agree(old, new)):
                 raise ShapeMismatch(
                     f"cannot expand {spelled(self.x.shape)} to {spelled(self.shape)}"
                 )

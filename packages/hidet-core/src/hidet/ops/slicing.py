@@ -12,7 +12,7 @@ from hidet.compute import maximum as larger
 from hidet.compute import minimum as smaller
 from hidet.compute import select as choose
 from hidet.compute.functions import both
-from hidet.compute.sizes import numbers, same, same_shape, spelled, tidy
+from hidet.compute.sizes import agree, agree_shape, numbers, same_shape, spelled, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -75,7 +75,7 @@ def split(x: Tensor, sizes: int | Sequence[Size], axis: int = 0) -> tuple[Tensor
         stop = tidy(start + size)
         out.append(slice(x, where, start, stop))
         start = stop
-    if not same(start, whole):
+    if not agree(start, whole):
         raise ShapeMismatch(f"pieces of {start} in all from axis {axis} of size {whole}")
     return tuple(out)
 
@@ -125,7 +125,7 @@ def slice_scatter(
     where = axis_of(axis, x.ndim)
     first, count = slice_range(x.shape[where], start, stop, step)
     wanted = [count if a == where else size for a, size in enumerate(x.shape)]
-    if not same_shape(source.shape, wanted):
+    if not agree_shape(source.shape, wanted):
         raise ShapeMismatch(f"the slice is {spelled(wanted)}, the source {spelled(source.shape)}")
     return apply(SliceScatter, x, source, axis=where, start=first, step=step)
 

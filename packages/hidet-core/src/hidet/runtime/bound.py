@@ -224,8 +224,21 @@ def check_shapes(plan: Plan, inputs: Sequence[View], shapes: Sequence[tuple[int,
             fixed = all(isinstance(size, int) for a, b, size in sizes if a != b)
             raise ShapeMismatch(
                 f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
-                + ("" if fixed else f", here {list(shapes[number])}")
+                + ("" if fixed else f", here {list(shapes[number])}"),
+                help=reasons(plan, position, given.shape, shapes[number]),
             )
+
+
+def reasons(plan: Plan, position: int, given: Sequence[int], wanted: Sequence[int]) -> str | None:
+    """Why the axes that differ have the sizes they have, where the model does not say it of its
+    inputs."""
+    found = [
+        f"`{each.symbol}` of the model has to be {wanted[each.axis]}"
+        + (f": {each.place}" * bool(each.place))
+        for each in plan.guards
+        if each.input == position and given[each.axis] != wanted[each.axis]
+    ]
+    return "; ".join(found) or None
 
 
 def called(plan: Plan, position: int) -> str:

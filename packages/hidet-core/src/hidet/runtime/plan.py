@@ -153,6 +153,17 @@ Step: TypeAlias = Launch | Host
 
 
 @dataclass(frozen=True)
+class Guard:
+    """Why an axis of an input has the size it has: `symbol` is what the framework called it, which
+    something at `place` of the model needs to be so."""
+
+    input: int
+    axis: int
+    symbol: str
+    place: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a call does. `symbols` maps a size's name to the input and axis it is read from.
 
@@ -166,6 +177,7 @@ class Plan:
     outputs: tuple[int, ...]
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     limits: dict[str, Limits] = field(default_factory=dict)
+    guards: tuple[Guard, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""

@@ -11,6 +11,7 @@ from hidet.runtime.maps import Map, read_map
 from hidet.runtime.plan import (
     Argument,
     Buffer,
+    Guard,
     Host,
     Launch,
     Limits,
@@ -68,7 +69,20 @@ class Reader:
         target = self.text(self.data.get("target"), "target")
         if target.startswith("cpu") and any(isinstance(arg, Map) for arg in arguments(steps)):
             raise BadArchive(f"a plan for {target} has tensor maps, which only GPUs have")
-        return Plan(target, made, steps, inputs, outputs, self.symbols, limits)
+        guards = tuple(
+            self.guard(each, inputs)
+            for each in self.sequence({"guards": [], **self.data}, "guards", "the plan")
+        )
+        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards)
+
+    def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
+        """Why an axis of an input has the size it has."""
+        fields = self.mapping(data, "a guard")
+        given, axis = self.whole([fields.get("input"), fields.get("axis")], "a guard", len_=2)
+        if not 0 <= given < len(inputs) or not 0 <= axis < 64:
+            raise BadArchive(f"a guard of axis {axis} of input {given}, which is not there")
+        symbol, place = (self.text(fields.get(each), "a guard") for each in ("symbol", "place"))
+        return Guard(given, axis, symbol, place)
 
     def limit(self, name: str, data: Any) -> Limits:
         """The least and the greatest number that a size may be."""

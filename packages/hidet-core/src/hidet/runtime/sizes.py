@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hidet.errors import BadArchive, ShapeMismatch
+from hidet.errors import BadArchive
 
 Size: TypeAlias = "int | str | list[Any]"
 """A number, the name of a symbol, `[operator, left, right]`, or `["scale", size, factor]`, where
@@ -18,8 +18,8 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
-    "//": lambda a, b: a // divisor(b),
-    "%": lambda a, b: a % divisor(b),
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
     "min": min,
     "max": max,
 }
@@ -63,10 +63,3 @@ def checked_factor(data: Any, where: str) -> str:
     except (TypeError, ValueError, OverflowError):
         pass
     raise BadArchive(f"{where} is scaled by {str(data)[:80]}")
-
-
-def divisor(size: int) -> int:
-    """What a size is divided by; ShapeMismatch if it is 0."""
-    if size == 0:
-        raise ShapeMismatch("a size of the model is divided by a size that is 0")
-    return size

@@ -10,7 +10,7 @@ from hidet.errors import BadArgument, NotYet
 from hidet.frontend.coverage import Coverage
 from hidet.frontend.limits import Limits
 from hidet.frontend.staying import HostCall
-from hidet.graph import FlowGraph, Tensor, tracing
+from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import TensorType
 from hidet_onnx.importing.importer import OnnxImporter
 from hidet_onnx.importing.order import in_order
@@ -60,7 +60,7 @@ def import_model(source: Source, device: str, limits: Limits, name: str = "") ->
     importer = OnnxImporter(source, device, limits)
     graph = source.model.graph
     inputs: list[Tensor] = []
-    with tracing():
+    with tracing(), assuming() as guards:  # exporters give equal lengths different names
         for each in inputs_of(source, limits):
             inputs.append(symbol_of(each, importer))
             importer.values[each.name] = inputs[-1]
@@ -69,7 +69,7 @@ def import_model(source: Source, device: str, limits: Limits, name: str = "") ->
         results = Results(importer)
         outputs = [results.add(importer.values[each.name]) for each in graph.output]
     made = FlowGraph(inputs, results.tensors, name or graph.name or "onnx")
-    return Imported(made, outputs, importer.staying.calls, coverage)
+    return Imported(guarded(made, guards), outputs, importer.staying.calls, coverage)
 
 
 def symbol_of(each: Declared, importer: OnnxImporter) -> Tensor:

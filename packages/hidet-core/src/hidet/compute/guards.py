@@ -1,0 +1,57 @@
+"""Sizes that a graph takes to be equal, though no file says so.
+
+A framework's exporter may give one length several names. In the block of `assuming()` sizes whose
+equality is unknown are taken to be equal where an operator needs it, one of their symbols standing
+for the other from then on. What is assumed has to be checked in each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from hidet.errors import Place
+from hidet.errors.place import here
+from hidet.ir.expr import Var
+from hidet.types import Size
+
+
+@dataclass(frozen=True)
+class Guard:
+    """`symbol` is taken to be `size`, which an operator at `place` needs."""
+
+    symbol: Var
+    size: Size
+    place: Place | None
+
+
+class Guards(dict[Var, Guard]):
+    """What was assumed so far, by the symbol that is replaced."""
+
+    def add(self, symbol: Var, size: Size) -> None:
+        """Assume that a symbol, of which nothing was assumed yet, is `size`."""
+        self[symbol] = Guard(symbol, size, here())
+
+
+_guards: ContextVar[Guards | None] = ContextVar("guards", default=None)
+
+
+@contextmanager
+def assuming(guards: Guards | None = None) -> Iterator[Guards]:
+    """In this block sizes may be taken to be equal; gives what is assumed, beginning with `guards`.
+
+    A graph that is made in it is finished by `graph.guards.guarded`, which puts the sizes in.
+    """
+    made = Guards() if guards is None else guards
+    token = _guards.set(made)
+    try:
+        yield made
+    finally:
+        _guards.reset(token)
+
+
+def assumptions() -> Guards | None:
+    """What is assumed in this block; None where nothing may be."""
+    return _guards.get()

@@ -1,0 +1,108 @@
+"""Sizes taken to be equal: put into the graph, refused in a call where they are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hidet
+from hidet import ops
+from hidet.compute.sizes import agree, tidy
+from hidet.errors import BadArgument, Place, ShapeMismatch
+from hidet.graph import FlowGraph, Tensor, assuming, from_numpy, guarded, placed, symbol, tracing
+from hidet.graph.dims import size_symbol
+from hidet.options import options
+
+PLACE = Place("model.onnx", 0, node="node `/add` (Add)")
+RANDOM = np.random.default_rng(5)
+
+
+def cached() -> FlowGraph:
+    """Attention over two caches, whose lengths the exporter called differently."""
+    keys = Tensor(hidet.types.TensorType(hidet.types.f32, (1, size_symbol("s2"), 4)), name="keys")
+    values = Tensor(hidet.types.TensorType(hidet.types.f32, (1, size_symbol("s74"), 4)),
+                    name="values")  # fmt: skip
+    with tracing(), assuming() as guards:
+        more_keys = ops.concat([keys, keys * 2], 1)
+        more_values = ops.concat([values, values + 1], 1)
+        with placed(PLACE):
+            both = more_keys * more_values
+        flat = ops.reshape(both, (-1, 2)) + ops.reshape(more_values, (-1, 2))
+        graph = FlowGraph([keys, values], [both, flat], limits={"s74": (1, 50), "s2": (0, 60)})
+    return guarded(graph, guards)
+
+
+def arrays(first: int, second: int) -> list[np.ndarray]:
+    """A cache of each length."""
+    return [RANDOM.standard_normal((1, n, 4)).astype(np.float32) for n in (first, second)]
+
+
+def wanted(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the model computes."""
+    more = np.concatenate([values, values + 1], 1)
+    both = np.concatenate([keys, keys * 2], 1) * more
+    return both, both.reshape(-1, 2) + more.reshape(-1, 2)
+
+
+def test_one_symbol_stands_for_the_other():
+    graph = cached()
+    assert graph.symbols == ("s2",)
+    assert graph.limits == {"s2": (1, 50)}
+    assert "# s74 = s2 at model.onnx: node `/add` (Add)" in str(graph)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("length", [1, 7])
+def test_equal_sizes_run(target, length):
+    given = arrays(length, length)
+    with options(target=target):
+        found = cached()(*map(from_numpy, given))
+    for a, b in zip(found, wanted(*given), strict=True):
+        np.testing.assert_allclose(a.numpy(), b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_unequal_sizes_are_refused_with_the_place(target, tmp_path):
+    with options(target=target):
+        compiled = cached().build()
+        with pytest.raises(ShapeMismatch) as caught:
+            compiled.run([*map(from_numpy, arrays(7, 5))])
+        assert "`s74` of the model has to be 7: model.onnx: node `/add` (Add)" in str(caught.value)
+        with pytest.raises(ShapeMismatch, match="at most 50"):
+            compiled.run([*map(from_numpy, arrays(51, 51))])
+
+
+def test_archives_and_saved_graphs_keep_guards(tmp_path):
+    cached().build("cpu").save(tmp_path / "model.hidet")
+    cached().save(tmp_path / "graph")
+    again = FlowGraph.load(tmp_path / "graph")
+    assert [(g.axis, g.symbol, g.place) for g in again.guards] == [(1, "s74", PLACE)]
+    for model in (hidet.load(tmp_path / "model.hidet").run, again.build().run):
+        with pytest.raises(ShapeMismatch, match="`s74` of the model has to be 2"):
+            model([*map(from_numpy, arrays(2, 129))])
+
+
+def test_sizes_are_solved_for_a_symbol():
+    a, b, c = map(size_symbol, "abc")
+    with assuming() as guards:
+        assert agree(a * 64, b * 32)
+        assert agree(c, b + 1)
+        assert not agree(a, a * 2)  # only of size 0
+        assert not agree(a * a, a * 3)
+        assert agree(b, a * 2)
+        assert str(tidy(c)) == "((a * 2) + 1)"
+    assert set(guards) == {b, c}
+
+
+def test_nothing_is_assumed_elsewhere():
+    x, y = symbol(["n"]), symbol(["m"])
+    with pytest.raises(ShapeMismatch):
+        ops.add(x, y)
+
+
+def test_a_limit_that_cannot_hold_is_refused():
+    x, y = symbol(["n"]), symbol([7])
+    with assuming() as guards:
+        graph = FlowGraph([x, y], [x + y], limits={"n": (9, None)})
+    with pytest.raises(BadArgument, match="not 7"):
+        guarded(graph, guards)
