@@ -76,6 +76,7 @@ from hidet.ops.create import (
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.einsum import einsum
 from hidet.ops.fold import fold
+from hidet.ops.grid_sample import affine_grid, grid_sample
 from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -157,6 +158,7 @@ __all__ = [
     "adaptive_avg_pool",
     "adaptive_max_pool",
     "add",
+    "affine_grid",
     "all",
     "any",
     "arange",
@@ -226,6 +228,7 @@ __all__ = [
     "glu",
     "greater",
     "greater_equal",
+    "grid_sample",
     "group_norm",
     "hardmax",
     "hardshrink",

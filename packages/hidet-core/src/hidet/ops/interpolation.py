@@ -1,14 +1,32 @@
-"""Weights of interpolation: what an element counts by its distance from the place asked for."""
+"""Interpolation: what an element counts by its distance from the place asked for, and the sum."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce as fold
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from hidet.compute import maximum, select
+from hidet.compute import maximum, reduce, select
 from hidet.compute.functions import absolute
-from hidet.ir.expr import Expr, constant
+from hidet.ir.expr import Const, Expr, constant
+from hidet.types import i32
+
+UNROLLED = 16
+"""How many elements are added up one by one; more are a loop."""
+
+
+def added(taps: Sequence[int], term: Callable[..., Expr]) -> Expr:
+    """The sum of `term` over all indices below `taps`."""
+    if math.prod(taps) > UNROLLED:
+        return reduce(tuple(taps), term, "sum")
+    every = itertools.product(*map(range, taps))
+    terms: Iterator[Expr] = (term(*(Const(tap, i32) for tap in at)) for at in every)
+    return fold(add, terms)
 
 
 def linear_weight(distance: Expr) -> Expr:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Sequence
-from functools import reduce as fold
-from operator import add
 from typing import Any, Self
 
 import numpy as np
 
-from hidet.compute import Grid, accumulator, grid, maximum, minimum, reduce, select
+from hidet.compute import Grid, accumulator, grid, maximum, minimum, select
 from hidet.compute.functions import both, rint
 from hidet.compute.sizes import numbers
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, operator
 from hidet.ir.expr import Const, Expr, constant
 from hidet.ops.index import positions, require_integers
+from hidet.ops.interpolation import added
 from hidet.types import DType, TensorType, f16, f32, i32, u8
-
-UNROLLED = 16
-"""How many elements are added up one by one; more are a loop."""
 
 
 @operator("resample")
@@ -73,20 +67,13 @@ class Resample(Op):
                     value = value * weight[where[axis], tap].cast(wide)
                 return value
 
-            value = (
-                self.added(term).cast(wide) if weights else read(*[Const(0, i32)] * len(indices))
-            )
+            if not weights:
+                value = read(*[Const(0, i32)] * len(indices))
+            else:
+                value = added(self.taps, term).cast(wide)
             return self.inside(self.finished(value), indices, where)
 
         return grid(self.infer().shape, element)
-
-    def added(self, term: Any) -> Expr:
-        """The sum of all terms."""
-        if math.prod(self.taps) > UNROLLED:
-            return reduce(self.taps, term, "sum")
-        every = itertools.product(*(map(range, self.taps)))
-        terms: Iterator[Expr] = (term(*(Const(tap, i32) for tap in taps)) for taps in every)
-        return fold(add, terms)
 
     def finished(self, value: Expr) -> Expr:
         """The value in the result's type."""

@@ -11,7 +11,8 @@ from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor, apply, make_node
 from hidet.graph.dims import axis_of
 from hidet.ops.cast import cast
-from hidet.ops.resample import UNROLLED, Resample
+from hidet.ops.interpolation import UNROLLED
+from hidet.ops.resample import Resample
 from hidet.ops.resize_taps import Coordinates, Mode, ResizeTaps, Rounding
 from hidet.types import Size, f32, f64
 
