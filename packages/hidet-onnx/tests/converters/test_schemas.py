@@ -47,7 +47,7 @@ def test_attributes_and_their_defaults_are_the_schemas(
     assert schema.attributes.keys() <= named.keys()
     for name, attribute in schema.attributes.items():
         given = named[name].default
-        if attribute.required:
+        if attribute.required or (title(schema), name) == MISSPELT:
             continue
         default = (
             helper.get_attribute_value(attribute.default_value)
@@ -55,6 +55,10 @@ def test_attributes_and_their_defaults_are_the_schemas(
             else None
         )
         assert same(given, default), f"{name}: {given!r} is not {default!r}"
+
+
+MISSPELT = ("GRU-1", "direction")
+"""The default is "foward" there."""
 
 
 def same(given: Any, default: Any) -> bool:
@@ -114,23 +118,15 @@ MISSING: dict[str, str] = {
     "Binarizer": "no converter yet",
     "Cast-1": "the type was a name then",
     "Compress": "no converter yet",
-    "ConcatFromSequence": "no converter yet",
-    "ConvInteger": "no converter yet",
     "DFT": "no converter yet",
     "DeformConv": "no converter yet",
-    "DequantizeLinear": "no converter yet",
     "Det": "no converter yet",
     "FeatureVectorizer": "no converter yet",
-    "GRU": "no converter yet",
     "Gradient": "nobody implements it, onnx's reference neither",
     "GridSample": "no converter yet",
-    "If": "no converter yet",
     "Imputer": "no converter yet",
-    "LSTM": "no converter yet",
     "LinearClassifier": "no converter yet",
     "LinearRegressor": "no converter yet",
-    "Loop": "no converter yet",
-    "MatMulInteger": "no converter yet",
     "MaxRoiPool": "no converter yet",
     "MelWeightMatrix": "no converter yet",
     "Multinomial": "no converter yet",
@@ -138,13 +134,6 @@ MISSING: dict[str, str] = {
     "NonZero": "no converter yet",
     "Normalizer": "no converter yet",
     "OneHotEncoder": "no converter yet",
-    "Optional": "no converter yet",
-    "OptionalGetElement": "no converter yet",
-    "OptionalHasElement": "no converter yet",
-    "QLinearConv": "no converter yet",
-    "QLinearMatMul": "no converter yet",
-    "QuantizeLinear": "no converter yet",
-    "RNN": "no converter yet",
     "RandomNormal": "no converter yet",
     "RandomNormalLike": "no converter yet",
     "RandomUniform": "no converter yet",
@@ -154,14 +143,6 @@ MISSING: dict[str, str] = {
     "SVMClassifier": "no converter yet",
     "SVMRegressor": "no converter yet",
     "Scaler": "no converter yet",
-    "Scan": "no converter yet",
-    "SequenceAt": "no converter yet",
-    "SequenceConstruct": "no converter yet",
-    "SequenceEmpty": "no converter yet",
-    "SequenceErase": "no converter yet",
-    "SequenceInsert": "no converter yet",
-    "SequenceLength": "no converter yet",
-    "SplitToSequence": "no converter yet",
     "TreeEnsemble": "no converter yet",
     "TreeEnsembleClassifier": "no converter yet",
     "TreeEnsembleRegressor": "no converter yet",

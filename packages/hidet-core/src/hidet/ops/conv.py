@@ -14,7 +14,7 @@ from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant, wrap
 from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
-from hidet.types import Size, TensorType, bf16, f16, f32, f64
+from hidet.types import Size, TensorType, bf16, f16, f32, f64, i32
 
 Pairs = tuple[tuple[int, int], ...]
 """For each spatial axis what is added before and after."""
@@ -193,6 +193,7 @@ class Conv(Op):
     @classmethod
     def samples(cls) -> Iterator[Self]:
         one, none = (1, 1), ((0, 0), (0, 0))
+        yield cls(i32[1, 3, 5, 6], i32[4, 3, 3, 3], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1)
         yield cls(f32[2, 3, 9, 7], f32[4, 3, 3, 3], f32[4], one, ((1, 1), (1, 1)), one, 1)
         yield cls(f16[1, 4, 8, 8], f16[6, 2, 3, 3], None, (2, 2), ((1, 1), (0, 2)), one, 2)
         yield cls(f32[2, 5, 7, 6], f32[5, 1, 3, 3], f32[5], one, ((2, 2), (2, 2)), (2, 2), 5)

@@ -9,7 +9,8 @@ from hidet_onnx.converters.table import table
 
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
-    "create", "resample", "attention", "loss", "training", "legacy",
+    "create", "resample", "attention", "linear_attention", "recurrent", "quantize", "sequence",
+    "control", "loss", "training", "legacy",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -1,4 +1,4 @@
-"""Attention with its masks and caches, and rotary embedding."""
+"""Attention with its masks and caches, and what goes with it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
-from hidet.types import Size, boolean, i64
+from hidet.types import Size, boolean, f32, f64, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.table import onnx
+from hidet_onnx.converters.subgraph import Subgraph
+from hidet_onnx.converters.table import onnx, preview
+from hidet_onnx.dtypes import element
 
 INFINITE = float("-inf")
 
@@ -223,23 +225,23 @@ def rotated(x: Tensor, cos: Tensor, sin: Tensor, size: int, interleaved: bool) -
     return found if rest is None else ops.concat((found, rest), -1)
 
 
-@onnx("CausalConvWithState", since=27)
-def causal_conv_with_state(
-    x: Tensor, weight: Tensor, bias: Tensor | None = None, past_state: Tensor | None = None, *,
-    activation: str = "none",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Each channel convolved with what came before it, then what comes before the next call."""
-    before = tidy(weight.shape[2] - 1)
-    if past_state is None:
-        whole = ops.pad(x, [(0, 0), (0, 0), (before, 0)])
-    else:
-        whole = ops.concat((past_state, x), 2)
-    channels = x.shape[1]
-    if not isinstance(channels, int):
-        raise BadArgument("CausalConvWithState of channels that only a call tells")
-    found = ops.conv(whole, weight, bias, groups=channels)
-    if activation in ("silu", "swish"):
-        found = ops.silu(found)
-    elif activation != "none":
-        raise BadArgument(f"CausalConvWithState has no activation {activation!r}")
-    return found, ops.slice(whole, 2, tidy(whole.shape[2] - before), None)
+@preview("FlexAttention", since=1)
+def flex_attention(
+    q: Tensor, k: Tensor, v: Tensor, *, prob_mod: Subgraph | None = None,
+    scale: float | None = None, score_mod: Subgraph | None = None,
+    softmax_precision: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Attention whose scores and weights pass through graphs of the model's own."""
+    wide = f64 if q.dtype is f64 else f32
+    if softmax_precision is not None:
+        wide = element(softmax_precision)
+    factor = default_scale(q) if scale is None else scale
+    count = shared_by(q, k)
+    keys, values = (ops.repeat_interleave(each, count, 1) for each in (k, v))
+    scores = ops.cast(ops.matmul(ops.multiply(q, factor), keys, transpose_b=True), wide)
+    if score_mod is not None:
+        (scores,) = score_mod.inline(scores)
+    weights = ops.softmax(scores, -1)
+    if prob_mod is not None:
+        (weights,) = prob_mod.inline(weights)
+    return ops.cast(ops.matmul(weights, ops.cast(values, wide)), v.dtype)

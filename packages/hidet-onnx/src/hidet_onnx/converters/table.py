@@ -38,5 +38,6 @@ class Domain:
 
 onnx = Domain("")
 ml = Domain("ai.onnx.ml")
+preview = Domain("ai.onnx.preview")
 training = Domain("ai.onnx.preview.training")
 microsoft = Domain("com.microsoft")

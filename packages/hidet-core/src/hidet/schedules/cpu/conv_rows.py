@@ -138,7 +138,7 @@ def conv_rows(op: Conv, target: Target, point: Tile) -> Scheduled:
                 rest = number % (place_tiles * row_tiles)
                 tile = rest // row_tiles if r.weights_stay else rest % place_tiles
                 row_tile = rest % row_tiles if r.weights_stay else rest // place_tiles
-                done = register_tensor(r.wide, (r.height, r.width), init=0.0)
+                done = register_tensor(r.wide, (r.height, r.width), init=0)
                 panel = stack % op.groups * row_tiles + row_tile
                 multiply(copy, panels, done, stack * r.each, panel, tile * r.width)
                 write(bias, done, y, stack, row_tile * r.height, tile * r.width)
@@ -180,7 +180,7 @@ def multiplying(r: Rows) -> ScriptFunction:
     def multiply(copy, panels, done, plane, panel, left):  # type: ignore[no-untyped-def]
         # In stretches: long sums of rounded products lose digits, sums of short ones fewer.
         for stretch in range(cdiv(r.each, step)):
-            sums = register_tensor(r.wide, (r.height, r.width), init=0.0)
+            sums = register_tensor(r.wide, (r.height, r.width), init=0)
             for turn in range(min(step, r.each - stretch * step)):
                 c = stretch * step + turn
                 for i_tap in range(high):

@@ -109,7 +109,7 @@ def one_row(d: Depthwise, vectors: int, lanes: int) -> ScriptFunction:
 
     @script
     def row(copy, weight, done, plane, k, i, left):  # type: ignore[no-untyped-def]
-        sums = register_tensor(d.wide, (vectors * lanes,), init=0.0)
+        sums = register_tensor(d.wide, (vectors * lanes,), init=0)
         for high, wide in static(d.taps):
             tap = cast(get(weight, k, 0, high, wide), d.wide)
             shift = wide * across_by

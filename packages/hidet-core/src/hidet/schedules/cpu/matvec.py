@@ -79,7 +79,7 @@ def along_k(p: Product, lanes: int, vectors: int) -> ScriptFunction:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * width
-                sums = register_tensor(wide, (m, width, lanes), init=0.0)
+                sums = register_tensor(wide, (m, width, lanes), init=0)
                 part = register_tensor(wide, (m + width, lanes))
                 for chunk in range(cdiv(k, lanes)):
                     for i in static(rows):
@@ -132,7 +132,7 @@ def along_columns(p: Product, lanes: int, vectors: int) -> ScriptFunction:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * width
-                sums = register_tensor(wide, (m, width), init=0.0)
+                sums = register_tensor(wide, (m, width), init=0)
                 part = register_tensor(wide, (width,))
                 for r in range(k):
                     for lane in vectorize(width):

@@ -155,7 +155,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                 for panel in parallel(batch * row_tiles):
                     make_rows(a, b, rows, panel)
                     for tile in range(lane_tiles):
-                        done = register_tensor(t.wide, (t.height, t.width), init=0.0)
+                        done = register_tensor(t.wide, (t.height, t.width), init=0)
                         multiply(rows, columns, done, panel, panel // row_tiles * lane_tiles + tile)
                         write(bias, done, c, panel, panel // row_tiles * lane_tiles + tile)
             else:
@@ -165,7 +165,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                 for number in parallel(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
-                    done = register_tensor(t.wide, (t.height, t.width), init=0.0)
+                    done = register_tensor(t.wide, (t.height, t.width), init=0)
                     multiply(rows, columns, done, row_panel, column_panel)
                     write(bias, done, c, row_panel, column_panel)
 
@@ -234,7 +234,7 @@ def multiplying(t: Panels) -> ScriptFunction:
     def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
         # In stretches: long sums of rounded products lose digits, sums of short ones fewer.
         for stretch in range(cdiv(t.p.k, STRETCH)):
-            sums = register_tensor(t.wide, (t.height, t.width), init=0.0)
+            sums = register_tensor(t.wide, (t.height, t.width), init=0)
             for step in range(min(STRETCH, t.p.k - stretch * STRETCH)):
                 r = stretch * STRETCH + step
                 row = [load(columns, column_panel, r, v * lanes, lanes=lanes) for v in vectors]

@@ -1,0 +1,162 @@
+"""Quantised tensors: scales and zero points of a tensor, of an axis or of blocks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet import ops
+from hidet.errors import BadArgument
+from hidet.graph import Tensor
+from hidet.types import DType, f32, f64, i32, u8
+from hidet_onnx.converters.table import onnx
+from hidet_onnx.converters.windows import each, padding
+from hidet_onnx.dtypes import element
+
+
+def spread(of: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
+    """A scale or zero point of each element of x, or of whole axes, so that both broadcast."""
+    if of.ndim == 0 or of.size == 1:
+        return ops.reshape(of, ())
+    where = axis % x.ndim
+    if of.ndim == 1 and not block:
+        return ops.reshape(of, (-1, *(1,) * (x.ndim - 1 - where)))
+    if of.ndim != x.ndim or block < 1:
+        raise BadArgument(f"scales of {of.ndim} axes and blocks of {block} for {x.ndim} axes")
+    return ops.slice(ops.repeat_interleave(of, block, where), where, 0, x.shape[where])
+
+
+@onnx("DequantizeLinear", since=10)
+def dequantize_linear(
+    x: Tensor, scale: Tensor, zero_point: Tensor | None = None, *, axis: int = 1,
+    block_size: int = 0, output_dtype: int = 0,
+) -> Tensor:  # fmt: skip
+    """(x - zero_point) * scale."""
+    result = element(output_dtype) if output_dtype else scale.dtype
+    wide = f32 if x.dtype.is_float else i32
+    centred = ops.cast(x, wide)
+    if zero_point is not None:
+        centred = ops.subtract(centred, ops.cast(spread(zero_point, x, axis, block_size), wide))
+    real = f64 if result is f64 else f32
+    factor = ops.cast(spread(scale, x, axis, block_size), real)
+    return ops.cast(ops.multiply(ops.cast(centred, real), factor), result)
+
+
+@onnx("QuantizeLinear", since=10)
+def quantize_linear(
+    x: Tensor, scale: Tensor, zero_point: Tensor | None = None, *, axis: int = 1,
+    block_size: int = 0, output_dtype: int = 0, precision: int = 0, saturate: int = 1,
+) -> Tensor:  # fmt: skip
+    """x / scale + zero_point, rounded to the nearest, as a narrow type."""
+    if zero_point is not None:
+        result = zero_point.dtype
+    else:
+        result = element(output_dtype) if output_dtype else u8
+    wide = f64 if f64 in (x.dtype, scale.dtype) else f32
+    real = ops.divide(ops.cast(x, wide), ops.cast(spread(scale, x, axis, block_size), wide))
+    zero = None if zero_point is None else ops.cast(spread(zero_point, x, axis, block_size), wide)
+    if result.is_float:
+        return ops.cast(real if zero is None else ops.add(real, zero), result)
+    return narrowed(ops.round(real), zero, result)
+
+
+def narrowed(rounded: Tensor, zero: Tensor | None, result: DType) -> Tensor:
+    """Whole numbers above a zero point, within the bounds of an integer type."""
+    moved = rounded if zero is None else ops.add(rounded, zero)
+    return ops.cast(ops.clamp(moved, *result.limits), result)
+
+
+def centred(x: Tensor, zero_point: Tensor | None, axis: int | None = None) -> Tensor:
+    """x less its zero point, one for all or one for each place on an axis, as int32."""
+    wide = ops.cast(x, i32)
+    if zero_point is None:
+        return wide
+    zero = ops.cast(zero_point, i32)
+    if zero.ndim == 1 and zero.size != 1 and axis is not None:
+        zero = ops.reshape(zero, (-1, *(1,) * (x.ndim - 1 - axis % x.ndim)))
+    elif zero.size == 1:
+        zero = ops.reshape(zero, ())
+    return ops.subtract(wide, zero)
+
+
+@onnx("MatMulInteger", since=10)
+def matmul_integer(
+    a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
+) -> Tensor:
+    """The product of integers less their zero points, in int32."""
+    return ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+
+
+@onnx("QLinearMatMul", since=10)
+def qlinear_matmul(
+    a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor,
+    y_scale: Tensor, y_zero: Tensor,
+) -> Tensor:  # fmt: skip
+    """The product of two quantised matrices, quantised."""
+    product = ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+    scale = ops.multiply(by_axis(a_scale, a, -2), by_axis(b_scale, b, -1))
+    return requantized(product, scale, y_scale, y_zero)
+
+
+def by_axis(scale: Tensor, x: Tensor, axis: int) -> Tensor:
+    """A scale in float32, one for all or one for each place on an axis."""
+    wide = ops.cast(scale, f32)
+    if wide.size == 1:
+        return ops.reshape(wide, ())
+    return ops.reshape(wide, (-1, *(1,) * (-1 - axis))) if wide.ndim == 1 else wide
+
+
+def requantized(total: Tensor, scale: Tensor, y_scale: Tensor, y_zero: Tensor) -> Tensor:
+    """Sums of products as a narrow type."""
+    factor = ops.divide(scale, ops.cast(ops.reshape(y_scale, ()), f32))
+    real = ops.multiply(ops.cast(total, f32), factor)
+    return narrowed(ops.round(real), ops.cast(ops.reshape(y_zero, ()), f32), y_zero.dtype)
+
+
+@onnx("ConvInteger", since=10)
+def conv_integer(
+    x: Tensor, weight: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None, *,
+    auto_pad: str = "NOTSET", dilations: Sequence[int] | None = None, group: int = 1,
+    kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of integers less their zero points, in int32; padding is the zero point."""
+    rank = x.ndim - 2
+    steps, apart = each(strides, rank), each(dilations, rank)
+    sides = padding(auto_pad, pads, x.shape[2:], weight.shape[2:], steps, apart)
+    return ops.conv(
+        centred(x, x_zero), centred(weight, w_zero, 0), stride=steps, padding=sides,
+        dilation=apart, groups=group,
+    )  # fmt: skip
+
+
+@onnx("QLinearConv", since=10)
+def qlinear_conv(
+    x: Tensor, x_scale: Tensor, x_zero: Tensor, weight: Tensor, w_scale: Tensor, w_zero: Tensor,
+    y_scale: Tensor, y_zero: Tensor, bias: Tensor | None = None, *,
+    auto_pad: str = "NOTSET", dilations: Sequence[int] | None = None, group: int = 1,
+    kernel_shape: Sequence[int] | None = None, pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of a quantised tensor with quantised weights, quantised."""
+    total = conv_integer(
+        x, weight, x_zero, w_zero, auto_pad=auto_pad, dilations=dilations, group=group,
+        pads=pads, strides=strides,
+    )  # fmt: skip
+    channels = (-1, *(1,) * (x.ndim - 2))
+    if bias is not None:
+        total = ops.add(total, ops.reshape(bias, channels))
+    of_weight = ops.cast(w_scale, f32)
+    of_weight = ops.reshape(of_weight, () if of_weight.size == 1 else channels)
+    scale = ops.multiply(ops.cast(ops.reshape(x_scale, ()), f32), of_weight)
+    return requantized(total, scale, y_scale, y_zero)
+
+
+@onnx("DynamicQuantizeLinear", since=11)
+def dynamic_quantize_linear(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """x as uint8 by the range of its elements, with its scale and zero point."""
+    high, low = ops.maximum(ops.max(x), 0.0), ops.minimum(ops.min(x), 0.0)
+    scale = ops.divide(ops.subtract(high, low), 255.0)
+    safe = ops.where(ops.equal(scale, 0.0), ops.ones_like(scale), scale)
+    start = ops.round(ops.clamp(ops.divide(ops.negative(low), safe), 0.0, 255.0))
+    zero = ops.cast(start, u8)
+    return quantize_linear(x, scale, zero), scale, zero
