@@ -77,6 +77,7 @@ from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.einsum import einsum
 from hidet.ops.fold import fold
 from hidet.ops.grid_sample import affine_grid, grid_sample
+from hidet.ops.grouped_matmul import grouped_matmul
 from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
@@ -230,6 +231,7 @@ __all__ = [
     "greater_equal",
     "grid_sample",
     "group_norm",
+    "grouped_matmul",
     "hardmax",
     "hardshrink",
     "hardsigmoid",

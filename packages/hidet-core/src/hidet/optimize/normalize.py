@@ -15,6 +15,7 @@ from hidet.graph.tensor import Node, Tensor
 from hidet.ops.cast import Cast
 from hidet.ops.create import Full
 from hidet.ops.families import Binary
+from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
 from hidet.ops.shape import Expand, Permute, Reshape
@@ -199,6 +200,8 @@ def changes_nothing(name: str, value: float | int | None, of: DType) -> bool:
 def turned_operand(node: Node) -> Tensor | None:
     """A product that reads a matrix the other way round, for one of a transposed matrix."""
     op = node.op
+    if isinstance(op, GroupedMatmul):
+        return turned_matrices(node)
     if not isinstance(op, Matmul):
         return None
     a, b = node.inputs
@@ -212,6 +215,16 @@ def turned_operand(node: Node) -> Tensor | None:
         transpose_b=op.transpose_b ^ (plain_b is not None),
         dtype=op.dtype,
     )
+
+
+def turned_matrices(node: Node) -> Tensor | None:
+    """The same of the matrices of groups."""
+    x, w, ends = node.inputs
+    plain = untransposed(w)
+    if plain is None:
+        return None
+    assert isinstance(node.op, GroupedMatmul)
+    return ops.grouped_matmul(x, plain, ends, transpose_w=not node.op.transpose_w)
 
 
 def untransposed(x: Tensor) -> Tensor | None:

@@ -15,6 +15,7 @@ from hidet.compute import accumulator
 from hidet.compute.places import unravel
 from hidet.compute.sizes import same
 from hidet.ir.expr import Value
+from hidet.lang import ScriptFunction, cdiv
 from hidet.types import DType, Size, TensorType
 
 Index: TypeAlias = tuple[Value, ...]
@@ -77,6 +78,41 @@ class Contraction(ABC):
         """What has to be asked of row i and column j where `c_at` of one that there is not may be
         an element that there is."""
         return True
+
+    @property
+    def matrices(self) -> Size:
+        """How many matrices b has."""
+        return self.batch
+
+    def which(self, z: Any) -> Value:
+        """The number of the matrix of b in product z."""
+        found: Value = z
+        return found
+
+    def down(self, rows: int) -> Size:
+        """How many tiles of so many rows a product has, at most."""
+        found: Size = cdiv(self.m, rows)
+        return found
+
+    def tiles_down(self, rows: int) -> int:
+        """How many tiles of so many rows all products have, estimated."""
+        return -(-known(self.m) // rows) * known(self.batch)
+
+    def table(self, rows: int) -> TensorType | None:
+        """The type of a table that says where tiles of rows lie, if only the data tell."""
+        return None
+
+    def used(self, table: Any, rows: int) -> Value:
+        """How many tiles of rows a product has, inside of a kernel that has the table."""
+        return self.down(rows)
+
+    def place(self, table: Any, z: Value, number: Value, rows: int) -> tuple[Any, Value]:
+        """Which product a tile of rows is of, and its first row: of tile `number` of product z."""
+        return z, number * rows
+
+    def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
+        """The kernels that fill the table in, for targets of a kind."""
+        return []
 
     @property
     def scattered(self) -> float:

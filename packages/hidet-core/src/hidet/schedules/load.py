@@ -13,6 +13,7 @@ from hidet.schedules.cuda import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
+from hidet.schedules.cuda import grouped_matmul as _cuda_grouped_matmul
 from hidet.schedules.cuda import matmul_few_rows as _cuda_matmul_few_rows
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_normed as _cuda_matmul_normed
@@ -35,6 +36,7 @@ LOADED = (
     _cuda_conv_wgmma,
     _cuda_depthwise,
     _cuda_depthwise_last,
+    _cuda_grouped_matmul,
     _cuda_matmul_few_rows,
     _cuda_matmul_mma,
     _cuda_matmul_simt,

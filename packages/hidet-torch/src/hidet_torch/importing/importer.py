@@ -91,8 +91,12 @@ class TorchImporter(Importer[torch.fx.Node]):
     # ---- what nodes are --------------------------------------------------------------------------
 
     def key(self, node: torch.fx.Node) -> tuple[Any, int]:
-        """The ATen operator; they have no versions."""
-        return node.target, 0
+        """The operator, or its name where that has a converter: operators of libraries are there
+        once these are imported. They have no versions."""
+        target = node.target
+        if isinstance(target, torch._ops.OpOverload) and target.name() in self.table:
+            return target.name(), 0
+        return target, 0
 
     def place(self, node: torch.fx.Node) -> Place | None:
         """The user's line."""

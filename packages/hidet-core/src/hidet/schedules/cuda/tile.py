@@ -156,7 +156,7 @@ class Tile(ABC):
     def amounts(self, p: Contraction, target: Target) -> Work:
         """What is moved and computed: whole tiles; slices are added up."""
         rows, columns = self.block
-        tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
+        tiles = p.tiles_down(rows) * -(-known(p.n) // columns)
         turns = -(-known(p.k) // (self.depth * self.slices))
         blocks = tiles * self.slices
         once, written = p.nbytes
@@ -209,19 +209,24 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
     turns = cdiv(cdiv(p.k, depth), slices)
     partial_type = slices_type(p, tile.partial_type(p), tile.block, slices)
     bias_type = operand_type(p.bias, p.c)
+    table_type = operand_type(p.table(rows), p.c)
 
     with script_module():
         gather, finish = tile.gathering(p), tile.writing(p)
         add = add_pile(p, tile.block, tile.threads, slices, partial_type.dtype)
 
         @script
-        def product(a: p.a, b: p.b, bias: bias_type, partial: partial_type, c: p.c) -> None:
+        def product(
+            a: p.a, b: p.b, bias: bias_type, table: table_type, partial: partial_type, c: p.c
+        ) -> None:
             attr.func_name = name
-            attr.cuda_grid_dim = (cdiv(p.n, columns), cdiv(p.m, rows), p.batch * slices)
+            attr.cuda_grid_dim = (cdiv(p.n, columns), p.down(rows), p.batch * slices)
             attr.cuda_block_dim = tile.threads
             attr.cuda_cluster_dim = (1, 1, slices if together else 1)
-            z, share = blockIdx.z // slices, blockIdx.z % slices
-            top, left = blockIdx.y * rows, blockIdx.x * columns
+            if p.table(rows) is not None and blockIdx.y >= p.used(table, rows):
+                return
+            share, left = blockIdx.z % slices, blockIdx.x * columns
+            z, top = p.place(table, blockIdx.z // slices, blockIdx.y, rows)
             sums = register_tensor(wide, tile.sums, init=0)
             gather(a, b, sums, z, top, left, share * turns * depth, turns)
             if together:
@@ -235,8 +240,9 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
                 finish(sums, bias, partial, c, z, share, top, left)
 
         apart = slices > 1 and not together
-        kernels = [product, add_slices(name, p, partial_type)] if apart else [product]
-    return assemble(name, kernels, names_of(p), ["c"], ["partial"])
+        adding = [add_slices(name, p, partial_type)] if apart else []
+        kernels = [*p.placing(name, rows, target.kind), product, *adding]
+    return assemble(name, kernels, names_of(p), ["c"], ["table", "partial"])
 
 
 def through_registers(p: Contraction, tile: Tile) -> ScriptFunction:

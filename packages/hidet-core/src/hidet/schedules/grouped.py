@@ -1,0 +1,170 @@
+"""Products of groups of rows as contractions: which rows a tile has, only the data tell.
+
+A tile has rows of one group alone, so a table says of each tile of rows which group it is of, where
+it begins, and where its group ends. A kernel ahead of the product fills the table in. What a tile
+reads beyond its group is not written; rows of no group are a group more, whose matrix is 0.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, operator"
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from hidet.compute import select
+from hidet.compute.sizes import same
+from hidet.cost import Work
+from hidet.ir.expr import Value
+from hidet.lang import ScriptFunction, attr, cast, cdiv, load, maximum, minimum, script
+from hidet.lang.cuda import blockIdx, threadIdx
+from hidet.ops.grouped_matmul import GroupedMatmul
+from hidet.schedules.contraction import Index, known
+from hidet.schedules.product import Product
+from hidet.target import Target
+from hidet.types import Size, TensorType, i32
+
+GROUP, TOP, END = 0, 1, 2
+"""What a row of the table says of a tile; the first one has how many tiles there are."""
+THREADS = 128
+"""Those of a block that fill the table in, one for each group."""
+
+
+@dataclass(frozen=True)
+class Grouped(Product):
+    """The products of all groups; which one is meant (`z`) is a pair: group, and where it ends."""
+
+    ends: TensorType = field(kw_only=True)
+
+    operands: ClassVar[tuple[str, ...]] = ("a", "b", "ends")
+    batch = 1
+    """Each row is in one product: all groups together have as many as one product."""
+
+    @property
+    def groups(self) -> Size:
+        """How many groups there are."""
+        return self.b.shape[0]
+
+    @property
+    def matrices(self) -> Size:
+        return self.groups
+
+    @property
+    def empty(self) -> bool:
+        return super().empty or same(self.groups, 0) is True
+
+    @property
+    def has_weight(self) -> bool:
+        """The matrices are a weight."""
+        return True
+
+    def a_at(self, z: Any, i: Value, r: Value) -> Index:
+        return (i, r)
+
+    def b_at(self, z: Any, r: Value, j: Value) -> Index:
+        return (z[0], j, r) if self.b_along_k else (z[0], r, j)
+
+    def c_at(self, z: Any, i: Value, j: Value) -> Index:
+        """Rows behind the group's end are of no element."""
+        return (select(i < z[1], i, self.m), j)
+
+    def which(self, z: Any) -> Value:
+        group, _ = z
+        number: Value = group
+        return number
+
+    def down(self, rows: int) -> Size:
+        """At most: each group has one tile that is not full."""
+        found: Size = minimum(self.m, self.m // rows + self.groups + 1)
+        return found
+
+    def tiles_down(self, rows: int) -> int:
+        groups = min(known(self.groups), known(self.m))
+        return groups * -(-known(self.m) // (groups * rows))
+
+    def table(self, rows: int) -> TensorType:
+        """The type of the table."""
+        return i32[self.down(rows) + 1, 3]
+
+    def used(self, table: Any, rows: int) -> Value:
+        return load(table, 0, 0)
+
+    def place(self, table: Any, z: Value, number: Value, rows: int) -> tuple[Any, Value]:
+        at = number + 1
+        return (load(table, at, GROUP), load(table, at, END)), load(table, at, TOP)
+
+    def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
+        """The kernel that fills the table in, for targets of a kind."""
+        fill, table_type = self.filling(rows), self.table(rows)
+
+        @script
+        def place(ends: self.ends, table: table_type) -> None:
+            attr.func_name = f"{name}_places"
+            attr.func_kind = "cuda_kernel" if kind == "cuda" else "cpu_kernel"
+            if kind == "cuda":
+                attr.cuda_grid_dim = cdiv(self.groups + 1, THREADS)
+                attr.cuda_block_dim = THREADS
+                if blockIdx.x * THREADS + threadIdx.x <= self.groups:
+                    fill(ends, table, blockIdx.x * THREADS + threadIdx.x)
+            else:
+                for group in range(self.groups + 1):
+                    fill(ends, table, group)
+
+        return [place]
+
+    def filling(self, rows: int) -> ScriptFunction:
+        """A part of a kernel: (ends, table, group). The rows of the table for one group; ends that
+        decrease, or lie outside of x, are taken for the nearest that do not."""
+
+        @script
+        def fill(ends, table, group):  # type: ignore[no-untyped-def]
+            first: i32 = 0
+            begin: i32 = 0
+            for before in range(group):
+                end = maximum(begin, minimum(cast(ends.get(before), i32), self.m))
+                first += cdiv(end - begin, rows)
+                begin = end
+            last: i32 = self.m
+            if group < self.groups:
+                last = maximum(begin, minimum(cast(ends.get(group), i32), self.m))
+            tiles = cdiv(last - begin, rows)
+            for tile in range(tiles):
+                table[1 + first + tile, GROUP] = group
+                table[1 + first + tile, TOP] = begin + tile * rows
+                table[1 + first + tile, END] = last
+            if group == self.groups:
+                table[0, 0] = first + tiles
+
+        return fill
+
+
+@lru_cache(maxsize=1024)
+def grouped_of(op: GroupedMatmul) -> Grouped:
+    """The products that an operator asks for."""
+    m, n, k = op.sizes()
+    return Grouped(
+        op.x, op.w, None, op.infer(), op.w.shape[:1], (m,), n, k,
+        b_along_k=op.transpose_w, ends=op.ends,
+    )  # fmt: skip
+
+
+class ForGroups(ABC):
+    """Points of a space for the common form, asked about products of groups."""
+
+    @abstractmethod
+    def fits_on(self, p: Grouped, target: Target) -> bool:
+        """Whether the point can be built for the products."""
+
+    @abstractmethod
+    def work_on(self, p: Grouped, target: Target) -> Work:
+        """What the products cost at this point."""
+
+    def fits(self, op: GroupedMatmul, target: Target) -> bool:
+        """Whether the point can be built for `op`; groups are too many for sums to be shared."""
+        return getattr(self, "slices", 1) == 1 and self.fits_on(grouped_of(op), target)
+
+    def work(self, op: GroupedMatmul, target: Target) -> Work:
+        """What `op` costs at this point."""
+        return self.work_on(grouped_of(op), target)
