@@ -9,7 +9,14 @@ import torch
 from torch import nn
 
 from benchmarks.networks.inception import InceptionV3
-from benchmarks.networks.language import bert_base, gpt2, llama, llama_small
+from benchmarks.networks.language import (
+    bert_base,
+    gpt2,
+    llama,
+    llama_small,
+    mixtral,
+    qwen3_moe,
+)
 from benchmarks.networks.mlp import mlp
 from benchmarks.networks.mobilenet import MobileNetV2
 from benchmarks.networks.resnet import resnet18, resnet50
@@ -35,6 +42,8 @@ NETWORKS = {
     "gpt2": Network(gpt2, (128,), 50257),
     "llama": Network(llama, (512,), 128256),
     "llama_small": Network(llama_small, (128,), 4096),
+    "mixtral": Network(mixtral, (128,), 32000),
+    "qwen3_moe": Network(qwen3_moe, (128,), 32000),
     "resnet18": Network(resnet18, (3, 224, 224)),
     "mlp": Network(mlp, (784,)),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from torch import nn
 from transformers import (
@@ -12,6 +13,10 @@ from transformers import (
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+    Qwen3MoeConfig,
+    Qwen3MoeForCausalLM,
 )
 
 
@@ -51,6 +56,35 @@ def llama_config(layers: int, vocabulary: int) -> LlamaConfig:
         bos_token_id=None,
         eos_token_id=None,
     )
+
+
+def mixtral() -> nn.Module:
+    """Eight layers like Mixtral's, narrower: 8 experts, two for each of (n, 128) tokens."""
+    return MixtralForCausalLM(
+        MixtralConfig(num_local_experts=8, intermediate_size=3584, **mixture_sizes())
+    )
+
+
+def qwen3_moe() -> nn.Module:
+    """Eight layers like those of Qwen3-30B-A3B, narrower: 64 experts, eight for each token."""
+    return Qwen3MoeForCausalLM(
+        Qwen3MoeConfig(
+            num_experts=64, num_experts_per_tok=8, moe_intermediate_size=384, **mixture_sizes()
+        )
+    )
+
+
+def mixture_sizes() -> dict[str, Any]:
+    """What the mixtures of experts have in common."""
+    return {
+        "vocab_size": 32000,
+        "hidden_size": 1024,
+        "num_hidden_layers": 8,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 4,
+        "head_dim": 64,
+        "use_cache": False,
+    }
 
 
 def gpt2_decoder(length: int) -> nn.Module:

@@ -1,9 +1,11 @@
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from benchmarks.measure import systems
+from benchmarks.measure.accuracy import one_by_one
 from benchmarks.measure.networks import Row, judged, measure
 from benchmarks.measure.table import network_table
 
@@ -53,3 +55,12 @@ def test_hidet_computes_the_mlp_and_leaves_nothing():
     assert row.left == 0
     assert row.compiled > 4
     assert row.compile_seconds > 0
+
+
+def test_experts_are_called_one_after_the_other_for_the_reference():
+    """PyTorch's product of groups takes no float64."""
+    config = SimpleNamespace(_experts_implementation="grouped_mm")
+    model = torch.nn.Identity()
+    model.config = config
+    assert one_by_one(model).config._experts_implementation == "eager"
+    assert one_by_one(torch.nn.Identity()) is not None

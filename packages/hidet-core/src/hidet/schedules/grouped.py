@@ -81,8 +81,9 @@ class Grouped(Product):
         return found
 
     def tiles_down(self, rows: int) -> int:
+        """Half of a tile in each group is beyond its end."""
         groups = min(known(self.groups), known(self.m))
-        return groups * -(-known(self.m) // (groups * rows))
+        return max(groups, -(-known(self.m) // rows) + groups // 2)
 
     def table(self, rows: int) -> TensorType:
         """The type of the table."""
