@@ -74,8 +74,11 @@ from hidet.ops.create import (
     zeros_like,
 )
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
+from hidet.ops.deform_conv import deform_conv
+from hidet.ops.determinant import det
 from hidet.ops.einsum import einsum
 from hidet.ops.fold import fold
+from hidet.ops.fourier import dft, stft
 from hidet.ops.grid_sample import affine_grid, grid_sample
 from hidet.ops.grouped_matmul import grouped_matmul
 from hidet.ops.handed_norm import linear_moments, normed_linear
@@ -83,10 +86,12 @@ from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.local_norm import local_response_norm
+from hidet.ops.losses import cross_entropy, negative_log_likelihood
 from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul
 from hidet.ops.max_unpool import max_unpool
 from hidet.ops.norm import layer_norm, moments, rms_norm
+from hidet.ops.optimizers import adagrad, adam, momentum_step
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
@@ -94,9 +99,11 @@ from hidet.ops.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor
 from hidet.ops.rearrange import depth_to_space, reverse_sequence, space_to_depth
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.resize import resize
+from hidet.ops.roi_align import roi_align
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
+from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
 from hidet.ops.slicing import (
     chunk,
     flip,
@@ -156,6 +163,8 @@ __all__ = [
     "absolute",
     "acos",
     "acosh",
+    "adagrad",
+    "adam",
     "adaptive_avg_pool",
     "adaptive_max_pool",
     "add",
@@ -181,6 +190,7 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "blackman_window",
     "cast",
     "ceil",
     "celu",
@@ -196,11 +206,15 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cross_entropy",
     "cummax",
     "cummin",
     "cumprod",
     "cumsum",
+    "deform_conv",
     "depth_to_space",
+    "det",
+    "dft",
     "diagonal",
     "divide",
     "einsum",
@@ -232,6 +246,8 @@ __all__ = [
     "grid_sample",
     "group_norm",
     "grouped_matmul",
+    "hamming_window",
+    "hann_window",
     "hardmax",
     "hardshrink",
     "hardsigmoid",
@@ -276,12 +292,15 @@ __all__ = [
     "max_unpool",
     "maximum",
     "mean",
+    "mel_weights",
     "min",
     "minimum",
     "mish",
     "moments",
+    "momentum_step",
     "multiply",
     "negative",
+    "negative_log_likelihood",
     "norm",
     "normed_linear",
     "not_equal",
@@ -304,6 +323,7 @@ __all__ = [
     "resize",
     "reverse_sequence",
     "rms_norm",
+    "roi_align",
     "roll",
     "round",
     "rsqrt",
@@ -339,6 +359,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "stft",
     "subtract",
     "sum",
     "take",
