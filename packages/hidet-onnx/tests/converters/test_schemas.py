@@ -114,26 +114,17 @@ def convertible(name: str) -> bool:
 
 
 MISSING: dict[str, str] = {
-    "ArrayFeatureExtractor": "no converter yet",
-    "Binarizer": "no converter yet",
     "Cast-1": "the type was a name then",
     "Compress": "no converter yet",
     "DFT": "no converter yet",
     "DeformConv": "no converter yet",
     "Det": "no converter yet",
-    "FeatureVectorizer": "no converter yet",
     "Gradient": "nobody implements it, onnx's reference neither",
-    "GridSample": "no converter yet",
-    "Imputer": "no converter yet",
-    "LinearClassifier": "no converter yet",
-    "LinearRegressor": "no converter yet",
     "MaxRoiPool": "no converter yet",
     "MelWeightMatrix": "no converter yet",
     "Multinomial": "no converter yet",
     "NonMaxSuppression": "no converter yet",
     "NonZero": "no converter yet",
-    "Normalizer": "no converter yet",
-    "OneHotEncoder": "no converter yet",
     "RandomNormal": "no converter yet",
     "RandomNormalLike": "no converter yet",
     "RandomUniform": "no converter yet",
@@ -142,10 +133,6 @@ MISSING: dict[str, str] = {
     "STFT": "no converter yet",
     "SVMClassifier": "no converter yet",
     "SVMRegressor": "no converter yet",
-    "Scaler": "no converter yet",
-    "TreeEnsemble": "no converter yet",
-    "TreeEnsembleClassifier": "no converter yet",
-    "TreeEnsembleRegressor": "no converter yet",
     "Unique": "no converter yet",
 }
 """Operators, or early versions of them, that stay without a converter, and why."""

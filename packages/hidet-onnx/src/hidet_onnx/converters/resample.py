@@ -8,6 +8,7 @@ from typing import Any, get_args
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
+from hidet.ops.grid_sample import Padding
 from hidet.ops.resize import AspectRatio
 from hidet.ops.resize_taps import Coordinates, Mode, Rounding
 from hidet_onnx.converters.known import numbers, values
@@ -66,6 +67,34 @@ def upsample_before_7(
     return scaled(x, (1.0, 1.0, height_scale, width_scale), mode)
 
 
+@onnx("GridSample", since=16)
+def grid_sample(
+    x: Tensor, grid: Tensor, *, align_corners: int = 0, mode: str = "bilinear",
+    padding_mode: str = "zeros",
+) -> Tensor:  # fmt: skip
+    """Images read at places between -1 and 1."""
+    wanted = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    return ops.grid_sample(
+        x, grid, mode=one_of(Mode, wanted), padding=one_of(Padding, padding_mode),
+        align_corners=bool(align_corners),
+    )  # fmt: skip
+
+
+@onnx("GridSample", since=20)
+def grid_sample_since_20(
+    x: Tensor, grid: Tensor, *, align_corners: int = 0, mode: str = "linear",
+    padding_mode: str = "zeros",
+) -> Tensor:  # fmt: skip
+    """The same; modes have names that fit any rank."""
+    return grid_sample(x, grid, align_corners=align_corners, mode=mode, padding_mode=padding_mode)
+
+
+@onnx("AffineGrid", since=20)
+def affine_grid(theta: Tensor, size: Tensor, *, align_corners: int = 0) -> Tensor:
+    """The places for GridSample to which affine maps bring a grid of this size [n, c, ...]."""
+    return ops.affine_grid(theta, numbers(size)[2:], align_corners=bool(align_corners))
+
+
 def scaled(x: Tensor, scales: Sequence[float], mode: str) -> Tensor:
     """x at scales of its own sizes, by the rules before version 11."""
     wanted = "linear" if mode in ("linear", "bilinear") else mode
@@ -78,5 +107,5 @@ def one_of(choices: Any, given: str) -> Any:
     """A name, if it is one of the choices."""
     names = get_args(choices)
     if given not in names:
-        raise BadArgument(f"Resize does not know {given!r}", help=f"use {', '.join(names)}")
+        raise BadArgument(f"there is no {given!r} here", help=f"use {', '.join(names)}")
     return given
