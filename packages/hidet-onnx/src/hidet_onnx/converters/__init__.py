@@ -10,7 +10,7 @@ from hidet_onnx.converters.table import table
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
     "create", "resample", "attention", "linear_attention", "recurrent", "quantize", "sequence",
-    "control", "loss", "training", "trees", "features", "legacy",
+    "control", "signal", "regions", "loss", "training", "trees", "features", "legacy",
 )  # fmt: skip
 """The modules that file converters."""
 

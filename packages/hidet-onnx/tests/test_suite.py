@@ -1,0 +1,39 @@
+"""A fixed tenth of ONNX's official suite; `nox -s onnx_suite` runs all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ci.onnx_suite import known
+from ci.onnx_suite.cases import cases, selected
+from ci.onnx_suite.score import score
+from hidet.options import options
+
+KNOWN = known.read()
+TENTH = [case for case in selected(10, 3) if case.kind != "real"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory):
+    with options(cache_dir=str(tmp_path_factory.mktemp("cache"))):
+        yield
+
+
+@pytest.mark.parametrize("case", TENTH, ids=lambda case: case.name)
+def test_a_case_is_as_good_as_it_was(case) -> None:
+    assert not known.worse([score(case)], KNOWN)
+
+
+def test_only_cases_that_exist_are_listed() -> None:
+    for listed in KNOWN.values():
+        assert listed.keys() <= cases().keys()
+
+
+def test_the_scores_are_no_less_than_the_goals() -> None:
+    right = len(cases()) - len(KNOWN["not right"])
+    assert right >= RIGHT
+    assert right - len(KNOWN["not compiled"]) >= COMPILED
+
+
+RIGHT, COMPILED = 0, 0
+"""The least numbers of cases; they only grow."""
