@@ -229,3 +229,10 @@ def test_attention_stays_whole_where_a_schedule_computes_it():
     graph = spelled()
     assert kinds(optimize(graph, scheduled=lambda op: op.name == "attention")) == ["attention"]
     assert "attention_weights" in kinds(optimize(graph))
+
+
+def test_a_product_with_what_is_made_of_nothing_stays():
+    x = symbol((4, 6))
+    ones = ops.full((6, 3), 0.5)
+    for graph in (trace_from([x @ ones], x), trace_from([ops.transpose(ones) @ x.T], x)):
+        assert "matmul" in kinds(found(graph))

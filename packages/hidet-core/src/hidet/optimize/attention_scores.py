@@ -79,8 +79,10 @@ def viewed(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
 
 def keeps_rows(node: Node) -> bool:
     """Whether a node gives the same rows under another shape."""
-    shapes = node.inputs[0].shape, node.outputs[0].shape
-    return isinstance(node.op, Reshape) and all(shapes) and same(*(s[-1] for s in shapes)) is True
+    if not isinstance(node.op, Reshape):
+        return False
+    before, after = node.inputs[0].shape, node.outputs[0].shape
+    return bool(before and after) and same(before[-1], after[-1]) is True
 
 
 def scaled(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scores] | None:
