@@ -9,7 +9,7 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
-from hidet.types import Size, boolean, f32, f64, i64
+from hidet.types import DType, Size, boolean, f32, f64, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx, preview
@@ -161,9 +161,15 @@ def scores_of(
     if mode == 2:
         if mask is None:
             return ops.cast(scores, q.dtype)
-        bias = ops.where(mask, 0.0, INFINITE) if mask.dtype is boolean else mask
+        bias = added(mask, INFINITE, q.dtype) if mask.dtype is boolean else mask
         return ops.cast(ops.add(scores, bias), q.dtype)
     return ops.attention_weights(scores, mask, causal=False, scale=1.0, dtype=q.dtype)
+
+
+def added(kept: Tensor, value: float, dtype: DType) -> Tensor:
+    """A bool mask as one that is added to scores: zero where it keeps, else a number."""
+    nothing = ops.zeros(kept.shape, dtype, device=kept.device)
+    return ops.masked_fill(nothing, ops.logical_not(kept), value)
 
 
 def shared_by(q: Tensor, k: Tensor) -> int:
