@@ -64,16 +64,16 @@ class Grouped(Product):
         return (i, r)
 
     def b_at(self, z: Any, r: Value, j: Value) -> Index:
-        return (z[0], j, r) if self.b_along_k else (z[0], r, j)
+        inner = (j, r) if self.b_along_k else (r, j)
+        return (self.which(z), *inner)
 
     def c_at(self, z: Any, i: Value, j: Value) -> Index:
         """Rows behind the group's end are of no element."""
         return (select(i < z[1], i, self.m), j)
 
     def which(self, z: Any) -> Value:
-        group, _ = z
-        number: Value = group
-        return number
+        found: Value = z[0] if isinstance(z, tuple) else z
+        return found
 
     def down(self, rows: int) -> Size:
         """At most: each group has one tile that is not full."""

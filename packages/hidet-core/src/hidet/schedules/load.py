@@ -4,6 +4,7 @@ from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import conv_rows as _cpu_conv_rows
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
+from hidet.schedules.cpu import grouped_matmul as _cpu_grouped_matmul
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cuda import attention as _cuda_attention
@@ -27,6 +28,7 @@ LOADED = (
     _cpu_conv,
     _cpu_conv_rows,
     _cpu_depthwise,
+    _cpu_grouped_matmul,
     _cpu_matmul,
     _cpu_matvec,
     _cuda_attention,

@@ -62,7 +62,8 @@ class Registers:
         """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
         t = Panels(p, self, target)
         k = known(p.k)
-        rows = -(-known(t.rows) // t.height) * t.height
+        tiles = p.tiles_down(t.height) // known(p.batch)
+        rows = (-(-known(t.rows) // t.height) if self.flip else tiles) * t.height
         columns = -(-known(t.columns) // t.width) * t.width
         sums = self.rows * self.vectors
         # Eight multiply-adds are under way at once; two loads come with one at most.
@@ -92,7 +93,9 @@ class Panels:
         self.lanes_as_stored = not along_k[1]
         self.rows_along_k = along_k[0] and isinstance(p.k, int)
         self.rows_as_stored = self.rows_along_k or not along_k[0]
-        self.row_tiles = cdiv(self.rows, self.height)
+        self.row_tiles = cdiv(self.rows, self.height) if self.flip else p.down(self.height)
+        self.table = None if self.flip else p.table(self.height)
+        self.matrices = p.batch if self.flip else p.matrices
         self.lane_tiles = cdiv(self.columns, self.width)
         columns_bytes = known(self.columns) * known(p.k) * p.wide.nbytes
         enough = known(p.batch) * known(self.rows) >= 4 * target.cores * self.height
@@ -110,7 +113,32 @@ class Panels:
     @property
     def lane_panels(self) -> Any:
         """The type of all panels of columns."""
-        return self.wide[self.p.batch * self.lane_tiles, self.p.k, self.width]
+        return self.wide[self.matrices * self.lane_tiles, self.p.k, self.width]
+
+    def placed(self, table: Any, panel: Any) -> tuple[Any, Any]:
+        """The product that a panel of rows is of, and its first row."""
+        z, number = panel // self.row_tiles, panel % self.row_tiles
+        if self.table is None:
+            return z, number * self.height
+        return self.p.place(table, z, number, self.height)
+
+    def is_used(self, table: Any, panel: Any) -> Any:
+        """Whether there is such a panel of rows, where only the data tell how many there are."""
+        return self.table is None or panel < self.p.used(table, self.height)
+
+    def meets(self, table: Any, panel: Any, column_panel: Any) -> Any:
+        """The panel of columns that a panel of rows meets: of the matrix of its product."""
+        if self.table is None:
+            return column_panel
+        return self.matrix(table, panel) * self.lane_tiles + column_panel % self.lane_tiles
+
+    def has_matrix(self, table: Any, panel: Any) -> Any:
+        """Whether there is a matrix for a panel of rows; without one its sums are 0."""
+        return self.table is None or self.matrix(table, panel) < self.matrices
+
+    def matrix(self, table: Any, panel: Any) -> Any:
+        """The number of that matrix."""
+        return self.p.which(self.placed(table, panel)[0])
 
     def in_row_panel(self, i: Any, r: Any) -> tuple[Any, Any]:
         """Where row i of a panel has its element r."""
@@ -136,16 +164,18 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
     t = Panels(p, registers, target)
     batch, row_tiles, lane_tiles = p.batch, t.row_tiles, t.lane_tiles
     row_panels, lane_panels, bias_type = t.row_panels, t.lane_panels, operand_type(p.bias, p.c)
+    table_type = operand_type(t.table, p.c)
 
     with script_module():
         make_rows, make_columns = making_rows(t), making_columns(t)
-        multiply, write = multiplying(t), writing(t)
+        meet = meeting(t)
         pack = packing(t, name)
 
         @script
         def product(
-            a: p.a, b: p.b, bias: bias_type, rows: row_panels, columns: lane_panels, c: p.c
-        ) -> None:
+            a: p.a, b: p.b, bias: bias_type, table: table_type, rows: row_panels,
+            columns: lane_panels, c: p.c,
+        ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = name
             if t.weight_in_rows:
@@ -153,23 +183,37 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                     make_columns(a, b, columns, panel)
             if t.at_once:
                 for panel in parallel(batch * row_tiles):
-                    make_rows(a, b, rows, panel)
+                    make_rows(a, b, table, rows, panel)
                     for tile in range(lane_tiles):
-                        done = register_tensor(t.wide, (t.height, t.width), init=0)
-                        multiply(rows, columns, done, panel, panel // row_tiles * lane_tiles + tile)
-                        write(bias, done, c, panel, panel // row_tiles * lane_tiles + tile)
+                        lane_panel = panel // row_tiles * lane_tiles + tile
+                        meet(bias, table, rows, columns, c, panel, lane_panel)
             else:
                 if not t.weight_in_rows:
                     for panel in parallel(batch * row_tiles):
-                        make_rows(a, b, rows, panel)
+                        make_rows(a, b, table, rows, panel)
                 for number in parallel(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
-                    done = register_tensor(t.wide, (t.height, t.width), init=0)
-                    multiply(rows, columns, done, row_panel, column_panel)
-                    write(bias, done, c, row_panel, column_panel)
+                    meet(bias, table, rows, columns, c, row_panel, column_panel)
 
-    return assemble(name, [pack, product], names_of(p), ["c"], ["rows", "columns"])
+    placing = [] if t.table is None else p.placing(name, t.height, target.kind)
+    kernels = [*placing, pack, product]
+    return assemble(name, kernels, names_of(p), ["c"], ["table", "rows", "columns"])
+
+
+def meeting(t: Panels) -> ScriptFunction:
+    """A part of a kernel: the tile of the result of a panel of rows and one of columns."""
+    multiply, write = multiplying(t), writing(t)
+
+    @script
+    def meet(bias, table, rows, columns, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        if t.is_used(table, row_panel):
+            done = register_tensor(t.wide, (t.height, t.width), init=0)
+            if t.has_matrix(table, row_panel):
+                multiply(rows, columns, done, row_panel, t.meets(table, row_panel, column_panel))
+            write(bias, table, done, c, row_panel, column_panel)
+
+    return meet
 
 
 def packing(t: Panels, name: str) -> ScriptFunction:
@@ -182,9 +226,9 @@ def packing(t: Panels, name: str) -> ScriptFunction:
         attr.func_name = f"{name}_pack"
         if t.weight_in_rows:
             for panel in parallel(p.batch * t.row_tiles):
-                make_rows(a, b, rows, panel)
+                make_rows(a, b, rows, rows, panel)  # the weight's rows need no table
         else:
-            for panel in parallel(p.batch * t.lane_tiles):
+            for panel in parallel(t.matrices * t.lane_tiles):
                 make_columns(a, b, columns, panel)
 
     return pack
@@ -194,16 +238,17 @@ def making_rows(t: Panels) -> ScriptFunction:
     """A part of a kernel: fills a panel of rows."""
 
     @script
-    def make_rows(a, b, rows, panel):  # type: ignore[no-untyped-def]
-        z, top = panel // t.row_tiles, panel % t.row_tiles * t.height
-        if t.rows_along_k:
-            for i in range(t.height):
-                for r in vectorize(t.p.k):
-                    rows[panel, i, r] = t.row_element(a, b, z, top + i, r)
-        else:
-            for r in range(t.p.k):
-                for i in vectorize(t.height):
-                    rows[panel, r, i] = t.row_element(a, b, z, top + i, r)
+    def make_rows(a, b, table, rows, panel):  # type: ignore[no-untyped-def]
+        if t.is_used(table, panel):
+            z, top = t.placed(table, panel)
+            if t.rows_along_k:
+                for i in range(t.height):
+                    for r in vectorize(t.p.k):
+                        rows[panel, i, r] = t.row_element(a, b, z, top + i, r)
+            else:
+                for r in range(t.p.k):
+                    for i in vectorize(t.height):
+                        rows[panel, r, i] = t.row_element(a, b, z, top + i, r)
 
     return make_rows
 
@@ -258,8 +303,8 @@ def writing(t: Panels) -> ScriptFunction:
     outer, inner = (t.width, t.height) if t.flip else (t.height, t.width)
 
     @script
-    def write(bias, done, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
-        z, top = row_panel // t.row_tiles, row_panel % t.row_tiles * t.height
+    def write(bias, table, done, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        z, top = t.placed(table, row_panel)
         left = column_panel % t.lane_tiles * t.width
         for first in range(outer):
             for second in vectorize(inner):
