@@ -96,6 +96,14 @@ def test_products_of_transposes():
     assert normalize(kept) is kept
 
 
+def test_products_of_groups_by_transposed_matrices():
+    x, w, ends = symbol([9, 6]), symbol([4, 5, 6]), symbol([4], "int32")
+    graph = trace_from([ops.grouped_matmul(x, ops.transpose(w, 1, 2), ends)], [x, w, ends])
+    found = normalize(graph)
+    assert kinds(found) == ["grouped_matmul"]
+    assert found.nodes[0].op.transpose_w
+
+
 def test_copies_stay():
     copied = ops.copy(X)
     assert after(copied, X) == ["reshape"]
