@@ -184,3 +184,17 @@ def test_hardmax():
     x = np.float32([[3, 7, 7], [0, -1, -2]])
     assert_same(run(ops.hardmax, x), [[0, 1, 0], [1, 0, 0]])
     assert_same(run(lambda v: ops.hardmax(v, 0), x), [[1, 1, 1], [0, 0, 0]])
+
+
+def test_a_batch_is_normalised_by_its_own_moments():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(5, 3, 7)).astype(np.float32)
+    old, spread, weight, bias = random.uniform(0.5, 2, (4, 3)).astype(np.float32)
+    norm = lambda *o: ops.batch_norm_training(*o, momentum=0.8, eps=1e-3)
+    y, mean, var = run(norm, x, old, spread, weight, bias)
+    wide = x.astype(np.float64)
+    now, apart = wide.mean((0, 2), keepdims=True), wide.var((0, 2), keepdims=True)
+    wanted = (wide - now) / np.sqrt(apart + 1e-3) * weight[:, None] + bias[:, None]
+    np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(mean, 0.8 * old + 0.2 * now.ravel(), rtol=1e-6)
+    np.testing.assert_allclose(var, 0.8 * spread + 0.2 * apart.ravel(), rtol=1e-6)

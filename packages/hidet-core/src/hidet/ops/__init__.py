@@ -56,7 +56,7 @@ from hidet.ops.binary import (
 )
 from hidet.ops.bitcast import bitcast
 from hidet.ops.cast import cast
-from hidet.ops.channel_norm import batch_norm, group_norm, instance_norm
+from hidet.ops.channel_norm import batch_norm, batch_norm_training, group_norm, instance_norm
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.conv_transpose import conv_transpose
@@ -96,11 +96,20 @@ from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.pad import pad
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
 from hidet.ops.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
+from hidet.ops.random import (
+    bernoulli,
+    dropout,
+    multinomial,
+    random_bits,
+    random_normal,
+    random_uniform,
+)
 from hidet.ops.rearrange import depth_to_space, reverse_sequence, space_to_depth
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.resize import resize
 from hidet.ops.roi_align import roi_align
 from hidet.ops.scatter import index_add, index_put, scatter
+from hidet.ops.scores import binarized, imputed, kernel_products, post_transform, scaled_by
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
@@ -185,6 +194,9 @@ __all__ = [
     "attention_weights",
     "avg_pool",
     "batch_norm",
+    "batch_norm_training",
+    "bernoulli",
+    "binarized",
     "bitcast",
     "bitwise_and",
     "bitwise_not",
@@ -217,6 +229,7 @@ __all__ = [
     "dft",
     "diagonal",
     "divide",
+    "dropout",
     "einsum",
     "elu",
     "embedding",
@@ -254,6 +267,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hypot",
+    "imputed",
     "in_place",
     "index",
     "index_add",
@@ -264,6 +278,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "kernel_products",
     "layer_norm",
     "leaky_relu",
     "less",
@@ -298,6 +313,7 @@ __all__ = [
     "mish",
     "moments",
     "momentum_step",
+    "multinomial",
     "multiply",
     "negative",
     "negative_log_likelihood",
@@ -311,9 +327,13 @@ __all__ = [
     "origin",
     "pad",
     "permute",
+    "post_transform",
     "pow",
     "prelu",
     "prod",
+    "random_bits",
+    "random_normal",
+    "random_uniform",
     "reciprocal",
     "relu",
     "relu6",
@@ -329,6 +349,7 @@ __all__ = [
     "rsqrt",
     "same_padding",
     "scalar",
+    "scaled_by",
     "scatter",
     "scatter_nd",
     "searchsorted",

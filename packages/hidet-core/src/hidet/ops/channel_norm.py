@@ -13,8 +13,11 @@ from hidet.compute.sizes import product, same
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
+from hidet.ops.cast import cast
 from hidet.ops.layout import as_laid, channels_axis, channels_second, laid, taken_apart
 from hidet.ops.norm import require_float, require_shape
+from hidet.ops.reduce import mean as average
+from hidet.ops.statistics import var as variance
 from hidet.types import TensorType, f16, f32
 
 
@@ -27,6 +30,25 @@ def batch_norm(
     Source: Ioffe and Szegedy 2015, arXiv 1502.03167 (inference).
     """
     return apply(BatchNorm, x, mean, var, weight, bias, eps=eps)
+
+
+def batch_norm_training(
+    x: Tensor, mean: Tensor, var: Tensor, weight: Tensor | None = None, bias: Tensor | None = None,
+    *, momentum: float = 0.9, eps: float = 1e-5,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """`batch_norm` by the moments of the batch itself, and the running `mean` and `var` after it.
+
+    A running moment is `momentum` of what it was, the rest of the batch's; the variance is over all
+    elements, not one less (ONNX BatchNormalization-15 in training).
+    """
+    axes = [axis for axis in range(x.ndim) if axis != 1]
+    wide = cast(x, accumulator(x.dtype))
+    now = (average(wide, axes), variance(wide, axes, correction=0))
+    kept = [
+        cast(cast(old, new.dtype) * momentum + new * (1 - momentum), old.dtype)
+        for old, new in zip((mean, var), now, strict=True)
+    ]
+    return batch_norm(x, *now, weight, bias, eps=eps), kept[0], kept[1]
 
 
 def group_norm(
