@@ -127,6 +127,7 @@ from hidet.ops.slicing import (
 from hidet.ops.softmax import hardmax, log_softmax, softmax
 from hidet.ops.statistics import logsumexp, norm, std, var
 from hidet.ops.strided import as_strided, diagonal, sliding
+from hidet.ops.tree_ensemble import tree_ensemble
 from hidet.ops.unary import (
     absolute,
     acos,
@@ -197,7 +198,7 @@ __all__ = [
     "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_value", "slice", "slice_scatter",
     "sliding", "softmax", "softplus", "softshrink", "softsign", "sort", "space_to_depth", "split",
     "sqrt", "square", "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh",
-    "tanhshrink", "tensor_scatter", "threshold", "tile", "topk", "transpose", "tril", "triu",
-    "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where", "window", "zeros",
-    "zeros_like",
+    "tanhshrink", "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble",
+    "tril", "triu", "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where",
+    "window", "zeros", "zeros_like",
 ]  # fmt: skip
