@@ -144,6 +144,13 @@ def fuzz(session: nox.Session) -> None:
     torch(session).run("-m", "ci.fuzz", *session.posargs)
 
 
+@nox.session(default=False)
+@timed
+def onnx_suite(session: nox.Session) -> None:
+    """ONNX's official suite, right and compiled; arguments after `--` go to ci/onnx_suite."""
+    environment(session, "hidet-onnx", PYTHONS[0]).run("-m", "ci.onnx_suite", *session.posargs)
+
+
 def benchmark(session: nox.Session, name: str) -> None:
     """Run a file of benchmarks/ with torch and the models' package."""
     torch(session).run("-m", f"benchmarks.{name}", *session.posargs)
