@@ -132,6 +132,33 @@ MORE = {
     "slice_scatter": [
         OPERATORS["slice_scatter"](f32[n, 131], f32[n, 43], 1, 1, 3) for n in ODD
     ],
+    "cosine_window": [OPERATORS["cosine_window"](n, (0.5, 0.5), True, f32) for n in ODD],
+    "dft_matrix": [
+        OPERATORS["dft_matrix"](n, n // 2 + 1, n, False, True, False, False, f32) for n in ODD
+    ],
+    "resize_taps": [
+        replace(op, source=n, count=2 * n + 1, scale=None)
+        for op in list(OPERATORS["resize_taps"].samples())[5:6]
+        for n in ODD
+    ],
+    "roi_align": [
+        replace(op, x=f32[2, 3, n, 7])
+        for op in list(OPERATORS["roi_align"].samples())[:1]
+        for n in ODD
+        if n < 100  # a place far away is less precise in float32 than the sums
+    ],
+    "fold": [
+        OPERATORS["fold"](
+            f32[2, 6, 2 * n], (n, 3), (1, 2), (1, 1), ((0, 0), (0, 0)), (1, 1)
+        )
+        for n in ODD
+    ],
+    "deform_columns": [
+        OPERATORS["deform_columns"](
+            f32[1, 2, n + 2], f32[1, 3, n], f32[1, 3, n], (3,), (1,), ((0, 0),), (1,)
+        )
+        for n in ODD
+    ],
 }  # fmt: skip
 WITHOUT_EXTENTS = {"size_value"}
 """What gives one number, of no tensor."""

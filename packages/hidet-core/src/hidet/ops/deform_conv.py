@@ -109,16 +109,17 @@ class DeformColumns(Op):
             for axis, (i, inner) in enumerate(zip(where, unravel(k, self.window), strict=True)):
                 start = i * self.stride[axis] - self.padding[axis][0]
                 moved = offset[(n, number * rank + axis, *where)].cast(wide)
-                place = (start + inner * self.dilation[axis]).cast(wide) + moved
-                places.append(maximum(minimum(place, 1e9), -1e9))
+                # Apart, so that what is added to a far place keeps its fraction.
+                near = start + inner * self.dilation[axis]
+                places.append((near, maximum(minimum(moved, 1e9), -1e9)))
 
             def term(*taps: Expr) -> Expr:
                 index, tests = [], []
                 weight: Expr = constant(1, wide)
-                for place, tap, size in zip(places, taps, x.shape[2:], strict=True):
-                    base = floor(place)
-                    at = base.cast(i32) + tap
-                    weight = weight * linear_weight(tap.cast(wide) - (place - base))
+                for (near, moved), tap, size in zip(places, taps, x.shape[2:], strict=True):
+                    base = floor(moved)
+                    at = near + base.cast(i32) + tap
+                    weight = weight * linear_weight(tap.cast(wide) - (moved - base))
                     index.append(at)
                     tests += [at >= 0, at < size]
                 value = x[(n, c, *index)].cast(sum_type) * weight.cast(sum_type)
