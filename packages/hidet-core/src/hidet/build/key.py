@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from hidet import options
 from hidet.build.cache import key_of
+from hidet.graph.body import bodies_of
+from hidet.graph.canonical import canonical
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import OPERATORS, Op
 from hidet.target import Target
@@ -23,7 +25,7 @@ def key_of_graph(graph: FlowGraph, target: Target, choices: Sequence[str] = ()) 
     None if others' code takes part, of which we cannot see whether it changed: our own sources are
     in every key, theirs are not.
     """
-    if not (has_only_our_schedules() and all(is_our_operator(node.op) for node in graph.nodes)):
+    if not (has_only_our_schedules() and has_only_our_nodes(graph)):
         return None
     return key_of(
         graph=canonical(graph),
@@ -31,21 +33,6 @@ def key_of_graph(graph: FlowGraph, target: Target, choices: Sequence[str] = ()) 
         compiler=compiler_of(target),
         choices=list(choices),
     )
-
-
-def canonical(graph: FlowGraph) -> list[str]:
-    """A graph as text that depends on what it computes, not on names or values."""
-    numbers = {tensor: f"i{i}" for i, tensor in enumerate(graph.inputs)}
-    numbers |= {tensor: f"c{i}" for i, tensor in enumerate(graph.constants)}
-    lines = [f"{number}: {tensor.type} {tensor.device}" for tensor, number in numbers.items()]
-    for node in graph.nodes:
-        read = [numbers[each] for each in node.inputs]
-        for each in node.outputs:
-            numbers[each] = f"t{len(numbers)}"
-        made = [f"{numbers[each]}: {each.type}" for each in node.outputs]
-        lines.append(f"{made} = {node.op!r} {read}")
-    lines.append(str([numbers[each] for each in graph.outputs]))
-    return lines
 
 
 def compiler_of(target: Target) -> dict[str, object]:
@@ -60,6 +47,14 @@ def compiler_of(target: Target) -> dict[str, object]:
 def is_our_operator(op: Op) -> bool:
     """Whether an operator is one of those that come with us."""
     return type(op).__module__.startswith("hidet.") and OPERATORS.get(op.name) is type(op)
+
+
+def has_only_our_nodes(graph: FlowGraph) -> bool:
+    """Whether all operators of a graph come with us, those in bodies of control flow too."""
+    return all(
+        is_our_operator(node.op) and all(has_only_our_nodes(b.graph) for b in bodies_of(node.op))
+        for node in graph.nodes
+    )
 
 
 def has_only_our_operators() -> bool:

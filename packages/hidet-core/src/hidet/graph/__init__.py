@@ -1,7 +1,8 @@
 """Models as graphs of operators on tensors."""
 
 from hidet.compute.guards import assuming
-from hidet.graph.apply import apply, apply_all, make_node, placed, tracing
+from hidet.graph.apply import apply, apply_all, make_node, placed, recording, tracing
+from hidet.graph.body import Body, Region, bodies_of
 from hidet.graph.creation import (
     asarray,
     empty,
@@ -27,16 +28,19 @@ from hidet.graph.tensor import Node, Tensor, symbol, symbol_like
 
 __all__ = [
     "OPERATORS",
+    "Body",
     "FlowGraph",
     "Foreign",
     "Node",
     "Op",
     "PassContext",
+    "Region",
     "Tensor",
     "apply",
     "apply_all",
     "asarray",
     "assuming",
+    "bodies_of",
     "empty",
     "empty_like",
     "evaluate",
@@ -55,6 +59,7 @@ __all__ = [
     "randint",
     "randn",
     "randn_like",
+    "recording",
     "refer",
     "replace",
     "rewrite",

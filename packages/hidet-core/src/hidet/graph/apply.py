@@ -15,6 +15,7 @@ from hidet.graph.operator import Op, flattened
 from hidet.graph.tensor import Node, Tensor
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
+_made: ContextVar[list[Node] | None] = ContextVar("made", default=None)
 
 
 @contextmanager
@@ -25,6 +26,20 @@ def tracing() -> Iterator[None]:
         yield
     finally:
         _tracing.reset(token)
+
+
+@contextmanager
+def recording() -> Iterator[list[Node]]:
+    """In this block every operator becomes a node, which the list that it gives then holds."""
+    made: list[Node] = []
+    token = _made.set(made)
+    try:
+        with tracing():
+            yield made
+    finally:
+        _made.reset(token)
+        if (outer := _made.get()) is not None:
+            outer += made
 
 
 placed = standing
@@ -58,7 +73,10 @@ def make_node(kind: type[Op], *operands: Any, device: str | None = None, **attri
             if not isinstance(each, Tensor):
                 raise BadArgument(f"{kind.name} takes tensors, not {type(each).__name__}")
         op = kind(*map(types_of, operands), **attributes)
-        return Node(op, tensors, place, common_device(kind.name, tensors, device))
+        node = Node(op, tensors, place, common_device(kind.name, tensors, device))
+        if (made := _made.get()) is not None:
+            made.append(node)
+        return node
 
 
 def types_of(operand: Any) -> Any:

@@ -151,7 +151,7 @@ class FlowGraph:
 
         BadArchive says what is wrong with a file that was damaged, or uses unknown operators.
         """
-        return FlowGraph(*restored(Path(path).read_bytes(), os.fspath(path), device))
+        return FlowGraph(*restored(Path(path).read_bytes(), os.fspath(path), device, FlowGraph))
 
     def __str__(self) -> str:
         return show(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
@@ -32,6 +33,14 @@ Types = TensorType | tuple[TensorType, ...]
 
 OPERATORS: dict[str, type[Op]] = {}
 """Every operator by name; complete after `hidet.seams.call("load_operators")`."""
+
+
+class Nested(ABC):
+    """An attribute that holds operators of its own: `hidet.graph.body.Body`."""
+
+    @abstractmethod
+    def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
+        """The same with each symbolic size within it changed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,6 +234,8 @@ def resized(value: Any, change: Callable[[Expr], Size]) -> Any:
             return tuple(resized(each, change) for each in value)
         case Expr():
             return change(value)
+        case Nested():
+            return value.with_sizes(change)
     return value
 
 

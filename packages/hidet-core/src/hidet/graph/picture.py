@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from hidet.graph.body import bodies_of
 from hidet.graph.layered import Layout, layered
 from hidet.graph.operator import spelled
-from hidet.graph.show import name_tensors, typed
+from hidet.graph.show import name_tensors, show, typed
 from hidet.graph.tensor import Node, Tensor
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ def operator_box(node: Node, names: Mapping[Tensor, str]) -> Box:
     lines = [shortened(each) for each in (*results, *(f"{names[c]} = {typed(c)}" for c in read))]
     given = [f"{key} = {spelled(value)}" for key, value in node.op.attributes().items()]
     where = [str(node.place)] if node.place is not None else []
-    kind = node.op.kind
-    return Box(kind, type(node.op).__name__, tuple(lines), "\n".join([*given, *where]))
+    inside = [show(each.graph) for each in bodies_of(node.op)]
+    more = "\n".join([*given, *where, *inside])
+    return Box(node.op.kind, type(node.op).__name__, tuple(lines), more)
 
 
 def shortened(line: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hidet.graph.body import bodies_of
 from hidet.graph.operator import spelled
 from hidet.graph.tensor import Tensor
 
@@ -27,6 +28,8 @@ def show(graph: FlowGraph) -> str:
         given = [names[each] for each in node.inputs]
         given += [f"{key}={spelled(value)}" for key, value in node.op.attributes().items()]
         lines.append(f"  {results} = {type(node.op).__name__}({', '.join(given)})")
+        for each in bodies_of(node.op):
+            lines += [f"    {line}" for line in f"{each!r}: {show(each.graph)}".splitlines()]
     lines.append(f"  return {', '.join(names[each] for each in graph.outputs)}")
     return "\n".join([*lines, "}"])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from types import NoneType
@@ -22,6 +22,7 @@ from safetensors.numpy import save as save_tensors
 from hidet import seams
 from hidet.errors import BadArchive, BadArgument, HidetError, Place
 from hidet.graph.axis_guard import AxisGuard
+from hidet.graph.body import MAX_DEPTH, Body
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
 from hidet.ir.expr import Expr, Var
@@ -46,18 +47,9 @@ DAMAGE = (
 def stored(graph: FlowGraph) -> bytes:
     """The file of a graph; BadArgument if a framework has to compute a part of it."""
     writer = Writer()
-    numbers = {each: number for number, each in enumerate((*graph.inputs, *graph.constants))}
-    nodes = []
-    for node in graph.nodes:
-        nodes.append(written(node, numbers, writer))
-        numbers |= {each: len(numbers) + at for at, each in enumerate(node.outputs)}
     facts = {
         "format": FORMAT,
-        "name": graph.name,
-        "inputs": [described(each, writer) for each in graph.inputs],
-        "constants": [described(each, writer) for each in graph.constants],
-        "nodes": nodes,
-        "outputs": [numbers[each] for each in graph.outputs],
+        **spread(graph, writer),
         "sizes": writer.table,
         "limits": graph.limits,
         "guards": [
@@ -66,8 +58,24 @@ def stored(graph: FlowGraph) -> bytes:
         ],
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-    values = {str(numbers[each]): raw(each) for each in graph.constants}
+    values = {str(len(graph.inputs) + at): raw(each) for at, each in enumerate(graph.constants)}
     return save_tensors(values, {KEY: f"{digest(text, values)}\n{text}"})
+
+
+def spread(graph: FlowGraph, writer: Writer) -> dict[str, Any]:
+    """A graph without the values of its constants."""
+    numbers = {each: number for number, each in enumerate((*graph.inputs, *graph.constants))}
+    nodes = []
+    for node in graph.nodes:
+        nodes.append(written(node, numbers, writer))
+        numbers |= {each: len(numbers) + at for at, each in enumerate(node.outputs)}
+    return {
+        "name": graph.name,
+        "inputs": [described(each, writer) for each in graph.inputs],
+        "constants": [described(each, writer) for each in graph.constants],
+        "nodes": nodes,
+        "outputs": [numbers[each] for each in graph.outputs],
+    }
 
 
 def written(node: Node, numbers: Mapping[Tensor, int], writer: Writer) -> dict[str, Any]:
@@ -81,11 +89,21 @@ def written(node: Node, numbers: Mapping[Tensor, int], writer: Writer) -> dict[s
     return {
         "op": node.op.name,
         "operands": node.op.arrange([numbers[each] for each in node.inputs]),
-        "attributes": {n: writer.value(v) for n, v in node.op.attributes().items()},
+        "attributes": {n: attribute(v, writer) for n, v in node.op.attributes().items()},
         "device": node.device,
         "names": [each.name for each in node.outputs],
         "place": writer.value(node.place),
     }
+
+
+def attribute(value: Any, writer: Writer) -> Any:
+    """An attribute's value; that of control flow holds graphs."""
+    match value:
+        case Body(graph=graph):
+            return ["body", spread(graph, writer)]
+        case tuple():
+            return ["tuple", *(attribute(each, writer) for each in value)]
+    return writer.value(value)
 
 
 def described(tensor: Tensor, writer: Writer) -> dict[str, Any]:
@@ -112,11 +130,16 @@ def digest(text: str, values: Mapping[str, np.ndarray[Any, Any]]) -> str:
     return found.hexdigest()
 
 
-def restored(content: bytes, where: str, device: str | None = None) -> Parts:
-    """What a file says, all of it on `device` if one is named; BadArchive tells what is wrong."""
+def restored(
+    content: bytes, where: str, device: str | None, make: Callable[..., FlowGraph]
+) -> Parts:
+    """What a file says, all of it on `device` if one is named; BadArchive tells what is wrong.
+
+    `make` makes the graphs of bodies: it is FlowGraph, which knows this module.
+    """
     seams.call("load_operators")
     try:
-        return Restoring(*unpacked(content, where), device).parts()
+        return Restoring(*unpacked(content, where), device, make).parts()
     except BadArchive:
         raise
     except DAMAGE as error:
@@ -149,11 +172,21 @@ def unpacked(content: bytes, where: str) -> tuple[dict[str, Any], dict[str, Any]
 class Restoring:
     """Makes the tensors of a graph again, one after another."""
 
-    def __init__(self, facts: dict[str, Any], values: dict[str, Any], device: str | None) -> None:
-        self.facts, self.values = facts, values
+    def __init__(
+        self,
+        facts: dict[str, Any],
+        values: dict[str, Any],
+        device: str | None,
+        make: Callable[..., FlowGraph],
+        outer: Restoring | None = None,
+    ) -> None:
+        self.facts, self.values, self.make = facts, values, make
         self.device = None if device is None else spelled_device(device)
-        self.reader = Reader()
-        for name, *rest in facts["sizes"]:
+        self.depth = 0 if outer is None else outer.depth + 1
+        if self.depth > MAX_DEPTH:
+            raise ValueError(f"control flow of more than {MAX_DEPTH} levels")
+        self.reader = Reader() if outer is None else outer.reader
+        for name, *rest in facts["sizes"] if outer is None else ():
             self.reader.add(name, rest)
         self.tensors: list[Tensor] = []
 
@@ -219,7 +252,7 @@ class Restoring:
             )
         kind: Any = OPERATORS[name]
         operands = [self.operand(each) for each in fact["operands"]]
-        values = {n: self.reader.value(v) for n, v in fact["attributes"].items()}
+        values = {n: self.attribute(v) for n, v in fact["attributes"].items()}
         op = kind(*map(types_of, operands), **checked(kind, values))
         place = self.reader.value(fact["place"])
         if not fits(place, Place | None):
@@ -229,6 +262,17 @@ class Restoring:
         for each, called in zip(node.outputs, fact["names"], strict=True):
             each.name = text(called)
         return node
+
+    def attribute(self, data: Any) -> Any:
+        """An attribute's value; that of control flow holds graphs without constants."""
+        match data:
+            case ["body", dict() as facts]:
+                inner = Restoring(facts, {}, self.device, self.make, self)
+                inputs, outputs, name, *_ = inner.parts()
+                return Body(self.make(inputs, outputs, name))
+            case ["tuple", *rest]:
+                return tuple(map(self.attribute, rest))
+        return self.reader.value(data)
 
     def operand(self, fact: Any) -> Any:
         """A tensor that was made before, several, or none."""

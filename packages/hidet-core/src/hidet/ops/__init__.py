@@ -86,6 +86,7 @@ from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.joining import concat, repeat_interleave, stack, tile
 from hidet.ops.local_norm import local_response_norm
+from hidet.ops.loops import if_, loop, scan, while_loop
 from hidet.ops.losses import cross_entropy, negative_log_likelihood
 from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul
@@ -182,11 +183,11 @@ __all__ = [
     "floor_divide", "fmax", "fmin", "fmod", "fold", "full", "full_like", "gather", "gather_nd",
     "gelu", "glu", "greater", "greater_equal", "grid_sample", "group_norm", "grouped_matmul",
     "hamming_window", "hann_window", "hardmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hypot", "imputed", "in_place", "index", "index_add", "index_put", "index_select",
+    "hardtanh", "hypot", "if_", "imputed", "in_place", "index", "index_add", "index_put", "index_select",
     "instance_norm", "iota", "isfinite", "isinf", "isnan", "kernel_products", "layer_norm",
     "leaky_relu", "less", "less_equal", "linear", "linear_moments", "linspace",
     "local_response_norm", "log", "log1p", "log2", "log10", "log_sigmoid", "log_softmax",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lp_pool",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "loop", "lp_pool",
     "masked_fill", "matmul", "max", "max_pool", "max_pool_with_indices", "max_unpool", "maximum",
     "mean", "mel_weights", "min", "minimum", "mish", "moments", "momentum_step", "multinomial",
     "multiply", "negative", "negative_log_likelihood", "norm", "normed_linear", "not_equal",
@@ -194,7 +195,7 @@ __all__ = [
     "pow", "prelu", "prod", "random_bits", "random_normal", "random_uniform", "reciprocal", "relu",
     "relu6", "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence", "rms_norm",
     "roi_align", "roll", "round", "rsqrt", "same_padding", "scalar", "scaled_by", "scatter",
-    "scatter_nd", "searchsorted", "select", "select_scatter", "selu", "shift_left", "shift_right",
+    "scan", "scatter_nd", "searchsorted", "select", "select_scatter", "selu", "shift_left", "shift_right",
     "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_value", "slice", "slice_scatter",
     "sliding", "softmax", "softplus", "softshrink", "softsign", "sort", "space_to_depth", "split",
     "sqrt", "square", "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh",

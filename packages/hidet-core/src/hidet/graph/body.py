@@ -1,0 +1,111 @@
+"""Closed graphs as attributes of operators: the bodies of control flow.
+
+A body reads its inputs and nothing else: what it takes from around it, weights too, is an operand
+of its operator. So a body can be compared, stored, optimised and compiled by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from hidet.errors import BadArgument, InternalError
+from hidet.graph.canonical import canonical
+from hidet.graph.operator import Nested, Op, OpKind, family, resized
+from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import Expr
+from hidet.types import Size, TensorType
+
+if TYPE_CHECKING:
+    from hidet.graph.flow import FlowGraph
+
+MAX_DEPTH = 32
+"""How deep bodies may lie within each other, in graphs, plans and files alike."""
+
+
+class Body(Nested):
+    """A closed graph; equal to others that compute the same, whatever their tensors are called.
+
+    Its symbolic sizes are those of the graph that it is used in.
+    """
+
+    def __init__(self, graph: FlowGraph) -> None:
+        if graph.constants:
+            raise InternalError(f"a body has constants of its own: {graph.constants}")
+        self.graph = graph
+        if self.depth > MAX_DEPTH:
+            raise BadArgument(
+                f"control flow is {self.depth} levels deep; the limit is {MAX_DEPTH}",
+                help="turn inner branches into `where`, or compute them before",
+            )
+
+    @property
+    def inputs(self) -> tuple[TensorType, ...]:
+        """The types of what it reads."""
+        return tuple(each.type for each in self.graph.inputs)
+
+    @property
+    def outputs(self) -> tuple[TensorType, ...]:
+        """The types of what it gives."""
+        return tuple(each.type for each in self.graph.outputs)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many bodies lie within each other, itself among them."""
+        inner = (body.depth for node in self.graph.nodes for body in bodies_of(node.op))
+        return 1 + max(inner, default=0)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for what it computes."""
+        return hashlib.sha256("\n".join(canonical(self.graph)).encode()).hexdigest()
+
+    def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
+        """The same with each symbolic size changed, within its operators too."""
+        new: dict[Tensor, Tensor] = {
+            each: Tensor(resized(each.type, change), each.device, name=each.name)
+            for each in self.graph.inputs
+        }
+        for node in self.graph.nodes:
+            inputs = tuple(new[each] for each in node.inputs)
+            made = Node(node.op.with_sizes(change), inputs, node.place, node.device)
+            new.update(zip(node.outputs, made.outputs, strict=True))
+        outputs = [new[each] for each in self.graph.outputs]
+        return type(self)(
+            self.graph.with_outputs(outputs, [new[each] for each in self.graph.inputs])
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Body) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Body({self.digest[:16]!r})"
+
+
+@family
+class Region(Op):
+    """Control flow: an operator whose results come from graphs that run as often as data say."""
+
+    kind: ClassVar[OpKind] = "region"
+
+    def bodies(self) -> dict[str, Body]:
+        """Its graphs, by what they are to it: "then", "else", "body"."""
+        raise NotImplementedError(type(self).__name__)
+
+    def with_bodies(self, change: Callable[[Body], Body]) -> Region:
+        """The same operator with each of its graphs changed."""
+        raise NotImplementedError(type(self).__name__)
+
+    def define(self, *operands: Any) -> Any:
+        """There is no definition: it runs plans of its bodies, not kernels."""
+        raise InternalError(f"{self.name} is control flow, which has no definition")
+
+
+def bodies_of(op: Op) -> tuple[Body, ...]:
+    """The graphs within an operator; none but in control flow."""
+    return tuple(op.bodies().values()) if isinstance(op, Region) else ()

@@ -1,0 +1,234 @@
+"""Control flow with Python functions for bodies: if_, loop, while_loop, scan.
+
+A function is called once, on symbols; what it computes becomes a body. Tensors of outside that it
+reads, weights too, become operands: nobody has to name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hidet.compute.sizes import same
+from hidet.errors import BadArgument
+from hidet.graph import Body, FlowGraph, Node, Tensor, apply_all, recording, tracing
+from hidet.graph.rewrite import reading
+from hidet.ops.cast import cast
+from hidet.ops.control import TURN, If, Loop
+from hidet.ops.create import full
+from hidet.ops.index import take
+from hidet.ops.scatter import index_put
+from hidet.ops.shape import reshape
+from hidet.ops.slicing import flip
+from hidet.types import Size, TensorType, boolean, i64
+
+Tensors = tuple[Tensor, ...]
+
+
+def if_(
+    condition: Tensor,
+    then: Callable[..., Any],
+    otherwise: Callable[..., Any],
+    *operands: Tensor,
+) -> Any:
+    """What `then(*operands)` gives where the one element of `condition` is true, else what
+    `otherwise(*operands)` gives; only that one runs. Both give tensors of equal types.
+
+    A function that gives one tensor makes one, one that gives a list of them a tuple.
+    """
+    device = condition.device
+    traces = [Trace([each.type for each in operands], device, f) for f in (then, otherwise)]
+    given = [listed(each.given) for each in traces]
+    captured = tuple(
+        dict.fromkeys(t for each, to in zip(traces, given, strict=True) for t in each.captured(to))
+    )
+    first, second = (each.body(to, captured) for each, to in zip(traces, given, strict=True))
+    results = apply_all(
+        If, flag(condition), (*operands, *captured), branches=(first, second), device=device
+    )
+    return results if isinstance(traces[0].given, list | tuple) else results[0]
+
+
+def loop(
+    body: Callable[..., tuple[Tensor | None, Sequence[Tensor], Sequence[Tensor]]],
+    carried: Sequence[Tensor],
+    *,
+    trips: Tensor | Size | None = None,
+    go_on: Tensor | None = None,
+    most: Size | None = None,
+) -> tuple[Tensors, Tensors, Tensor]:
+    """`go_on, carried, rows = body(turn, *carried)` in turns, fewer than `trips` and as long as
+    `go_on` holds; the last carried tensors, the rows of all turns stacked, and how many there were.
+
+    A body gives None for `go_on` if only `trips` ends the loop. Where trips are no size, `most` is
+    a bound of them that stacks get as their first axis; what no turn has written there is zero.
+    """
+    tensors = [each for each in (*carried, trips, go_on) if isinstance(each, Tensor)]
+    device = tensors[0].device if tensors else "cpu"
+    limit = most if trips is None or isinstance(trips, Tensor) else trips
+    trace = Trace([TURN, *(each.type for each in carried)], device, body)
+    again, following, rows = trace.given
+    if (again is None) != (go_on is None):
+        raise BadArgument(
+            "a loop has a condition before its first turn and after each, or neither",
+            help="give go_on, and let the body give it as its first result",
+        )
+    stacks = [empty_stack(each.type, limit, device) for each in rows]
+    inside = trace.add([each.type for each in stacks])
+    with trace.going_on():
+        flags = [] if again is None else [flag(again)]
+        turn = reshape(trace.inputs[0], (1,))
+        written = [put(s, turn, row) for s, row in zip(inside, rows, strict=True)]
+    results = [*flags, *listed(following), *written]
+    captured = trace.captured(results)
+    *found, turns = apply_all(
+        Loop,
+        None if go_on is None else flag(go_on),
+        number(trips) if isinstance(trips, Tensor) else None,
+        (*carried, *stacks),
+        captured,
+        body=trace.body(results, captured),
+        count=limit,
+        device=device,
+    )
+    return tuple(found[: len(carried)]), tuple(found[len(carried) :]), turns
+
+
+def while_loop(
+    condition: Callable[..., Tensor], body: Callable[..., Any], *carried: Tensor
+) -> Tensors:
+    """`carried = body(*carried)` in turns, as long as `condition(*carried)` holds before one."""
+
+    def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
+        after = listed(body(*now))
+        return condition(*after), after, ()
+
+    return loop(turn, carried, go_on=condition(*carried))[0]
+
+
+def scan(
+    body: Callable[..., tuple[Any, Any]],
+    carried: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    *,
+    length: Size | None = None,
+    reverse: bool = False,
+) -> tuple[Tensors, Tensors]:
+    """`carried, rows = body(*carried, *slices)` for each index of the first axis of `inputs`, of
+    which slices have one less; the last carried tensors, and the rows of all turns stacked.
+
+    `length` says how many turns there are where there are no inputs. In `reverse` the last index
+    comes first, and rows lie where the slices do.
+    """
+    if not inputs and length is None:
+        raise BadArgument("a scan of nothing has no length", help="give inputs or a length")
+    turns = inputs[0].shape[0] if inputs else length
+    assert turns is not None
+    if not all(same(each.shape[0], turns) for each in inputs):
+        lengths = ", ".join(str(each.shape[0]) for each in inputs)
+        raise BadArgument(f"a scan goes through inputs of one length, not of {lengths}")
+    ahead = [flip(each, 0) for each in inputs] if reverse else inputs
+
+    def turn(at: Tensor, *now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        following, rows = body(*now, *(take(each, (at,)) for each in ahead))
+        return None, listed(following), listed(rows)
+
+    last, stacks, _ = loop(turn, carried, trips=turns)
+    return last, tuple(flip(each, 0) for each in stacks) if reverse else stacks
+
+
+class Trace:
+    """What a function computes of symbols, and what it reads beside them."""
+
+    def __init__(
+        self, types: Sequence[TensorType], device: str, function: Callable[..., Any]
+    ) -> None:
+        self.device = device
+        self.inputs = [Tensor(each, device) for each in types]
+        self.own: set[Node] = set()
+        with self.going_on():
+            self.given = function(*self.inputs)
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """In this block nodes that are made belong to the body."""
+        with recording() as made:
+            yield
+        self.own.update(made)
+
+    def add(self, types: Sequence[TensorType]) -> list[Tensor]:
+        """Further inputs."""
+        added = [Tensor(each, self.device) for each in types]
+        self.inputs += added
+        return added
+
+    def captured(self, results: Sequence[Tensor]) -> Tensors:
+        """What of outside these results need, in order of use; numbers are made again inside."""
+        found: dict[Tensor, None] = {}
+        seen = set(self.inputs)
+        waiting = list(reversed(results))
+        while waiting:
+            tensor = waiting.pop()
+            if tensor in seen:
+                continue
+            seen.add(tensor)
+            if self.is_inside(tensor):
+                assert tensor.trace is not None
+                waiting += reversed(tensor.trace[0].inputs)
+            else:
+                found[tensor] = None
+        return tuple(found)
+
+    def is_inside(self, tensor: Tensor) -> bool:
+        """Whether a node of the body makes the tensor, or one that reads nothing."""
+        if tensor.trace is None or tensor.storage is not None:
+            return False
+        return tensor.trace[0] in self.own or not tensor.trace[0].inputs
+
+    def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:
+        """The body: its inputs, what it captures, and between them nodes of its own."""
+        inside = {each: Tensor(each.type, each.device, name=each.name) for each in captured}
+        begun = FlowGraph((*self.inputs, *captured), results, "body")
+        new = dict(inside)
+        for node in begun.nodes:
+            now = reading(node, tuple(new.get(each, each) for each in node.inputs))
+            new.update(zip(node.outputs, now.outputs, strict=True))
+        outputs = [new.get(each, each) for each in results]
+        return Body(begun.with_outputs(outputs, (*self.inputs, *inside.values())))
+
+
+def listed(given: Any) -> list[Tensor]:
+    """One tensor or several, as a list."""
+    found = list(given) if isinstance(given, list | tuple) else [given]
+    for each in found:
+        if not isinstance(each, Tensor):
+            raise BadArgument(f"a body gives tensors, not {type(each).__name__}")
+    return found
+
+
+def flag(x: Tensor) -> Tensor:
+    """A condition of one element as a bool without axes."""
+    return reshape(cast(x, boolean), ())
+
+
+def number(x: Tensor) -> Tensor:
+    """A number of turns as an i64 without axes."""
+    return reshape(cast(x, i64), ())
+
+
+def empty_stack(row: TensorType, count: Size | None, device: str) -> Tensor:
+    """Where rows of all turns come together; zeros at first."""
+    if count is None:
+        raise BadArgument(
+            "a loop whose turns nobody can bound has no place for the rows of all of them",
+            help="say how many there are at most: most=...",
+        )
+    zero = False if row.dtype.is_bool else 0
+    with tracing():  # of a size that only a call tells nothing can be made at once
+        return full((count, *row.shape), zero, row.dtype, device=device)
+
+
+def put(rows: Tensor, turn: Tensor, row: Tensor) -> Tensor:
+    """The rows with one of them written."""
+    return index_put(rows, (turn,), reshape(row, (1, *row.shape)), distinct=True)
