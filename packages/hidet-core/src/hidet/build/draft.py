@@ -8,6 +8,7 @@ from itertools import chain
 from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
+from hidet.build.bodies import regions
 from hidet.build.grouping import grouped, optimized
 from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
@@ -16,6 +17,7 @@ from hidet.build.record import GraphStages
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units
+from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import split
@@ -38,15 +40,28 @@ class Draft:
         self.name, self.target, self.units = graph.name, chosen, Units(chosen)
         parts = split(graph)
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
-        self.planners = {"main": Planner(parts.main, chosen, self.units, {**names, **derived})}
+        self.planners: dict[str, Planner] = {}
+        self.groups: dict[str, list[Group]] = {}
+        self.add(Planner(parts.main, chosen, self.units, {**names, **derived}))
         if parts.prepare is not None:
-            self.planners["prepare"] = Planner(parts.prepare, chosen, self.units, names)
-        self.groups = {part: grouped(each.graph, chosen) for part, each in self.planners.items()}
+            self.add(Planner(parts.prepare, chosen, self.units, names, "prepare"))
+
+    def add(self, planner: Planner) -> None:
+        """Partition a part of the graph, and the bodies of control flow in it, which become parts
+        of their own at the same sizes."""
+        self.planners[planner.part] = planner
+        groups = self.groups[planner.part] = grouped(planner.graph, self.target)
+        given = (*planner.symbols, *planner.given)
+        for _, bodies in regions(planner.part, groups):
+            for name, body in bodies.items():
+                self.add(Planner(body.graph, self.target, self.units, {}, name, given))
 
     def tuned(self) -> list[str]:
         """Choose the schedules of what each call computes by measuring; the choices by name."""
         derived = self.planners["main"].names
-        return tuned(lowered_groups(self.groups["main"]), self.target, self.device, derived)
+        called = (self.groups[part] for part in self.groups if not part.startswith("prepare"))
+        groups = lowered_groups(chain(*called))
+        return tuned(groups, self.target, self.device, derived)
 
     def archive(self) -> Archive:
         """The archive, without values of weights."""

@@ -27,7 +27,7 @@ def hoist(plans: Mapping[str, Plan]) -> dict[str, Plan]:
     prepare = plans.get("prepare") or Plan(main.target, (), (), (), ())
     rest = [step for number, step in enumerate(main.steps) if number not in moved]
     extended = Extended(prepare, main, [main.steps[number] for number in moved], rest)
-    return {"main": extended.main(), "prepare": extended.plan()}
+    return {**plans, "main": extended.main(), "prepare": extended.plan()}
 
 
 def movable(main: Plan) -> dict[int, None]:

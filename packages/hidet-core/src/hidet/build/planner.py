@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from hidet.build.bodies import regions, updated
 from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
 from hidet.build.units import Units
@@ -15,25 +17,33 @@ from hidet.graph.foreign import Foreign
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
+from hidet.ops.control import Loop
 from hidet.optimize.pieces import pieces
 from hidet.optimize.separate_outputs import memory
-from hidet.runtime.plan import Buffer, Host, Launch, Piece, Plan, Role, Step
+from hidet.runtime.plan import Branch, Buffer, Host, Launch, Piece, Plan, Repeat, Role, Step
 from hidet.target import Target
 from hidet.types import TensorType
 
 
 class Planner:
-    """Writes the plan of one graph."""
+    """Writes the plan of one graph: of a `part` that is a body, at sizes that are `given`."""
 
     def __init__(
-        self, graph: FlowGraph, target: Target, units: Units, names: Mapping[Tensor, str]
+        self,
+        graph: FlowGraph,
+        target: Target,
+        units: Units,
+        names: Mapping[Tensor, str],
+        part: str = "main",
+        given: Sequence[str] | None = None,
     ) -> None:
         self.graph, self.target, self.units, self.names = graph, target, units, names
+        self.part, self.given = part, tuple(given or ())
         self.buffers: list[Buffer] = []
         self.number: dict[Tensor, int] = {}
         self.steps: list[Step] = []
         self.groups: Sequence[Group] = ()
-        self.symbols = symbols_of(graph)
+        self.symbols = symbols_of(graph) if given is None else {}
         derived = set(names)
         for position, tensor in enumerate(graph.inputs):
             role: Role = "derived" if tensor in derived else "input"
@@ -105,12 +115,53 @@ class Planner:
         step = Host(op.key, reads, tuple(map(self.find, group.results)))
         self.steps.append(step)
 
+    def workspace(self, dtype: str, shape: tuple[Any, ...]) -> int:
+        """A workspace that no tensor of the graph is."""
+        self.buffers.append(Buffer(f"w{len(self.buffers)}", "workspace", dtype, shape))
+        return len(self.buffers) - 1
+
+    def branch(self, group: Group, names: Sequence[str]) -> Branch:
+        """The choice of two plans."""
+        condition, *operands = map(self.find, group.last.inputs)
+        results = tuple(map(self.find, group.last.outputs))
+        then, other = names
+        return Branch(condition, tuple(operands), results, (then, other), self.arena())
+
+    def repeat(self, group: Group, names: Sequence[str]) -> Repeat:
+        """The turns of a plan."""
+        op = group.last.op
+        assert isinstance(op, Loop)
+        go_on, trips, carried, captured = op.arrange(list(map(self.find, group.last.inputs)))
+        *results, turns = map(self.find, group.last.outputs)
+        changed = updated(op.body)[len(op.body.outputs) - len(results) :]
+        twins = tuple(
+            self.workspace(self.buffers[each].dtype, self.buffers[each].shape)
+            if old is None
+            else None
+            for each, old in zip(results, changed, strict=True)
+        )
+        turn = self.workspace("int64", ())
+        again = None if go_on is None else self.workspace("bool", ())
+        count = None if op.count is None else plan_size(op.count)
+        ends = turns, turn, again, self.arena()
+        return Repeat(
+            names[0], go_on, trips, count, carried, captured, tuple(results), twins, *ends
+        )
+
+    def arena(self) -> int:
+        """Where workspaces of bodies lie; its size is known when these are bound."""
+        return self.workspace("uint8", (0,))
+
     def run(self, groups: Sequence[Group], recipes: Recipes) -> None:
         """Write down all groups."""
         self.groups = groups
+        names = {group: list(bodies) for group, bodies in regions(self.part, groups)}
         for group in groups:
             if group.last.op.kind == "framework":
                 self.host(group)
+            elif group in names:
+                step = self.repeat if isinstance(group.last.op, Loop) else self.branch
+                self.steps.append(step(group, names[group]))
             elif is_computed(group):
                 for each in group.insets:
                     self.add_part(each)
@@ -131,7 +182,8 @@ class Planner:
         found = (self.find(each) for each in self.graph.outputs)
         # What was updated in place does not come out: it is where the caller has it.
         outputs = tuple(each for each in found if self.buffers[each].role == "output")
-        return Plan(str(self.target), tuple(self.buffers), steps, inputs, outputs, self.symbols)
+        buffers, target = tuple(self.buffers), str(self.target)
+        return Plan(target, buffers, steps, inputs, outputs, self.symbols, {}, self.given)
 
 
 def is_computed(group: Group) -> bool:

@@ -182,10 +182,10 @@ class Restoring:
     ) -> None:
         self.facts, self.values, self.make = facts, values, make
         self.device = None if device is None else spelled_device(device)
-        self.depth = 0 if outer is None else outer.depth + 1
+        self.depth: int = 0 if outer is None else outer.depth + 1
         if self.depth > MAX_DEPTH:
             raise ValueError(f"control flow of more than {MAX_DEPTH} levels")
-        self.reader = Reader() if outer is None else outer.reader
+        self.reader: Reader = Reader() if outer is None else outer.reader
         for name, *rest in facts["sizes"] if outer is None else ():
             self.reader.add(name, rest)
         self.tensors: list[Tensor] = []

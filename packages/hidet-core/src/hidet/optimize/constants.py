@@ -30,7 +30,7 @@ class Constants:
         if tensor.trace is None or not all(isinstance(size, int) for size in tensor.shape):
             return False
         node = tensor.trace[0]
-        return node.op.kind != "framework" and all(self.known[each] for each in node.inputs)
+        return node.op.kind == "kernels" and all(self.known[each] for each in node.inputs)
 
 
 class Readers:

@@ -48,7 +48,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
             each not in given and (each.storage is not None or made_by(each, found))
             for each in node.inputs
         )
-        if known and node.op.kind != "framework" and has_known_sizes(node):
+        if known and node.op.kind == "kernels" and has_known_sizes(node):
             found.add(node)
     found -= {node for each in graph.outputs for node in making(each)}
     users = graph.users()

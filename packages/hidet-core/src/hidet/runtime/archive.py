@@ -23,14 +23,15 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from hidet.errors import BadArchive, BadArgument
+from hidet.runtime.calls import check_calls
 from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Launch, Plan
 from hidet.runtime.plan_reader import read_plan
 from hidet.types import dtype
 
-FORMAT = 2
-READABLE = (1, FORMAT)
-"""The formats that are read; the first had no tensor maps."""
+FORMAT = 3
+READABLE = (1, 2, FORMAT)
+"""The formats that are read; the first had no tensor maps, the second no plans that run plans."""
 MANIFEST = "manifest.json"
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
@@ -165,6 +166,7 @@ def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Arc
         for name, body in members.items()
         if name.startswith("binaries/") and name in facts["sha256"]
     }
+    check_calls(plans)
     for plan in plans.values():
         missing = {s.binary for s in plan.steps if isinstance(s, Launch)} - set(binaries)
         if missing:

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from types import MappingProxyType
 
-from hidet.errors import DtypeMismatch, ShapeMismatch
+from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch
 from hidet.runtime import maps
 from hidet.runtime.arena import Arena, place
 from hidet.runtime.maps import Map
 from hidet.runtime.order import dependencies, in_turns, reduced
 from hidet.runtime.plan import (
     Argument,
+    Branch,
     Buffer,
     Host,
     Launch,
     Plan,
+    Repeat,
     Scalar,
     Step,
 )
@@ -33,6 +36,9 @@ connects take an H200 6 us and the host 1.5, side by side 11 us and the host 7. 
 side by side: 200 in 8 lines take 44 us.)"""
 
 
+NO_PLANS: Mapping[str, Plan] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class BoundPlan:
     """What stays the same between calls with the same shapes.
@@ -46,6 +52,8 @@ class BoundPlan:
     steps: tuple[Step, ...]
     waits: tuple[frozenset[int], ...]
     arena: Arena
+    bodies: Mapping[int, tuple[BoundPlan, ...]]
+    """The plans that steps of control flow run, by the number of the step."""
     places: Mapping[int, int]
     """For each workspace the first one that lies in its place: itself, or what it replaces."""
 
@@ -86,13 +94,24 @@ def may_overlap(before: Step, step: Launch) -> bool:
     return not before.signals or step.room is not None
 
 
-def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
-    """The plan at the shapes of `inputs`; ShapeMismatch says which input does not fit."""
+def bind(plan: Plan, inputs: Sequence[View], plans: Mapping[str, Plan] = NO_PLANS) -> BoundPlan:
+    """The plan at the shapes of `inputs`; ShapeMismatch says which input does not fit. Of `plans`
+    its steps of control flow run some."""
     check_types(plan, inputs)
     check_limits(plan, inputs)
     symbols = {name: inputs[given].shape[axis] for name, (given, axis) in plan.symbols.items()}
     shapes = tuple(shape_of(buffer, symbols) for buffer in plan.buffers)
     check_shapes(plan, inputs, shapes)
+    return at_sizes(plan, symbols, shapes, plans)
+
+
+def at_sizes(
+    plan: Plan,
+    symbols: Mapping[str, int],
+    shapes: tuple[tuple[int, ...], ...],
+    plans: Mapping[str, Plan],
+) -> BoundPlan:
+    """The plan where symbols are these numbers, and buffers have these shapes."""
     steps = [fixed(step, symbols, plan, shapes) for step in plan.steps]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
     wholes = plan.wholes
@@ -106,13 +125,52 @@ def bind(plan: Plan, inputs: Sequence[View]) -> BoundPlan:
     for number, step in enumerate(kept):
         for buffer in {*step.reads, *step.writes}:
             users.setdefault(buffer, []).append(number)
+    bodies, shapes = with_bodies(kept, symbols, shapes, plan, plans)
     sizes = {
         number: nbytes_of(number, plan, shapes)
         for number in plan.of_role("workspace")
         if number in users
     }
     arena, places = placed(kept, sizes, users, waits)
-    return BoundPlan(plan, shapes, tuple(kept), tuple(map(frozenset, waits)), arena, places)
+    after = tuple(map(frozenset, waits))
+    return BoundPlan(plan, shapes, tuple(kept), after, arena, bodies, places)
+
+
+def with_bodies(
+    steps: Sequence[Step],
+    symbols: Mapping[str, int],
+    shapes: tuple[tuple[int, ...], ...],
+    plan: Plan,
+    plans: Mapping[str, Plan],
+) -> tuple[dict[int, tuple[BoundPlan, ...]], tuple[tuple[int, ...], ...]]:
+    """The bodies of steps at the sizes of their plan, and the shapes with those of their arenas."""
+    bodies: dict[int, tuple[BoundPlan, ...]] = {}
+    sized = list(shapes)
+    for number, step in enumerate(steps):
+        if isinstance(step, Branch | Repeat):
+            found = tuple(body(plans[name], symbols, plans) for name in step.plans)
+            for each in found:
+                check_operands(step, each, plan, shapes)
+            bodies[number] = found
+            sized[step.arena] = (max(each.arena.nbytes for each in found),)
+    return bodies, tuple(sized)
+
+
+def body(plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan]) -> BoundPlan:
+    """A plan that another one runs, at that one's sizes."""
+    given = {name: symbols[name] for name in plan.given}
+    shapes = tuple(shape_of(buffer, given) for buffer in plan.buffers)
+    return at_sizes(plan, given, shapes, plans)
+
+
+def check_operands(
+    step: Branch | Repeat, made: BoundPlan, plan: Plan, shapes: Sequence[tuple[int, ...]]
+) -> None:
+    """Refuse a body that reads or writes other bytes than the step gives to it."""
+    here = [nbytes_of(each, plan, shapes) for each in step.passed]
+    there = [made.nbytes(each) for each in (*made.plan.inputs, *made.plan.outputs)]
+    if here != there:
+        raise BadArchive(f"a body takes {there} bytes, where its step gives {here}")
 
 
 def is_short(step: Step, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> bool:
@@ -152,8 +210,11 @@ def fixed(
     step: Step, symbols: Mapping[str, int], plan: Plan, shapes: Sequence[tuple[int, ...]]
 ) -> Step:
     """A step with every size a number."""
-    if isinstance(step, Host):
+    if isinstance(step, Host | Branch):
         return step
+    if isinstance(step, Repeat):
+        count = None if step.count is None else evaluate(step.count, symbols)
+        return replace(step, count=count)
     x, y, z = (evaluate(each, symbols) for each in step.grid)
     if 0 in (x, y, z):  # not launched; tensor maps of nothing are none
         return replace(step, args=(), grid=(x, y, z))

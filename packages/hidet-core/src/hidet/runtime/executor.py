@@ -20,7 +20,7 @@ from hidet.runtime.driver import call
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
-from hidet.runtime.plan import Host, Plan
+from hidet.runtime.plan import Host, Launch, Plan
 from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work, is_capturing
@@ -152,7 +152,7 @@ class Executor:
     def prepare(self, plan: Plan) -> None:
         """Run the prepare plan; its output number i is the constant `derived<i>`."""
         if self.prepared is None:
-            bound = bind(plan, [])
+            bound = bind(plan, [], self.archive.plans)
             self.take_derived(bound)
             self.prepared = self.load(bound, lambda stream: self.scratch, use_graph=False)
         self.prepared([each.view.pointer for each in self.derived], 0)
@@ -184,7 +184,7 @@ class Executor:
             found = self.programs.get(key)
             if found is None:
                 self.check_devices(inputs)
-                bound = bind(self.archive.main, inputs)
+                bound = bind(self.archive.main, inputs, self.archive.plans)
                 found = self.programs[key] = self.load(bound, self.scratch_on, self.use_graph)
                 if len(self.programs) > SHAPES_KEPT:
                     self.programs.popitem(last=False)
@@ -198,7 +198,7 @@ class Executor:
         Regions that the framework runs may call other graphs on the same stream, so between them a
         plan keeps what it has in memory of its own.
         """
-        if any(isinstance(step, Host) for step in self.archive.main.steps):
+        if not all(isinstance(step, Launch) for step in self.archive.main.steps):
             return Scratch(self.allocator, self.device)
         return shared_scratch(self.allocator, self.device, stream)
 

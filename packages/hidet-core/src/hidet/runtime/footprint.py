@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hidet.errors import BadArgument
 from hidet.runtime.arena import rounded
-from hidet.runtime.bound import BoundPlan, bind, shape_of
+from hidet.runtime.bound import NO_PLANS, BoundPlan, bind, shape_of
 from hidet.runtime.plan import Plan
 from hidet.runtime.view import View
 
@@ -60,7 +60,7 @@ class Footprint:
 
 def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = None) -> Footprint:
     """What calls of an archive's plans need, where sizes that vary are `symbols`."""
-    main = bound_at(plans["main"], symbols or {})
+    main = bound_at(plans["main"], symbols or {}, plans)
     derived = main.plan.of_role("derived")
     return Footprint(
         sum(map(main.nbytes, derived)),
@@ -70,7 +70,9 @@ def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = Non
     )
 
 
-def bound_at(plan: Plan, symbols: Mapping[str, int]) -> BoundPlan:
+def bound_at(
+    plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan] = NO_PLANS
+) -> BoundPlan:
     """The plan at these sizes; BadArgument names those that are missing."""
     missing = sorted(set(plan.symbols) - set(symbols))
     if missing:
@@ -80,7 +82,7 @@ def bound_at(plan: Plan, symbols: Mapping[str, int]) -> BoundPlan:
         )
     buffers = [plan.buffers[number] for number in plan.inputs]
     inputs = [View(0, shape_of(each, symbols), each.dtype, "") for each in buffers]
-    return bind(plan, inputs)
+    return bind(plan, inputs, plans)
 
 
 def most_in_use(bound: BoundPlan) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.launchable import HostModule
-from hidet.runtime.plan import Host, Launch, Scalar
+from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
+from hidet.runtime.region import HostMemory, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.view import View
 
@@ -35,10 +37,40 @@ class HostProgram:
             self.pointers[buffer].value = address
         self.moving = [self.pointers[n] for n in (*bound.plan.inputs, *bound.plan.outputs)]
         self.arena = 0
-        self.calls: list[Callable[[], Any]] = [
-            self.host(step, host_steps) if isinstance(step, Host) else self.launch(step, modules)
-            for step in bound.steps
+        self.calls = [
+            self.call(number, step, modules, host_steps) for number, step in enumerate(bound.steps)
         ]
+
+    def call(
+        self,
+        number: int,
+        step: Step,
+        modules: Mapping[str, HostModule],
+        host_steps: Mapping[str, HostStep],
+    ) -> Callable[[], Any]:
+        """What runs a step."""
+        if isinstance(step, Launch):
+            return self.launch(step, modules)
+        if isinstance(step, Host):
+            return self.host(step, host_steps)
+        bodies = [
+            HostProgram(each, modules, host_steps, self.scratch, {})
+            for each in self.bound.bodies[number]
+        ]
+        return self.region(step, bodies)
+
+    def region(self, step: Branch | Repeat, bodies: Sequence[HostProgram]) -> Callable[[], Any]:
+        """The call of control flow, whose bodies have their workspaces in the step's arena."""
+
+        def run(body: HostProgram, addresses: Sequence[int]) -> None:
+            body.run(addresses, self.address(step.arena))
+
+        runs = [partial(run, each) for each in bodies]
+        return partial(run_region, step, self.bound, self.address, HostMemory(), runs)
+
+    def address(self, buffer: int) -> int:
+        """Where a buffer lies."""
+        return self.pointers[buffer].value or 0
 
     def launch(self, step: Launch, modules: Mapping[str, HostModule]) -> Callable[[], Any]:
         """The call of one function."""
@@ -64,15 +96,18 @@ class HostProgram:
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""
         with self.scratch.lock:
-            arena = self.scratch.reserve(self.bound.arena.nbytes)
-            if arena != self.arena:
-                self.arena = arena
-                for buffer, offset in self.bound.arena.offsets.items():
-                    self.pointers[buffer].value = arena + offset
-            for pointer, address in zip(self.moving, addresses, strict=True):
-                pointer.value = address
-            for call in self.calls:
-                call()
+            self.run(addresses, self.scratch.reserve(self.bound.arena.nbytes))
+
+    def run(self, addresses: Sequence[int], arena: int) -> None:
+        """The same with workspaces in memory that nobody else uses meanwhile."""
+        if arena != self.arena:
+            self.arena = arena
+            for buffer, offset in self.bound.arena.offsets.items():
+                self.pointers[buffer].value = arena + offset
+        for pointer, address in zip(self.moving, addresses, strict=True):
+            pointer.value = address
+        for call in self.calls:
+            call()
 
 
 def number(arg: Scalar) -> Any:

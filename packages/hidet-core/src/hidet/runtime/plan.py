@@ -6,7 +6,7 @@ Buffers are numbered; steps run in order, or in parallel where no buffer connect
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import prod
 from typing import Any, Literal, TypeAlias
 
@@ -149,7 +149,117 @@ class Host:
         return replace(self, reads=reads, writes=writes)
 
 
-Step: TypeAlias = Launch | Host
+@dataclass(frozen=True)
+class Branch:
+    """Run one of two plans of the archive on `operands` into `results`: the first where the bool
+    `condition` holds. Workspaces of either lie in the buffer `arena`, as large as they need it.
+    """
+
+    condition: int
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    plans: tuple[str, str]
+    arena: int
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The buffers that it reads."""
+        return (self.condition, *self.operands)
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The buffers that it writes."""
+        return (*self.results, *self.own)
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The workspaces that are there for the step alone."""
+        return (self.arena,)
+
+    @property
+    def passed(self) -> tuple[int, ...]:
+        """The buffers that stand for inputs and outputs of its plans."""
+        return (*self.operands, *self.results)
+
+    def on(self, number: Callable[[int], int]) -> Branch:
+        """The same on other buffers: `number` gives the new one for each."""
+        operands, results = (tuple(map(number, n)) for n in (self.operands, self.results))
+        return replace(
+            self,
+            condition=number(self.condition),
+            operands=operands,
+            results=results,
+            arena=number(self.arena),
+        )
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Run a plan of the archive in turns: fewer than the i64 `trips` and than `count`, and as long
+    as the bool `go_on` holds, then what each turn writes into `again`.
+
+    The plan reads the number of the `turn`, what is `carried` and what is `captured`; it writes
+    `again`, if there is one, and what the next turn carries: into `results` or their `twins` in
+    turns. It updates in place what has no twin. `turns` becomes their number.
+    """
+
+    plan: str
+    go_on: int | None
+    trips: int | None
+    count: Size | None
+    carried: tuple[int, ...]
+    captured: tuple[int, ...]
+    results: tuple[int, ...]
+    twins: tuple[int | None, ...]
+    turns: int
+    turn: int
+    again: int | None
+    arena: int
+
+    @property
+    def plans(self) -> tuple[str, ...]:
+        """The plans that it runs."""
+        return (self.plan,)
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """The buffers that it reads."""
+        return (*present(self.go_on, self.trips), *self.carried, *self.captured)
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The buffers that it writes."""
+        return (*self.results, self.turns, *self.own)
+
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The workspaces that are there for the step alone."""
+        return present(*self.twins, self.turn, self.again, self.arena)
+
+    @property
+    def passed(self) -> tuple[int, ...]:
+        """The buffers that stand for inputs and outputs of its plan."""
+        fresh = (r for r, twin in zip(self.results, self.twins, strict=True) if twin is not None)
+        return (self.turn, *self.carried, *self.captured, *present(self.again), *fresh)
+
+    def on(self, number: Callable[[int], int]) -> Repeat:
+        """The same on other buffers: `number` gives the new one for each."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(changed, value))
+            return None if value is None else number(value)
+
+        names = (f.name for f in fields(self) if f.name not in ("plan", "count"))
+        return replace(self, **{name: changed(getattr(self, name)) for name in names})
+
+
+Step: TypeAlias = Launch | Host | Branch | Repeat
+
+
+def present(*numbers: int | None) -> tuple[int, ...]:
+    """Those of the buffers that are there."""
+    return tuple(each for each in numbers if each is not None)
 
 
 @dataclass(frozen=True)
@@ -167,7 +277,8 @@ class Guard:
 class Plan:
     """What a call does. `symbols` maps a size's name to the input and axis it is read from.
 
-    `limits` are those of sizes that may not be any number.
+    `limits` are those of sizes that may not be any number. `given` are the sizes of a body that the
+    plan tells which runs it.
     """
 
     target: str
@@ -178,6 +289,7 @@ class Plan:
     symbols: dict[str, tuple[int, int]] = field(default_factory=dict)
     limits: dict[str, Limits] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
+    given: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""
@@ -185,6 +297,11 @@ class Plan:
         for made, step in zip(data["steps"], self.steps, strict=True):
             made["kind"] = type(step).__name__
         return data
+
+    @property
+    def calls(self) -> list[str]:
+        """The plans that steps run."""
+        return [name for s in self.steps if isinstance(s, Branch | Repeat) for name in s.plans]
 
     @property
     def input_names(self) -> list[str]:

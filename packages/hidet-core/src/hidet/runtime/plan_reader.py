@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields as fields_of
 from typing import Any, cast, get_args
 
@@ -10,6 +9,7 @@ from hidet.errors import BadArchive
 from hidet.runtime.maps import Map, read_map
 from hidet.runtime.plan import (
     Argument,
+    Branch,
     Buffer,
     Guard,
     Host,
@@ -18,6 +18,7 @@ from hidet.runtime.plan import (
     Piece,
     Plan,
     Pointer,
+    Repeat,
     Role,
     Room,
     Scalar,
@@ -40,6 +41,7 @@ class Reader:
     def __init__(self, data: Any) -> None:
         self.data = self.mapping(data, "the plan")
         self.symbols: dict[str, tuple[int, int]] = {}
+        self.given: dict[str, None] = {}
         self.count = 0
 
     def plan(self) -> Plan:
@@ -52,6 +54,8 @@ class Reader:
             if not 0 <= given < len(inputs) or not 0 <= axis < 64:
                 raise BadArchive(f"symbol {name!r} is read from input {given}, axis {axis}")
             self.symbols[str(name)] = (given, axis)
+        for name in self.sequence({"given": [], **self.data}, "given", "the plan"):
+            self.given[self.text(name, "a given size")] = None
         made = tuple(self.buffer(each, f"buffer {i}") for i, each in enumerate(buffers))
         for name, (given, axis) in self.symbols.items():
             if axis >= len(made[inputs[given]].shape):
@@ -73,7 +77,10 @@ class Reader:
             self.guard(each, inputs)
             for each in self.sequence({"guards": [], **self.data}, "guards", "the plan")
         )
-        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards)
+        given = tuple(self.given)
+        return Plan(
+            target, made, steps, inputs, outputs, self.symbols, limits, guards, given
+        )
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""
@@ -129,10 +136,7 @@ class Reader:
             kind = dtype(self.text(fields.get("dtype"), where)).name
         except ValueError as error:
             raise BadArchive(f"{where}: {error}") from None
-        shape = tuple(
-            checked_size(each, self.symbols, where)
-            for each in self.sequence(fields, "shape", where)
-        )
+        shape = tuple(self.size(each, where) for each in self.sequence(fields, "shape", where))
         if any(isinstance(each, int) and each < 0 for each in shape):
             raise BadArchive(f"{where} has a negative size")
         given = self.sequence({"pieces": [], **fields}, "pieces", where)
@@ -154,14 +158,17 @@ class Reader:
     def step(self, data: Any, where: str) -> Step:
         """One step."""
         fields = self.mapping(data, where)
+        if fields.get("kind") == "Branch":
+            return self.branch(fields, where)
+        if fields.get("kind") == "Repeat":
+            return self.repeat(fields, where)
         reads = self.numbers(fields.get("reads"), where)
         writes = self.numbers(fields.get("writes"), where)
         if fields.get("kind") == "Host":
             return Host(self.text(fields.get("key"), where), reads, writes)
         if fields.get("kind") != "Launch":
             raise BadArchive(f"{where} is of kind {fields.get('kind')!r}")
-        size: Callable[[Any], Size] = lambda each: checked_size(each, self.symbols, where)  # noqa: E731
-        grid = tuple(size(each) for each in self.sequence(fields, "grid", where, 3))
+        grid = tuple(self.size(each, where) for each in self.sequence(fields, "grid", where, 3))
         block = self.whole(fields.get("block"), where, len_=3)
         (shared,) = self.whole([fields.get("shared_bytes")], where, len_=1)
         if not all(1 <= each <= 1024 for each in block) or not 0 <= shared <= 1 << 20:
@@ -184,6 +191,56 @@ class Reader:
         more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where), ahead
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
+    def branch(self, fields: dict[str, Any], where: str) -> Branch:
+        """A choice of two plans; what they take is checked with them (`calls.py`)."""
+        condition, arena = self.numbers([fields.get("condition"), fields.get("arena")], where)
+        operands, results = (self.numbers(fields.get(n), where) for n in ("operands", "results"))
+        then, other = (self.text(n, where) for n in self.sequence(fields, "plans", where, 2))
+        return Branch(condition, operands, results, (then, other), arena)
+
+    def repeat(self, fields: dict[str, Any], where: str) -> Repeat:
+        """A plan in turns; what it takes is checked with it (`calls.py`)."""
+        go_on, trips, again = (
+            self.maybe(fields.get(n), where) for n in ("go_on", "trips", "again")
+        )
+        turns, turn, arena = self.numbers(
+            [fields.get(name) for name in ("turns", "turn", "arena")], where
+        )
+        carried, captured, results = (
+            self.numbers(fields.get(name), where) for name in ("carried", "captured", "results")
+        )
+        twins = tuple(self.maybe(n, where) for n in self.sequence(fields, "twins", where))
+        if not len(carried) == len(results) == len(twins):
+            raise BadArchive(f"{where} carries {carried} to {results} and {twins}")
+        count = fields.get("count")
+        return Repeat(
+            self.text(fields.get("plan"), where),
+            go_on,
+            trips,
+            None if count is None else self.size(count, where),
+            carried,
+            captured,
+            results,
+            twins,
+            turns,
+            turn,
+            again,
+            arena,
+        )
+
+    def maybe(self, data: Any, where: str) -> int | None:
+        """The number of a buffer, if there is one."""
+        return None if data is None else self.numbers([data], where)[0]
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """The names of sizes that are known when the plan runs."""
+        return {**self.symbols, **self.given}
+
+    def size(self, data: Any, where: str) -> Size:
+        """A size over these."""
+        return checked_size(data, self.sizes, where)
+
     def room(self, data: Any, where: str) -> Room | None:
         """Where the blocks of a launch go, if that is known."""
         if data is None:
@@ -200,12 +257,12 @@ class Reader:
         if "buffer" in fields:
             (buffer,) = self.numbers([fields["buffer"]], where)
             if "box" in fields:
-                return read_map(fields, buffer, self.symbols, where)
+                return read_map(fields, buffer, self.sizes, where)
             return Pointer(buffer)
         kind = self.text(fields.get("dtype"), where)
         if kind not in ("int32", "int64"):
             raise BadArchive(f"{where} takes a size as {kind!r}")
-        return Scalar(kind, checked_size(fields.get("value"), self.symbols, where))
+        return Scalar(kind, self.size(fields.get("value"), where))
 
     def items(self, name: str) -> list[Any]:
         """A list at the top of the plan."""

@@ -11,16 +11,19 @@ from hidet import seams
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import exposed
-from hidet.runtime.plan import Host
+from hidet.runtime.plan import Branch, Host, Repeat
+from hidet.runtime.region import HostMemory, run_region
 from hidet.runtime.view import View
 
 Arrays = Mapping[int, np.ndarray[Any, Any]]
+Apart = Callable[[int, Host | Branch | Repeat], None]
+"""Runs a step that launches no kernel itself, by its number."""
 
 
 class SimulatedKernels(Protocol):
     """Kernels that were read from the binaries of an archive."""
 
-    def run(self, bound: BoundPlan, arrays: Arrays, host: Callable[[Host], None]) -> Any:
+    def run(self, bound: BoundPlan, arrays: Arrays, host: Apart) -> Any:
         """Run a plan's steps on an array for each of its buffers; a report of what they did."""
 
 
@@ -43,6 +46,10 @@ class SimulatedProgram:
     ) -> None:
         self.bound, self.kernels, self.host_steps = bound, kernels, host_steps
         self.fixed = dict(fixed)
+        self.bodies = {
+            number: [SimulatedProgram(each, kernels, host_steps, {}) for each in bodies]
+            for number, bodies in bound.bodies.items()
+        }
         self.report: Any = None
         """What the last run did: a `hidet.sim.Report`."""
 
@@ -64,7 +71,11 @@ class SimulatedProgram:
                 views[number] = View(pointer, shape, buffer.dtype, "cpu", memory[first])
         arrays = {number: exposed(view) for number, view in views.items()}
 
-        def host(step: Host) -> None:
+        def host(number: int, step: Host | Branch | Repeat) -> None:
+            if not isinstance(step, Host):
+                at = lambda each: views[each].pointer  # noqa: E731
+                run_region(step, self.bound, at, HostMemory(), self.bodies[number])
+                return
             reads, writes = ([views[n] for n in numbers] for numbers in (step.reads, step.writes))
             self.host_steps[step.key](reads, writes)
 

@@ -12,7 +12,7 @@ from hidet.ir.expr import Var
 from hidet.ir.stored import restored
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.maps import Map
-from hidet.runtime.plan import Host, Launch, Pointer, Scalar
+from hidet.runtime.plan import Branch, Host, Launch, Pointer, Repeat, Scalar
 from hidet.sim.arguments import Bound, scalar
 from hidet.sim.dependents import hold
 from hidet.sim.launch import run_kernel
@@ -51,7 +51,7 @@ class Kernels:
         self,
         bound: BoundPlan,
         arrays: Mapping[int, np.ndarray[Any, Any]],
-        host: Callable[[Host], None],
+        host: Callable[[int, Host | Branch | Repeat], None],
     ) -> Report:
         """Run a plan's steps on an array for each of its buffers.
 
@@ -68,8 +68,8 @@ class Kernels:
         constant = constants(bound)
         with np.errstate(all="ignore"):
             for position, step in enumerate(bound.steps):
-                if isinstance(step, Host):
-                    host(step)
+                if not isinstance(step, Launch):
+                    host(position, step)
                     for number in step.writes:
                         buffers[number].starts_undefined, buffers[number].written = False, None
                     continue
