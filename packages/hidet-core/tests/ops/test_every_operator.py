@@ -37,7 +37,7 @@ def test_definition_and_reference_agree(op):
         assert_close(again, wanted, of, op.factor)
 
 
-@pytest.mark.parametrize("op", SAMPLES)
+@pytest.mark.parametrize("op", [each for each in SAMPLES if each.values[0].kind != "region"])
 def test_text_reads_back(op):
     names = {each.short: each for each in types.DTYPES} | {"inf": math.inf, "nan": math.nan}
     assert eval(repr(op), {**names, type(op).__name__: type(op)}) == op

@@ -65,10 +65,10 @@ def test_a_plan_with_maps_survives_json():
     )
 
 
-def test_an_archive_with_maps_is_of_the_second_format():
+def test_an_archive_with_maps_is_of_the_newest_format():
     archive = Archive({"main": plan(tiles(), images())}, {"unit": b"code"})
     content = archive.to_bytes()
-    assert b'"format": 2' in content
+    assert b'"format": 3' in content
 
 
 def test_sizes_of_maps_become_numbers():

@@ -10,6 +10,8 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.ops.conv import Conv
 from hidet.optimize.assign_layout import assign_layout
+from hidet.optimize.bodies import optimize_bodies
+from hidet.optimize.control import settle_control
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_attention import find_attention
 from hidet.optimize.fold_scale import fold_scale
@@ -27,7 +29,9 @@ from hidet.optimize.spell_norms import spell_norms
 from hidet.optimize.unflatten_batch import unflatten_batch
 
 PASSES: tuple[GraphPass, ...] = (
-    normalize,  # first: what undoes itself hides what the others look for
+    settle_control,  # first: what it writes out is changed with all that is around it
+    optimize_bodies,  # by all passes, before those that look at what is around them
+    normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
     share_results,  # operands that are the same become one tensor, which siblings are found by
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
@@ -65,7 +69,12 @@ def optimize(
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
+
+    def inside(body: FlowGraph) -> FlowGraph:
+        return optimize(body, (), scheduled, channels_last, slower, suits)
+
     advised: dict[GraphPass, GraphPass] = {
+        optimize_bodies: partial(optimize_bodies, run=inside),
         spell_attention: partial(spell_attention, scheduled=whole),
         hand_norms: partial(hand_norms, suits=suits),
         assign_layout: partial(assign_layout, gains=channels_last, slower=slower),

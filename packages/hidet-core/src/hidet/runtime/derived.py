@@ -9,8 +9,9 @@ from threading import Lock
 from typing import TypeAlias
 from weakref import ReferenceType, WeakValueDictionary, ref
 
+from hidet.errors import InternalError
 from hidet.runtime.maps import Map
-from hidet.runtime.plan import Argument, Launch, Plan, Pointer, Step
+from hidet.runtime.plan import Argument, Branch, Host, Plan, Pointer, Repeat, Step
 from hidet.runtime.view import View
 
 
@@ -104,7 +105,9 @@ class Tracer:
 
     def told(self, step: Step) -> str:
         """A step with everything that decides what it does."""
-        if not isinstance(step, Launch):
+        if isinstance(step, Branch | Repeat):
+            raise InternalError("control flow makes no constants: it runs at each call")
+        if isinstance(step, Host):
             return f"{step.key} {[self.follow(each) for each in (*step.reads, *step.writes)]}"
         form = (step.function, step.grid, step.block, step.shared_bytes)
         return f"{form} {[self.argument(each) for each in step.args]}"

@@ -77,10 +77,8 @@ class Reader:
             self.guard(each, inputs)
             for each in self.sequence({"guards": [], **self.data}, "guards", "the plan")
         )
-        given = tuple(self.given)
-        return Plan(
-            target, made, steps, inputs, outputs, self.symbols, limits, guards, given
-        )
+        told = tuple(self.given)
+        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards, told)
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from hidet.errors import Capturing
 from hidet.runtime.bound import BoundPlan, may_overlap
 from hidet.runtime.early import kernel_before
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
-from hidet.runtime.plan import Host, Launch
+from hidet.runtime.plan import Branch, Host, Launch, Repeat
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
+from hidet.runtime.stream_region import Body, Lent, StreamRegion
 from hidet.runtime.view import View
 
 
@@ -28,7 +30,7 @@ class StreamProgram:
         host_steps: Mapping[str, HostStep],
         fixed: Mapping[int, int],
         use_graph: bool,
-        scratch: Scratch,
+        scratch: Scratch | Lent,
     ) -> None:
         self.bound, self.scratch, self.host_steps = bound, scratch, host_steps
         self.use_graph = use_graph
@@ -37,7 +39,17 @@ class StreamProgram:
         self.latest: Sequence[int] = ()
         self.generation = -1  # of the scratch memory that the pointers are to
         self.has_workspaces = bound.arena.nbytes > 0
-        self.parts = split(bound, modules)
+        self.modules = modules
+        self.parts = split(bound, modules, self.region)
+
+    def region(self, number: int, step: Branch | Repeat) -> StreamRegion:
+        """A step of control flow, whose bodies are programs of the same stream."""
+        bodies: list[Body] = []
+        for each in self.bound.bodies[number]:
+            lent = Lent(self.scratch.device)
+            made = StreamProgram(each, self.modules, self.host_steps, {}, self.use_graph, lent)
+            bodies.append((lent, made))
+        return StreamRegion(step, self.bound, bodies)
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Put all steps on the stream, after the run before has done with the arena."""
@@ -50,6 +62,8 @@ class StreamProgram:
                 for part in self.parts:
                     if isinstance(part, Host):
                         self.host(part, self.pointers)
+                    elif isinstance(part, StreamRegion):
+                        part.run(self.pointers, stream)
                     elif self.use_graph:
                         part.run(self.pointers, changed, stream)
                     else:
@@ -89,7 +103,13 @@ class StreamProgram:
         The arena is let go at once: the allocator knows that its memory belongs to the capture,
         and may give it only to later work of the same one.
         """
+        if any(isinstance(part, StreamRegion) for part in self.parts):
+            raise Capturing(
+                "the host decides what control flow runs, which a CUDA graph cannot wait for",
+                help="capture what comes before and after it, or call the model as it is",
+            )
         scratch = self.scratch
+        assert isinstance(scratch, Scratch)
         with scratch.lock:
             arena = scratch.allocator.empty(self.bound.arena.nbytes, scratch.device)
             places = list(self.pointers)
@@ -100,7 +120,7 @@ class StreamProgram:
             for number, part in enumerate(self.parts):
                 if isinstance(part, Host):
                     self.host(part, places)
-                else:
+                elif isinstance(part, Segment):
                     before = kernel_before(stream) if number == 0 else None
                     part.launch_each(places, stream, early=part.may_follow(before))
 
@@ -116,13 +136,18 @@ class StreamProgram:
     def forget(self) -> None:
         """After a failure nobody knows which nodes point where: build the graphs again."""
         for part in self.parts:
-            if isinstance(part, Segment):
+            if isinstance(part, Segment) or isinstance(part, StreamRegion):
                 part.forget()
 
 
-def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment | Host]:
-    """The plan's steps as segments of kernels and the framework's steps between them."""
-    parts: list[Segment | Host] = []
+def split(
+    bound: BoundPlan,
+    modules: Mapping[str, CudaModule],
+    region: Callable[[int, Branch | Repeat], StreamRegion],
+) -> list[Segment | Host | StreamRegion]:
+    """The plan's steps as segments of kernels, and between them the framework's steps and control
+    flow, of which `region` makes what runs it."""
+    parts: list[Segment | Host | StreamRegion] = []
     places: dict[int, int] = {}  # of the segment being gathered: step to position
 
     def close() -> None:
@@ -143,13 +168,16 @@ def split(bound: BoundPlan, modules: Mapping[str, CudaModule]) -> list[Segment |
 
     def node(number: int) -> KernelNode:
         step = bound.steps[number]
-        assert not isinstance(step, Host)
+        assert isinstance(step, Launch)
         return KernelNode(step, modules[step.binary])
 
     for number, step in enumerate(bound.steps):
         if isinstance(step, Host):
             close()
             parts.append(step)
+        elif isinstance(step, Branch | Repeat):
+            close()
+            parts.append(region(number, step))
         else:
             places[number] = len(places)
     close()
