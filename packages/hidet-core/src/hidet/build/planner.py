@@ -183,7 +183,7 @@ class Planner:
         # What was updated in place does not come out: it is where the caller has it.
         outputs = tuple(each for each in found if self.buffers[each].role == "output")
         buffers, target = tuple(self.buffers), str(self.target)
-        return Plan(target, buffers, steps, inputs, outputs, self.symbols, {}, self.given)
+        return Plan(target, buffers, steps, inputs, outputs, self.symbols, given=self.given)
 
 
 def is_computed(group: Group) -> bool:

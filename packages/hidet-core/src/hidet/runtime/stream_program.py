@@ -136,7 +136,7 @@ class StreamProgram:
     def forget(self) -> None:
         """After a failure nobody knows which nodes point where: build the graphs again."""
         for part in self.parts:
-            if isinstance(part, Segment) or isinstance(part, StreamRegion):
+            if isinstance(part, Segment | StreamRegion):
                 part.forget()
 
 
