@@ -51,7 +51,18 @@ def numbers():
     return [ops.exp(X) + one, ops.softmax(X) * one]
 
 
+def always():
+    return ops.if_(ops.full((), True), lambda: ops.exp(X), lambda: ops.tanh(X))
+
+
+def sometimes():
+    twice = lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1))
+    return ops.if_(ops.sum(X) > 0, twice, lambda: ops.tanh(X))
+
+
 GRAPHS = {
+    "settle_control": always,
+    "optimize_bodies": sometimes,
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
