@@ -52,7 +52,7 @@ def numbers():
 
 
 def always():
-    return ops.if_(ops.full((), True), lambda: ops.exp(X), lambda: ops.tanh(X))
+    return ops.if_(ops.full((), True, "bool"), lambda: ops.exp(X), lambda: ops.tanh(X))
 
 
 def sometimes():

@@ -200,6 +200,6 @@ __all__ = [
     "sliding", "softmax", "softplus", "softshrink", "softsign", "sort", "space_to_depth", "split",
     "sqrt", "square", "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh",
     "tanhshrink", "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble",
-    "tril", "triu", "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where",
+    "tril", "triu", "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where", "while_loop",
     "window", "zeros", "zeros_like",
 ]  # fmt: skip
