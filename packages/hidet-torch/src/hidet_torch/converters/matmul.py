@@ -10,7 +10,7 @@ from hidet_torch.converters.whole import LINEAR
 from hidet_torch.memory.dtypes import wide
 
 
-@torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default, aten.matmul.default)
+@torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """The product of matrices, stacks of them, or vectors."""
     return ops.matmul(a, b)
