@@ -20,7 +20,9 @@ def write(folder: Path, module: str, **fields: object) -> None:
 
 @pytest.mark.usefixtures("toy")
 def test_a_third_party_plugin_is_found_and_loaded() -> None:
-    expected = Frontend("toy", 2, "hidet_toy", "numpy", "numpy>=1.26")
+    expected = Frontend(
+        "toy", 2, "hidet_toy", "numpy", "numpy>=1.26", host_steps="hidet_toy.steps:steps"
+    )
     assert frontend("toy") == expected
     assert installed()["toy"] == expected
     assert load("toy").__version__ == "0.1.0"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hidet.frontend.execute import HostStep
+import numpy as np
+
+from hidet.frontend.execute import HostStep, View
 from hidet.graph import Foreign, Tensor, apply_all
 from hidet.graph.foreign import ResultTypes
+from hidet.runtime.memory import array_of, write_array
 from hidet.types import TensorType, u8
 
 
@@ -53,3 +56,14 @@ class Staying:
         if call.effects:
             self.token = next(made)
         return results
+
+
+def numpy_step(run: Callable[..., Sequence[np.ndarray[Any, Any]]]) -> HostStep:
+    """A step by a function from arrays to a sequence of arrays; on a GPU they are copied there and
+    back, and the host waits."""
+
+    def step(reads: Sequence[View], writes: Sequence[View]) -> None:
+        for view, array in zip(writes, run(*map(array_of, reads)), strict=False):
+            write_array(view, array)
+
+    return step

@@ -106,6 +106,18 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
     return made
 
 
+def write_array(view: View, array: np.ndarray[Any, Any]) -> None:
+    """Write an array's values where a view lies, as its type has them."""
+    if view.device == "cpu":
+        exposed(view)[...] = np.reshape(array, view.shape)
+        return
+    packed = np.ascontiguousarray(array, dtype_of(view.dtype).numpy)
+    with on(view.device):
+        call("cuMemcpyHtoD", view.pointer, packed.__array_interface__["data"][0], packed.nbytes)
+        with beside_captures():
+            call("cuStreamSynchronize", 0)
+
+
 class Exposed:
     """Memory that numpy may look at; the arrays made of it keep the view's owner alive."""
 

@@ -2,18 +2,103 @@
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+import hidet
+from hidet.errors import HidetError, UnsupportedOp
 from hidet.frontend import API, frontend, installed
+from hidet.frontend.report import FallbackWarning
+from hidet.options import options
+from hidet.testing.compare import assert_close
+from hidet.testing.frontend_author import Author
+from hidet.testing.frontend_cases import CASES, Case
+from hidet.types import dtype
 
 FRAMEWORKS = ("jax", "onnx", "tensorflow", "torch")
+DEVICES = ("cpu", "sim", pytest.param("cuda", marks=pytest.mark.gpu))
+ROUNDING = 32
+"""Units in the last place that a float32 result may be off."""
+FOREIGN = Case("foreign", "fallback", lambda f, x: f.exp(f.foreign(f.tanh(x))), ((3, 5),))
+SAVED = tuple(case for case in CASES if case.name in ("perceptron", "padded", "flat"))
+
+
+@contextmanager
+def on(device: str) -> Iterator[str]:
+    """Compile for a device in this block, or for the simulator; the device where tensors are."""
+    with options(target="sim" if device == "sim" else ""):
+        yield "cpu" if device == "sim" else device
 
 
 class FrontendContract:
-    """Collected by pytest in a subclass `TestContract(FrontendContract)` that sets `name`."""
+    """Collected by pytest in a subclass `TestContract(FrontendContract)` that sets `name`.
+
+    `author` makes what writes the framework's models; it is None for a plugin that brings
+    none yet, and called where a test needs it, so that the rest runs without the framework.
+    """
 
     name: str
+    author: Callable[[], Author] | None = None
+
+    def writer(self) -> Author:
+        """What writes the framework's models."""
+        author = type(self).author
+        if author is None:
+            pytest.skip(f"hidet-{self.name} brings no author of models yet")
+        return author()
+
+    @pytest.mark.parametrize("device", DEVICES)
+    @pytest.mark.parametrize("case", CASES, ids=str)
+    def test_agrees_with_float64(self, case: Case, device: str) -> None:
+        """Every case is compiled whole, and right for all its sizes."""
+        with on(device) as place:
+            call = self.writer().compile(case, place, fallback="error")
+            for number in range(1 + len(case.others)):
+                inputs = case.inputs(number)
+                expected = case.expected(inputs)
+                found = call(*inputs)
+                assert [each.shape for each in found] == [each.shape for each in expected]
+                for one, other in zip(found, expected, strict=True):
+                    assert_close(one, other, dtype(one.dtype), ROUNDING)
+
+    def test_what_the_framework_runs_is_named(self) -> None:
+        """An operator that the compiler lacks is run, and a warning names it."""
+        author, inputs = self.writer(), FOREIGN.inputs()
+        with pytest.warns(FallbackWarning, match=author.unsupported):
+            found = author.compile(FOREIGN, "cpu")(*inputs)
+        expected = FOREIGN.expected(inputs)
+        assert_close(found[0], expected[0], dtype(found[0].dtype), ROUNDING)
+
+    def test_what_the_framework_would_run_can_be_forbidden(self) -> None:
+        """The error names it."""
+        author = self.writer()
+        with pytest.raises(UnsupportedOp, match=author.unsupported):
+            author.compile(FOREIGN, "cpu", fallback="error")(*FOREIGN.inputs())
+
+    @pytest.mark.parametrize("case", SAVED, ids=str)
+    def test_a_file_does_what_calls_do(self, case: Case, tmp_path: Path) -> None:
+        """The same bits come out."""
+        call, inputs = self.writer().compile(case, "cpu"), case.inputs()
+        call.save(tmp_path / "model.hidet")
+        found = hidet.load(tmp_path / "model.hidet", "cpu").run(inputs)
+        for one, other in zip(found, call(*inputs), strict=True):
+            np.testing.assert_array_equal(one.numpy(), other)
+
+    def test_bad_input_is_an_error_and_loses_nothing(self) -> None:
+        """Wrong sizes, axes and types are said, and the next call is right."""
+        case = next(each for each in CASES if each.name == "perceptron")
+        call, (x,) = self.writer().compile(case, "cpu"), case.inputs()
+        for wrong in (x[:, 1:], x[0], x.astype(np.int32)):
+            with pytest.raises(HidetError):
+                call(wrong)
+        (found,) = call(x)
+        assert_close(found, case.expected([x])[0], dtype(found.dtype), ROUNDING)
 
     def test_is_discovered(self) -> None:
         """The plugin is found by its entry point."""

@@ -3,5 +3,10 @@
 from hidet.frontend import Frontend
 
 FRONTEND = Frontend(
-    name="toy", api=2, module="hidet_toy", framework="numpy", requires="numpy>=1.26"
+    name="toy",
+    api=2,
+    module="hidet_toy",
+    framework="numpy",
+    requires="numpy>=1.26",
+    host_steps="hidet_toy.steps:steps",
 )

@@ -1,0 +1,72 @@
+"""From the toy's lines to a FlowGraph: what the shared walk has to know about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hidet.errors import Place
+from hidet.frontend.importer import Importer
+from hidet.frontend.results import Results
+from hidet.frontend.staying import HostCall
+from hidet.graph import FlowGraph, symbol, tracing
+from hidet_toy.converters import toy
+from hidet_toy.language import Line, Model
+from hidet_toy.steps import NUMPY, step
+
+
+class ToyImporter(Importer[Line]):
+    """Walks a model; `values` has the tensor of each name."""
+
+    framework = "numpy"
+
+    def __init__(self, model: Model, device: str) -> None:
+        super().__init__(toy, device)
+        self.model = model
+
+    def run(self) -> tuple[FlowGraph, list[int]]:
+        """The graph, and which of its outputs each result of the model is."""
+        with tracing():
+            for name, (dtype, shape) in self.model.inputs.items():
+                self.values[name] = symbol(shape, dtype, self.device, name=name)
+            self.walk(self.model.lines)
+            self.coverage()  # raises where nobody can run something
+            results = Results()
+            outputs = [results.add(self.values[name]) for name in self.model.outputs]
+        inputs = [self.values[name] for name in self.model.inputs]
+        return FlowGraph(inputs, results.tensors, "toy"), outputs
+
+    def key(self, node: Line) -> tuple[str, int]:
+        """The operator and the model's version."""
+        return node[1], self.model.version
+
+    def place(self, node: Line) -> Place:
+        """The number of the line; lines of functions have the caller's."""
+        lines = self.model.lines
+        return Place("model", lines.index(node) + 1 if node in lines else 0, function=node[1])
+
+    def arguments(self, node: Line) -> tuple[list[Any], dict[str, Any]]:
+        """The operands' tensors, and the attributes as they are."""
+        return [self.values[name] for name in node[2]], node[3]
+
+    def results(self, node: Line) -> list[str]:
+        """Every line has one result."""
+        return [node[0]]
+
+    def expand(self, node: Line) -> bool:
+        """Convert a call of a function by its lines, in which names are its own."""
+        function = self.model.functions.get(node[1])
+        if function is None:
+            return False
+        outer = self.values
+        self.values = {p: outer[n] for p, n in zip(function.parameters, node[2], strict=True)}
+        self.inside(function.lines)
+        result, self.values = self.values[function.result], outer
+        self.bind(node, [result])
+        return True
+
+    def leave(self, node: Line) -> HostCall | None:
+        """What only numpy has runs there; its name is all that a file has to keep."""
+        if node[1] not in NUMPY:
+            return None
+        x = self.values[node[2][0]]
+        return HostCall(node[1], (x,), (x.type,), step(node[1]), payload=node[1].encode())
