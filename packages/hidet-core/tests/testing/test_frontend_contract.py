@@ -2,17 +2,15 @@
 
 import os
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from hidet.testing.frontend_author import Author
 from hidet.testing.frontend_contract import FrontendContract
 
 TOY = Path(__file__).parents[1] / "toy_frontend"
-
-
-class Toy(FrontendContract):
-    name = "toy"
 
 
 @pytest.fixture
@@ -24,19 +22,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hidet-toy\nVersion: 0.1.0\n")
     [(name, value)] = project["entry-points"]["hidet.frontends"].items()
     (metadata / "entry_points.txt").write_text(f"[hidet.frontends]\n{name} = {value}\n")
-    for path in (TOY / "src", tmp_path):
+    for path in (TOY / "tests", TOY / "src", tmp_path):
         monkeypatch.syspath_prepend(path)
     search = [str(tmp_path), str(TOY / "src"), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, search)))
     return tmp_path
 
 
+def toy_author() -> Author:
+    """What writes the toy's models; its modules are found once the toy is installed."""
+    return import_module("toy_author").ToyAuthor()
+
+
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    "test", [name for name in dir(FrontendContract) if name.startswith("test")]
-)
-def test_a_good_plugin_passes(test: str) -> None:
-    getattr(Toy(), test)()
+class TestOfAGoodPlugin(FrontendContract):
+    name = "toy"
+    author = toy_author
+
+
+class WithoutAuthor(FrontendContract):
+    name = "toy"
+
+
+def test_a_plugin_without_an_author_says_what_it_does_not_test() -> None:
+    with pytest.raises(pytest.skip.Exception, match="hidet-toy brings no author"):
+        WithoutAuthor().test_what_the_framework_runs_is_named()
 
 
 def test_a_manifest_that_imports_its_framework_fails(folder: Path) -> None:
@@ -44,4 +54,4 @@ def test_a_manifest_that_imports_its_framework_fails(folder: Path) -> None:
     (folder / "hidet_toy/__init__.py").write_text("import numpy\n")
     (folder / "hidet_toy/manifest.py").write_text((TOY / "src/hidet_toy/manifest.py").read_text())
     with pytest.raises(AssertionError, match="numpy"):
-        Toy().test_manifest_imports_no_framework()
+        WithoutAuthor().test_manifest_imports_no_framework()
