@@ -8,4 +8,5 @@ FRONTEND = Frontend(
     module="hidet_onnx",
     framework="onnx",
     requires="onnx>=1.18,<1.24",
+    host_steps="hidet_onnx.importing.reference:steps",
 )

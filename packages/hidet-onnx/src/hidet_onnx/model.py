@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hidet.build.compiled import CompiledGraph
-from hidet.errors import BadArgument
-from hidet.frontend.limits import Limits
-from hidet.graph import FlowGraph, Tensor
+from hidet.errors import BadArgument, NeedsValue
+from hidet.errors.warning import warn
+from hidet.frontend.report import require_complete, table, warning
+from hidet.frontend.saved import build_model
+from hidet.frontend.variants import Variants
+from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options as core_options
-from hidet_onnx.importing.imported import (
-    Imported,
-    Output,
-    import_model,
-    inputs_of,
-    outputs_of,
-)
+from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, form_of, leaves
+from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
 from hidet_onnx.reading.load import Given, Source, load
 from hidet_onnx.settings import Settings, settings_for
 
@@ -30,28 +30,58 @@ def compile(
     """Compile an ONNX model: a path, its bytes or a ModelProto.
 
     The result is called with numpy arrays, or tensors of any library, by position or by name.
-    `options` are those of `hidet.options` and `fallback`: "warn" or "error".
+    `options` are those of `hidet.options` and `fallback`: "warn" or "error". A model whose shapes
+    depend on the values of inputs, or that has inputs of unknown rank, is compiled at its first
+    call.
     """
     return CompiledModel(load(model), device or "cpu", settings_for(options or {}))
 
 
 def from_onnx(model: Given, *, device: str | None = None) -> FlowGraph:
     """The model as a graph of operators, which is not compiled."""
-    return import_model(load(model), device or "cpu", Limits()).graph
+    compiled = CompiledModel(load(model), device or "cpu", Settings(), lazy=True)
+    return compiled.imported(compiled.declared_forms()).graph
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The model compiled for inputs of some forms."""
+
+    forms: tuple[Form, ...]
+    imported: Imported
+
+    @cached_property
+    def compiled(self) -> CompiledGraph:
+        """What runs."""
+        return self.built()
+
+    def built(self, *targets: str) -> CompiledGraph:
+        """The form compiled for its device, or for other targets."""
+        return build_model(self.imported.graph, self.imported.calls, "onnx", targets)
+
+    def __call__(self, given: Sequence[Any]) -> list[Tensor]:
+        """The results of the graph."""
+        pairs = zip(self.forms, given, strict=True)
+        flat = [packed(leaf) for form, value in pairs for leaf in leaves(form, value)]
+        return self.compiled.run(flat)
 
 
 class CompiledModel:
     """A compiled model: `model(*arrays)` gives an array, or a list of several results."""
 
-    def __init__(self, source: Source, device: str, settings: Settings) -> None:
+    def __init__(self, source: Source, device: str, settings: Settings, lazy: bool = False) -> None:
         self.source, self.device, self.settings = source, device, settings
-        self.inputs = tuple(inputs_of(source, settings.limits))
-        """The inputs, in order: name, element type and sizes of each."""
+        self.arguments = tuple(inputs_of(source, settings.limits))
+        self.inputs = tuple(each for each in self.arguments if not each.has_default)
+        """The inputs that a call has to give, in order: name, element type and sizes of each."""
         self.outputs = tuple(outputs_of(source, settings.limits))
         """The results, as the file declares them."""
-        with core_options(**settings.core):
-            self.imported: Imported = import_model(source, device, settings.limits)
-            self.compiled: CompiledGraph = self.imported.graph.build()
+        self.static: set[str] = set()
+        """The inputs whose values decide about shapes: there is a compiled form for each."""
+        self.variants = Variants(self.variant, lambda: ", ".join(sorted(self.static)) or "inputs")
+        forms = self.declared_forms()
+        if not lazy and self.is_declared(forms):
+            self.ahead(forms)
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """The model's results for these inputs: numpy arrays if it is given numpy arrays."""
@@ -61,52 +91,150 @@ class CompiledModel:
     def run(self, inputs: Sequence[Any] = (), named: Mapping[str, Any] | None = None) -> list[Any]:
         """All results, in the model's order."""
         given = self.ordered(inputs, named or {})
-        is_numpy = all(
-            not hasattr(each, "__dlpack__") or isinstance(each, np.ndarray | np.generic)
-            for each in given
-        )
         with core_options(**self.settings.core):
-            made = self.compiled.run([*map(packed, given)])
-        results = [*map(to_numpy, made)] if is_numpy else made
-        return [taken(each, results) for each in self.imported.outputs]
+            variant = self.variant_for(given)
+            made: list[Any] = variant(given)
+        if all(map(is_numpy, given)):
+            made = [each.cpu().numpy() for each in made]
+        return [taken(each, made) for each in variant.imported.outputs]
+
+    # ---- forms ----------------------------------------------------------------------------------
+
+    def declared_forms(self) -> tuple[Form, ...]:
+        """The forms of the inputs if calls give what the file declares, and no more is asked."""
+        return tuple(ABSENT if each.has_default else DECLARED for each in self.arguments)
+
+    def is_declared(self, forms: Sequence[Form]) -> bool:
+        """Whether the file says enough of every input to compile before a call."""
+        return not self.static and all(
+            form is ABSENT or each.is_plain
+            for each, form in zip(self.arguments, forms, strict=True)
+        )
+
+    def ahead(self, forms: tuple[Form, ...]) -> None:
+        """Compile before the first call, if no values are needed for it."""
+        with core_options(**self.settings.core):
+            try:
+                _ = self.variants(forms).compiled
+            except NeedsValue as error:
+                self.ask(error)
+
+    def variant_for(self, given: Sequence[Any]) -> Variant:
+        """The compiled form for a call's values; values that are needed become part of it."""
+        while True:
+            pairs = zip(self.arguments, given, strict=True)
+            forms = tuple(form_of(each, value, self.static) for each, value in pairs)
+            try:
+                return self.variants(forms)
+            except NeedsValue as error:
+                self.ask(error)
+
+    def ask(self, error: NeedsValue) -> None:
+        """From now on the inputs that an error names are read at each call."""
+        inputs = [each for each in error.inputs if isinstance(each, Tensor)]
+        names = {each.name.partition("[")[0] for each in inputs} - self.static
+        if not names:
+            raise error
+        self.static |= names
+
+    def imported(self, forms: Sequence[Form]) -> Imported:
+        """The model's graph for inputs of these forms."""
+        inputs = dict(zip(self.arguments, forms, strict=True))
+        return import_model(self.source, self.device, self.settings.limits, inputs)
+
+    def variant(self, forms: tuple[Form, ...]) -> Variant:
+        """The model compiled for inputs of these forms; what stays outside is said."""
+        imported = self.imported(forms)
+        if not imported.coverage.is_complete:
+            if self.settings.fallback == "error":
+                require_complete(imported.coverage)
+            warn(warning(imported.coverage, "onnx's reference evaluator"))
+        return Variant(forms, imported)
+
+    # ---- calls ----------------------------------------------------------------------------------
 
     def ordered(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The inputs in the model's order."""
+        """The inputs in the model's order; None for one that has a default."""
         names = [each.name for each in self.inputs]
         if len(inputs) > len(names):
             raise BadArgument(f"{len(inputs)} inputs for a model of {len(names)}")
         given = dict(zip(names, inputs, strict=False))
+        every = [each.name for each in self.arguments]
         for name in named:
-            if name not in names:
-                raise BadArgument(f"there is no input {name!r}", help=f"there are {names}")
+            if name not in every:
+                raise BadArgument(f"there is no input {name!r}", help=f"there are {every}")
             if name in given:
                 raise BadArgument(f"input {name!r} is given twice")
         given.update(named)
-        missing = [name for name in names if name not in given]
+        optional = {each.name for each in self.arguments if each.has_default}
+        missing = [name for name in every if name not in given and name not in optional]
         if missing:
             raise BadArgument(f"there is no value for {', '.join(missing)}")
-        return [given[name] for name in names]
+        return [given.get(name) for name in every]
+
+    # ---- what users look at ---------------------------------------------------------------------
+
+    def latest(self) -> Variant:
+        """The form of the latest call, or the one made before any."""
+        if not self.variants.forms:
+            raise BadArgument(
+                "the model is compiled at its first call",
+                help=f"shapes depend on the values of {', '.join(sorted(self.static)) or 'inputs'}",
+            )
+        return next(reversed(self.variants.forms.values()))
+
+    def explain(self) -> str:
+        """Which operators are compiled, which are not and why, and which share kernels."""
+        variant = self.latest()
+        with core_options(**self.settings.core):
+            kernels = variant.imported.graph.explain()
+        return f"{table(variant.imported.coverage)}\n{kernels}"
+
+    def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
+        """How far each operator, and the whole, is from what it means, for these inputs: a Report.
+
+        See `FlowGraph.correctness_report`.
+        """
+        given = self.ordered(inputs, named)
+        with core_options(**self.settings.core):
+            variant = self.variant_for(given)
+            pairs = zip(variant.forms, given, strict=True)
+            flat = [tensor_of(leaf) for form, value in pairs for leaf in leaves(form, value)]
+            return variant.imported.graph.correctness_report(*flat, float64=float64)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without onnx.
 
-        It is compiled for its device, or for each of `targets` ("sm_90a", "cpu").
+        It is compiled for its device, or for each of `targets` ("sm_90a", "cpu"). What onnx's
+        reference evaluator runs needs hidet-onnx where the file is loaded; an error names what
+        cannot be saved.
         """
+        variant = self.latest()
         with core_options(**self.settings.core):
-            self.imported.graph.build(*targets).save(path)
+            compiled = variant.built(*targets) if targets else variant.compiled
+            compiled.save(path)
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is numpy's or Python's own."""
+    if isinstance(value, list | tuple):
+        return all(map(is_numpy, value))
+    return isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__")
 
 
 def packed(value: Any) -> Any:
     """An input as the runtime takes it: numbers and strided arrays are copied."""
-    if isinstance(value, np.ndarray | np.generic | int | float | bool | list):
+    if is_numpy(value) and not isinstance(value, Tensor):
         array = np.asarray(value)
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
     return value
 
 
-def to_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """A result in the host's memory."""
-    return tensor.cpu().numpy()
+def tensor_of(value: Any) -> Tensor:
+    """An input as a tensor of ours."""
+    if isinstance(value, Tensor):
+        return value
+    return asarray(packed(value))
 
 
 def taken(entry: Any, results: Sequence[Any]) -> Any:

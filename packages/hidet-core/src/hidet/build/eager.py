@@ -14,7 +14,7 @@ from hidet.errors import BadArgument
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import View, array_of, view_of
+from hidet.runtime.memory import View, array_of, to_device
 from hidet.types import TensorType, dtype
 
 KEPT = 256
@@ -64,11 +64,11 @@ def signature(graph: FlowGraph) -> object:
 
 
 def given_view(tensor: Tensor) -> View:
-    """A tensor's memory."""
+    """A tensor's memory; values that the host holds of a tensor of a GPU are copied there."""
     storage = tensor.storage
     if storage is None:
         raise BadArgument("a symbolic tensor has no values to run a graph on")
-    return storage if isinstance(storage, View) else view_of(storage)
+    return storage if isinstance(storage, View) else to_device(storage, tensor.device)
 
 
 def as_tensor(view: View, of: TensorType) -> Tensor:

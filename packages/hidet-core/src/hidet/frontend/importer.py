@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from hidet.errors import HidetError, InternalError, NotYet, Place
+from hidet.errors import HidetError, InternalError, NeedsValue, NotYet, Place
 from hidet.frontend.converters import Converters
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.limits import Limits
@@ -133,6 +133,10 @@ class Importer(ABC, Generic[N]):
             self.bind(node, self.agreed(node, found if isinstance(found, tuple) else (found,)))
         except InternalError:
             raise
+        except NeedsValue as error:
+            if error.inputs:  # who imports can give them, and start again
+                raise
+            return error.message
         except HidetError as error:
             return error.message
         return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, defs
 
 from hidet_onnx.importing.place import title
 from hidet_onnx.importing.scope import Scope
@@ -33,19 +33,63 @@ class Functions:
             for each in model.functions
         }
 
-    def body(self, node: NodeProto, scope: Scope, given: Sequence[Any]) -> Body | None:
-        """The function that defines a node's operator; None if it has none."""
-        local = self.local.get((domain_of(node), node.op_type, node.overload))
+    def body(
+        self, node: NodeProto, scope: Scope, types: Callable[[], list[TypeProto]]
+    ) -> Body | None:
+        """The function that defines a node's operator; None if it has none.
+
+        `types` tells those of its operands, on which some functions of ONNX's schemas depend.
+        """
+        domain = domain_of(node)
+        local = self.local.get((domain, node.op_type, node.overload))
         if local is not None:
             return called(local, node, title(node), {})
+        version = scope.versions.get(domain, 0)
+        schema = schema_of(node, version)
+        found = None if schema is None else of_schema(schema, node, version, types)
+        if found is None:
+            return None
+        return called(found, node, title(node), scope.versions, schema)
+
+
+def schema_of(node: NodeProto, version: int) -> Any:
+    """ONNX's schema of a node's operator; None if there is none of that version."""
+    try:
+        return defs.get_schema(node.op_type, version, domain_of(node))
+    except defs.SchemaError:
         return None
 
 
+def of_schema(
+    schema: Any, node: NodeProto, version: int, types: Callable[[], list[TypeProto]]
+) -> FunctionProto | None:
+    """The function by which a schema defines its operator, for a node; None if there is none."""
+    text = b""
+    if usable(schema.function_opset_versions, version):
+        text = schema.get_function_with_opset_version(version)
+    elif usable(schema.context_dependent_function_opset_versions, version):
+        operands = [each.SerializeToString() for each in types()]
+        text = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), operands
+        )
+    return FunctionProto.FromString(text) if text else None
+
+
+def usable(versions: Sequence[int], version: int) -> bool:
+    """Whether a function was written for this version or one before it."""
+    return any(each <= version for each in versions)
+
+
 def called(
-    function: FunctionProto, node: NodeProto, name: str, versions: Mapping[str, int]
+    function: FunctionProto,
+    node: NodeProto,
+    name: str,
+    versions: Mapping[str, int],
+    schema: Any = None,
 ) -> Body:
     """A function with the attributes of one call, or their defaults."""
-    given = {each.name: each for each in function.attribute_proto}
+    given = {} if schema is None else defaults(schema)
+    given |= {each.name: each for each in function.attribute_proto}
     given |= {each.name: each for each in node.attribute}
     return Body(
         name,
@@ -54,6 +98,12 @@ def called(
         [resolved(each, given) for each in function.node],
         {**versions, **versions_of(function.opset_import)},
     )
+
+
+def defaults(schema: Any) -> dict[str, AttributeProto]:
+    """The attributes that a schema gives values to."""
+    found = {name: each.default_value for name, each in schema.attributes.items()}
+    return {name: value for name, value in found.items() if value.name or value.type}
 
 
 def resolved(node: NodeProto, given: Mapping[str, AttributeProto]) -> NodeProto:

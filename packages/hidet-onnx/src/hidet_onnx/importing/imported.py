@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from hidet.errors import BadArgument, NotYet
+from hidet.errors import BadArgument
 from hidet.frontend.coverage import Coverage
 from hidet.frontend.limits import Limits
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
-from hidet.types import TensorType
+from hidet.types import Size, TensorType, dtype
+from hidet_onnx.importing.forms import Absent, Fixed, Form, Listed, Open
 from hidet_onnx.importing.importer import OnnxImporter
 from hidet_onnx.importing.order import in_order
 from hidet_onnx.importing.types import Declared, declared
@@ -22,7 +23,7 @@ from hidet_onnx.reading.load import Source
 class Imported:
     """A model's graph; `outputs` says of each result of the model where it is in the graph's.
 
-    An entry is a number of an output of the graph, a list of entries, or a value that is known.
+    An entry is an Output, a list of entries, or a value that is known.
     """
 
     graph: FlowGraph
@@ -39,54 +40,80 @@ class Output:
 
 
 def inputs_of(source: Source, limits: Limits) -> list[Declared]:
-    """The inputs that calls give: those of the model that no initialiser stands for."""
+    """The inputs that calls may give; one that is an initialiser too has a default."""
     held = {each.name for each in source.model.graph.initializer}
     held |= {each.values.name for each in source.model.graph.sparse_initializer}
-    return [declared(x, limits) for x in source.model.graph.input if x.name not in held]
+    return [
+        replace(declared(each, limits), has_default=each.name in held)
+        for each in source.model.graph.input
+    ]
 
 
 def outputs_of(source: Source, limits: Limits) -> list[Declared]:
     """The results of a model as its file declares them."""
-    return [
-        declared(each, limits)
-        if each.type.WhichOneof("value")
-        else Declared(each.name, "", 0, None)
-        for each in source.model.graph.output
-    ]
+    told = [(each, each.type.WhichOneof("value")) for each in source.model.graph.output]
+    return [declared(x, limits) if kind else Declared(x.name, "", 0, None) for x, kind in told]
 
 
-def import_model(source: Source, device: str, limits: Limits, name: str = "") -> Imported:
-    """The FlowGraph of a model for a device."""
+def import_model(
+    source: Source, device: str, limits: Limits, inputs: Mapping[Declared, Form]
+) -> Imported:
+    """The FlowGraph of a model for a device and inputs of these forms."""
     importer = OnnxImporter(source, device, limits)
     graph = source.model.graph
-    inputs: list[Tensor] = []
+    entry = Entry(importer)
     with tracing(), assuming() as guards:  # exporters give equal lengths different names
-        for each in inputs_of(source, limits):
-            inputs.append(symbol_of(each, importer))
-            importer.values[each.name] = inputs[-1]
+        for each, form in inputs.items():
+            if not isinstance(form, Absent) or not each.has_default:
+                importer.values[each.name] = entry.value(each, form, each.name)
         importer.walk(in_order(graph.node, [each.name for each in inputs], graph.name))
         coverage = importer.coverage()
-        results = Results(importer)
+        results = Results()
         outputs = [results.add(importer.values[each.name]) for each in graph.output]
-    made = FlowGraph(inputs, results.tensors, name or graph.name or "onnx")
+    made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
     return Imported(guarded(made, guards), outputs, importer.staying.calls, coverage)
 
 
-def symbol_of(each: Declared, importer: OnnxImporter) -> Tensor:
-    """An input of the graph."""
-    if each.kind != "tensor" or each.is_text:
-        raise NotYet(f"the input {each} is no tensor of numbers")
-    if each.shape is None:
-        raise BadArgument(f"the model does not say how many axes its input {each.name!r} has")
-    shape = importer.symbols.shape(each.name, each.shape)
-    return Tensor(TensorType(each.dtype, shape), importer.device, name=each.name)
+class Entry:
+    """The inputs of a graph: `symbols` are its tensors."""
+
+    def __init__(self, importer: OnnxImporter) -> None:
+        self.importer = importer
+        self.symbols: list[Tensor] = []
+
+    def value(self, declared: Declared, form: Form, name: str) -> Any:
+        """What an input of some form is while importing."""
+        match form:
+            case Fixed():
+                return self.importer.held(form.array)
+            case Listed():
+                items = enumerate(form.items)
+                return [self.value(declared, each, f"{name}[{number}]") for number, each in items]
+            case Absent():
+                return None
+        return self.symbol(declared, form, name)
+
+    def symbol(self, declared: Declared, form: Open, name: str) -> Tensor:
+        """An input of the graph."""
+        shape: tuple[Size, ...]
+        if form.rank < 0:
+            if declared.shape is None:
+                raise BadArgument(f"the model does not say how many axes its input {name!r} has")
+            shape = self.importer.symbols.shape(name, declared.shape)
+        else:
+            given = declared.shape or ()
+            sizes = given if len(given) == form.rank else (None,) * form.rank
+            shape = self.importer.symbols.shape(name, sizes)
+        kind = declared.dtype if declared.code else dtype(form.dtype)
+        made = Tensor(TensorType(kind, shape), self.importer.device, name=name)
+        self.symbols.append(made)
+        return made
 
 
 class Results:
     """The outputs of a graph, each tensor once."""
 
-    def __init__(self, importer: OnnxImporter) -> None:
-        self.importer = importer
+    def __init__(self) -> None:
         self.tensors: list[Tensor] = []
 
     def add(self, value: Any) -> Any:

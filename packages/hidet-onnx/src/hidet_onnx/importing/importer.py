@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, TypeProto
 
 from hidet.errors import BadArgument, Place
-from hidet.frontend.importer import Importer
+from hidet.frontend.coverage import Use
+from hidet.frontend.importer import LOST, Importer
 from hidet.frontend.limits import Limits
+from hidet.frontend.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
 from hidet_onnx.converters import load, table
@@ -20,6 +23,8 @@ from hidet_onnx.importing.attributes import Reader
 from hidet_onnx.importing.functions import Functions
 from hidet_onnx.importing.order import in_order
 from hidet_onnx.importing.place import place_of, title
+from hidet_onnx.importing.protos import Types
+from hidet_onnx.importing.reference import HostNode, computed, host_call
 from hidet_onnx.importing.scope import Names, Scope
 from hidet_onnx.importing.subgraph import Subgraph
 from hidet_onnx.importing.types import Symbols, typed
@@ -41,6 +46,7 @@ class OnnxImporter(Importer[NodeProto]):
         self.functions = Functions(source.model)
         self.scope = Scope(versions_of(source.model.opset_import))
         self.values: Names = self.names(source.model.graph)
+        self.types = Types()
         self.read = Reader(self.constant, lambda graph: Subgraph(self, graph), self.type)
 
     # ---- what the walk asks ---------------------------------------------------------------------
@@ -70,9 +76,11 @@ class OnnxImporter(Importer[NodeProto]):
 
     def expand(self, node: NodeProto) -> bool:
         given = [self.values[name] if name else None for name in node.input]
-        body = self.functions.body(node, self.scope, given)
-        if body is None:
+        if any(each is LOST for each in given):
             return False
+        body = self.functions.body(node, self.scope, lambda: [*map(self.types.of, given)])
+        if body is None:
+            return self.compute(node, given)
         require_no_cycle(body.name, self.scope.chain)
         outer, caller = self.values, self.place(node)
         inside = Names({}, self.constant)
@@ -84,6 +92,23 @@ class OnnxImporter(Importer[NodeProto]):
         self.values = outer
         self.bind(node, results)
         return True
+
+    def compute(self, node: NodeProto, given: Sequence[Any]) -> bool:
+        """Let onnx compute a node now, if its operands are known and its results are small."""
+        results = computed(self.host_node(node, given))
+        if results is None:
+            return False
+        self.bind(node, [*map(self.held_value, results)])
+        self.uses.append(Use(title(node), self.place(node)))
+        return True
+
+    def leave(self, node: NodeProto) -> HostCall | None:
+        given = [self.values[name] if name else None for name in node.input]
+        return host_call(self.host_node(node, given))
+
+    def host_node(self, node: NodeProto, given: Sequence[Any]) -> HostNode:
+        """A node as onnx's reference evaluator runs it."""
+        return HostNode(node, dict(self.scope.versions), given, self.types, self.limits)
 
     def visit(self, node: NodeProto) -> None:
         read = tuple(bool(name) for name in node.output)
@@ -99,11 +124,20 @@ class OnnxImporter(Importer[NodeProto]):
 
     def constant(self, tensor: TensorProto) -> Any:
         """A tensor whose values are there, in the file's memory; strings stay numpy's."""
-        array = array_of(tensor, self.source.folder, self.limits)
+        return self.held(array_of(tensor, self.source.folder, self.limits), tensor.name)
+
+    def held(self, array: np.ndarray[Any, Any], name: str = "") -> Any:
+        """An array as a constant; strings stay numpy's."""
         if array.dtype == object:
             return array
-        of = TensorType(dtype(array.dtype), array.shape)
-        return Tensor(of, self.device, array, name=tensor.name)
+        return Tensor(TensorType(dtype(array.dtype), array.shape), self.device, array, name=name)
+
+    def held_value(self, value: Any) -> Any:
+        """A value that was computed while importing: arrays are constants, also in lists."""
+        if isinstance(value, list):
+            return [self.held_value(each) for each in value]
+        is_array = isinstance(value, np.ndarray | np.generic)
+        return self.held(as_constant(np.asarray(value))) if is_array else value
 
     def type(self, of: TypeProto) -> Any:
         """A type that an attribute names."""
@@ -127,6 +161,11 @@ class OnnxImporter(Importer[NodeProto]):
         with self.entered(names):
             self.walk(in_order(graph.node, inputs, graph.name))
             return tuple(self.values[each.name] for each in graph.output)
+
+
+def as_constant(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array as constants are kept: strings as objects."""
+    return array.astype(object) if array.dtype.kind in "US" else array
 
 
 def require_no_cycle(name: str, chain: Iterable[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onnx import TypeProto, ValueInfoProto
 
@@ -20,18 +20,29 @@ class Declared:
 
     `kind` is "tensor", "sequence", "optional" or "map". `code` is ONNX's number of the element type
     and `shape` the sizes, each a number, a name or None (nothing is said); None where even the rank
-    is not said.
+    is not said. One that `has_default` has an initialiser's value unless a call gives another.
     """
 
     name: str
     kind: str
     code: int
     shape: tuple[int | str | None, ...] | None
+    has_default: bool = False
+    is_item: bool = False
+
+    def item(self) -> Declared:
+        """What is declared of the elements of a sequence, or of what may be absent."""
+        return replace(self, is_item=True)
 
     @property
     def is_text(self) -> bool:
         """Whether its elements are strings."""
         return is_text(self.code)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a tensor of numbers whose rank is declared."""
+        return self.kind == "tensor" and self.shape is not None and not self.is_text
 
     @property
     def dtype(self) -> DType:
