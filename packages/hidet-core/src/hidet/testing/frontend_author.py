@@ -7,7 +7,7 @@ framework's own model as it is called; numpy's gives what has to come out.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -130,6 +130,18 @@ class InNumpy:
     def size(self, x: Array, axis: int) -> Any:
         """How long an axis is."""
         return x.shape[axis]
+
+    def if_(
+        self, condition: Array, then: Callable[..., Any], otherwise: Callable[..., Any], *read: Any
+    ) -> Any:
+        """What one of two functions gives for what it reads; they read nothing else."""
+        return then(*read) if condition else otherwise(*read)
+
+    def repeat(self, turns: Any, body: Callable[..., Any], x: Any, *read: Any) -> Any:
+        """`x = body(x, *read)`, as often as a number or a whole-number tensor without axes says."""
+        for _ in range(int(turns)):
+            x = body(x, *read)
+        return x
 
     def foreign(self, x: Array) -> Array:
         """What the compiler lacks."""

@@ -226,3 +226,50 @@ rows(
     varying=N,
     others=(((11, 7),), ((3, 7),)),
 )
+
+
+def is_negative(f: Any, x: Any) -> Any:
+    """Whether the sum of a matrix is below zero."""
+    return f.less(f.sum(x, [0, 1]), f.constant(np.float32(0)))
+
+
+SQUARE = held(7, 7) / 7
+rows(
+    "control_flow",
+    {
+        "branches": (lambda f, x: f.if_(is_negative(f, x), f.exp, f.tanh, x), (5, 7)),
+        "sizes_of_calls": (
+            lambda f, x: f.repeat(f.size(x, 0), lambda y, z: f.tanh(f.add(y, z)), x, x),
+            (5, 7),
+        ),
+        "weights_in_turns": (
+            lambda f, x: f.repeat(3, lambda y: f.relu(f.matmul(y, f.constant(SQUARE))), x),
+            (5, 7),
+        ),
+        "branches_in_turns": (
+            lambda f, x: f.repeat(
+                4,
+                lambda y: f.if_(
+                    is_negative(f, y),
+                    lambda z: f.add(z, f.constant(held(7))),
+                    lambda z: f.subtract(z, f.sigmoid(z)),
+                    y,
+                ),
+                x,
+            ),
+            (5, 7),
+        ),
+    },
+    varying=N,
+    others=(((11, 7),), ((3, 7),), ((1, 7),)),
+)
+rows(
+    "control_flow",
+    {
+        "turns_by_data": (
+            lambda f, x: f.repeat(f.argmax(x, 0), lambda y: f.multiply(f.tanh(y), y), x),
+            (7,),
+        ),
+    },
+    others=(((7,),), ((7,),), ((7,),)),
+)

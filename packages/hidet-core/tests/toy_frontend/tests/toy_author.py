@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any
 
 import hidet_toy
@@ -47,9 +48,11 @@ class Writer:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
+        self.functions = {"layer_norm": LAYER_NORM}
+        self.numbers = count()
 
     def line(self, operator: str, *operands: Value, **attributes: Any) -> Value:
-        name = f"v{len(self.lines)}"
+        name = f"v{next(self.numbers)}"
         self.lines.append((name, operator, tuple(each.name for each in operands), attributes))
         return Value(name, self)
 
@@ -114,6 +117,31 @@ class Writer:
         scores = self.line("divide", self.matmul(q, turned), self.line("sqrt", size))
         return self.matmul(self.softmax(scores, 3), v)
 
+    def function(self, body: Callable[..., Value], read: Sequence[Value]) -> str:
+        """Write a function of the model; gives its name."""
+        outer, self.lines = self.lines, []
+        parameters = [Value(f"v{next(self.numbers)}", self) for _ in read]
+        result = body(*parameters)
+        name = f"f{len(self.functions)}"
+        names = tuple(each.name for each in parameters)
+        self.functions[name] = Function(names, self.lines, result.name)
+        self.lines = outer
+        return name
+
+    def if_(
+        self,
+        condition: Value,
+        then: Callable[..., Value],
+        otherwise: Callable[..., Value],
+        *read: Value,
+    ) -> Value:
+        functions = {"then": self.function(then, read), "otherwise": self.function(otherwise, read)}
+        return self.line("if", condition, *read, **functions)
+
+    def repeat(self, turns: Any, body: Callable[..., Value], x: Value, *read: Value) -> Value:
+        turns = turns if isinstance(turns, Value) else self.constant(np.int64(turns))
+        return self.line("repeat", turns, x, *read, body=self.function(body, (x, *read)))
+
     def foreign(self, x: Value) -> Value:
         return self.line("double", x)
 
@@ -136,5 +164,4 @@ def written(case: Case) -> Model:
         inputs[f"x{position}"] = kind, tuple(sizes.values())
     found = case.build(writer, *(Value(name, writer) for name in inputs))
     results = found if isinstance(found, tuple) else (found,)
-    functions = {"layer_norm": LAYER_NORM}
-    return Model(inputs, writer.lines, [each.name for each in results], functions)
+    return Model(inputs, writer.lines, [each.name for each in results], writer.functions)

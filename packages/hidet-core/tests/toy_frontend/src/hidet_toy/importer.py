@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from hidet import ops
 from hidet.errors import Place
 from hidet.frontend.importer import Importer
 from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
-from hidet.graph import FlowGraph, symbol, tracing
+from hidet.graph import FlowGraph, Tensor, symbol, tracing
 from hidet_toy.converters import toy
 from hidet_toy.language import Line, Model
 from hidet_toy.steps import NUMPY, step
@@ -54,15 +57,38 @@ class ToyImporter(Importer[Line]):
 
     def expand(self, node: Line) -> bool:
         """Convert a call of a function by its lines, in which names are its own."""
-        function = self.model.functions.get(node[1])
-        if function is None:
+        if node[1] not in self.model.functions:
             return False
-        outer = self.values
-        self.values = {p: outer[n] for p, n in zip(function.parameters, node[2], strict=True)}
-        self.inside(function.lines)
-        result, self.values = self.values[function.result], outer
-        self.bind(node, [result])
+        self.bind(node, [self.call(node[1], *(self.values[name] for name in node[2]))])
         return True
+
+    def call(self, function: str, *operands: Any) -> Any:
+        """What a function's lines make of these operands."""
+        called, outer = self.model.functions[function], self.values
+        self.values = dict(zip(called.parameters, operands, strict=True))
+        try:
+            self.inside(called.lines)
+            return self.values[called.result]
+        finally:
+            self.values = outer
+
+    def converter(self, node: Line) -> Callable[..., Any]:
+        """Control flow calls functions of the model, so the importer itself converts it."""
+        own = {"if": self.branch, "repeat": self.repeat}
+        return own[node[1]] if node[1] in own else super().converter(node)
+
+    def branch(self, condition: Tensor, *read: Tensor, then: str, otherwise: str) -> Any:
+        """One of two functions runs."""
+        functions = partial(self.call, then), partial(self.call, otherwise)
+        return ops.if_(condition, *functions, *read)
+
+    def repeat(self, turns: Tensor, x: Tensor, *read: Tensor, body: str) -> Tensor:
+        """A function runs on its own result again, as often as a tensor says."""
+
+        def turn(_: Tensor, now: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
+            return None, [self.call(body, now, *read)], []
+
+        return ops.loop(turn, [x], trips=turns)[0][0]
 
     def leave(self, node: Line) -> HostCall | None:
         """What only numpy has runs there; its name is all that a file has to keep."""
