@@ -7,7 +7,7 @@ from pathlib import Path
 import hidet_toy
 import numpy as np
 import pytest
-from hidet_toy.language import Line, Model
+from hidet_toy.language import Function, Line, Model
 
 import hidet
 from hidet.errors import UnsupportedOp
@@ -38,3 +38,27 @@ def test_a_file_holds_what_numpy_runs(tmp_path: Path) -> None:
     made.save(tmp_path / "toy.hidet")
     found = hidet.load(tmp_path / "toy.hidet", "cpu")(x)
     np.testing.assert_allclose(found.numpy(), np.exp(2 * x), rtol=1e-6)
+
+
+def repeated(operator: str) -> Model:
+    """A model whose calls say how often an operator is applied."""
+    body = Function(("a",), [("b", operator, ("a",), {})], "b")
+    inputs: dict[str, tuple[str, tuple[int | str, ...]]] = {
+        "x": ("float32", (3,)),
+        "n": ("int64", ()),
+    }
+    lines: list[Line] = [("y", "repeat", ("n", "x"), {"body": "f"})]
+    return Model(inputs, lines, ["y"], functions={"f": body})
+
+
+def test_numpy_runs_in_the_turns_of_a_loop_too() -> None:
+    with pytest.warns(UserWarning, match="double"):
+        made = hidet_toy.compile(repeated("double"))
+    x = np.asarray([0.1, -1, 7], np.float32)
+    for turns in (0, 1, 5):
+        np.testing.assert_array_equal(made(x, np.int64(turns))[0], x * 2**turns)
+
+
+def test_what_nobody_can_run_in_a_function_is_named_with_who_calls_it() -> None:
+    with pytest.raises(UnsupportedOp, match=r"(?s)guess \(1x\).*repeat \(1x\).*model:1"):
+        hidet_toy.compile(repeated("guess"))

@@ -74,7 +74,7 @@ class ToyImporter(Importer[Line]):
 
     def converter(self, node: Line) -> Callable[..., Any]:
         """Control flow calls functions of the model, so the importer itself converts it."""
-        own = {"if": self.branch, "repeat": self.repeat}
+        own: dict[str, Callable[..., Any]] = {"if": self.branch, "repeat": self.repeat}
         return own[node[1]] if node[1] in own else super().converter(node)
 
     def branch(self, condition: Tensor, *read: Tensor, then: str, otherwise: str) -> Any:
