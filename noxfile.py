@@ -27,6 +27,8 @@ PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
 PACKAGES = {p.parent.name: tomllib.loads(p.read_text())["project"] for p in PROJECTS}
 SOURCES = [str(p.parent.relative_to(ROOT) / "src") for p in PROJECTS]
 TESTED = [("hidet-core", v) for v in PYTHONS] + [(n, PYTHONS[0]) for n in FRONTENDS]
+BESIDE = {"hidet-onnx": ("onnxruntime",)}
+"""What the tests of a package compare with."""
 TOY = "packages/hidet-core/tests/toy_frontend"
 report_at_exit()
 
@@ -169,7 +171,7 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
     if package == "hidet-torch":
         return torch(session)
     python = Environment(session, f"{package}-{version}", version)
-    python.install("pytest", "pytest-xdist", "hypothesis")
+    python.install("pytest", "pytest-xdist", "hypothesis", *BESIDE.get(package, ()))
     python.editable(*needs(package, PACKAGES))
     return python
 

@@ -19,7 +19,9 @@ def floats(*shape: int) -> np.ndarray[Any, Any]:
     return RANDOM.uniform(-1, 1, shape).astype(np.float32)
 
 
-def check(kind: str, inputs: list[Any], outputs: int = 1, **attributes: Any) -> None:
+def check(
+    kind: str, inputs: list[Any], outputs: int = 1, compared: int | None = None, **attributes: Any
+) -> None:
     """What hidet computes is what ONNX Runtime computes; an input of None is left out."""
     names = [f"i{n}" if each is not None else "" for n, each in enumerate(inputs)]
     results = [f"o{n}" for n in range(outputs)]
@@ -39,7 +41,7 @@ def check(kind: str, inputs: list[Any], outputs: int = 1, **attributes: Any) -> 
     )
     wanted = session.run(None, given)
     found = hidet_onnx.compile(model, options={"fallback": "error"}).run([*given.values()])
-    for each, other in zip(found, wanted, strict=True):
+    for each, other in [*zip(found, wanted, strict=True)][:compared]:
         np.testing.assert_allclose(each, other, rtol=1e-4, atol=1e-5)
 
 
@@ -105,3 +107,15 @@ def test_attention_with_shared_heads(rotary: int) -> None:
     turn = [np.cos(angles), np.sin(angles)] if rotary else []
     check("GroupQueryAttention", [q, k, v, None, None, lengths, total, *turn], 3, num_heads=4,
           kv_num_heads=2, do_rotary=rotary)  # fmt: skip
+
+
+@pytest.mark.parametrize("rotary", [0, 1])
+@pytest.mark.parametrize("ends", [(6, 6), (6, 4)])
+def test_attention_over_caches_of_any_length(rotary: int, ends: tuple[int, int]) -> None:
+    q, k, v = floats(2, 1, 4 * 16), floats(2, 1, 2 * 16), floats(2, 1, 2 * 16)
+    caches = [floats(2, 2, 6, 16), floats(2, 2, 6, 16)]
+    angles = floats(16, 8)
+    turn = [np.cos(angles), np.sin(angles)] if rotary else []
+    lengths, total = np.array(ends, np.int32), np.array(7, np.int32)
+    check("GroupQueryAttention", [q, k, v, *caches, lengths, total, *turn], 3,
+          3 if ends == (6, 6) else 1, num_heads=4, kv_num_heads=2, do_rotary=rotary)  # fmt: skip

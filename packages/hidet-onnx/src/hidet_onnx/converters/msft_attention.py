@@ -126,8 +126,10 @@ def group_query_attention(
     rotary_interleaved: int = 0, scale: float = 0.0, smooth_softmax: int = 0,
     softcap: float = 0.0,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Causal attention whose heads of k and v serve several of q; `lengths` are the keys of each
-    sample less one. All samples are as long as the cache and the new rows."""
+    """Causal attention whose heads of k and v serve several of q, then all keys and values.
+
+    `lengths` are the keys of each sample less one: where a sample's cache ends its new rows follow.
+    """
     if smooth_softmax:
         raise NotYet("smooth softmax")
     if k is None or v is None:
@@ -136,18 +138,37 @@ def group_query_attention(
         sizes = (num_heads * size, kv_num_heads * size, kv_num_heads * size)
         q, k, v = ops.split(q, sizes, 2)
     q, keys, values = heads(q, num_heads), heads(k, kv_num_heads), heads(v, kv_num_heads)
-    past: Size = 0 if past_key is None else past_key.shape[2]
+    rows = q.shape[2]
+    start: Size | Tensor = 0 if past_key is None else cached(lengths, rows)
     if do_rotary and cos is not None and sin is not None:
         where = position_ids
         if where is None:
-            rows = ops.reshape(ops.iota(q.shape[2], device=q.device), (1, -1))
-            where = ops.add(rows, past)
+            each_row = ops.reshape(ops.iota(rows, device=q.device), (1, -1))
+            first = ops.reshape(start, (-1, 1)) if isinstance(start, Tensor) else start
+            where = ops.add(each_row, first)
         c, d = (ops.unsqueeze(ops.embedding(each, where), 1) for each in (cos, sin))
         is_paired = bool(rotary_interleaved)
         q, keys = (rotated(each, c, d, 0, is_paired) for each in (q, keys))
     if past_key is not None and past_value is not None:
-        keys, values = ops.concat((past_key, keys), 2), ops.concat((past_value, values), 2)
+        assert isinstance(start, Tensor)
+        keys, values = continued(past_key, keys, start), continued(past_value, values, start)
     left = local_window_size - 1 if local_window_size > 0 else -1
-    masks = Masks(attention_bias, True, left, -1, past, None)
+    masks = Masks(attention_bias, True, left, -1, start, None)
     found = attended(q, keys, values, masks, scale or default_scale(q), softcap)
     return packed(found), keys, values
+
+
+def cached(lengths: Tensor, rows: Size) -> Tensor:
+    """How many rows of the cache each sample has: [batch, 1, 1, 1]."""
+    found = ops.add(ops.cast(ops.reshape(lengths, (-1, 1, 1, 1)), i64), 1)
+    return ops.maximum(ops.subtract(found, rows), 0)
+
+
+def continued(past: Tensor, fresh: Tensor, start: Tensor) -> Tensor:
+    """The first `start` rows of a sample's cache, its new rows, and then rows without meaning."""
+    both = ops.concat((past, fresh), 2)
+    row = ops.reshape(ops.iota(both.shape[2], dtype=i64, device=past.device), (1, 1, -1, 1))
+    moved = ops.add(ops.subtract(row, start), past.shape[2])
+    last = ops.subtract(ops.size_value(both.shape[2], i64, device=past.device), 1)
+    place = ops.where(ops.less(row, start), row, ops.minimum(moved, last))
+    return ops.gather(both, 2, ops.expand(place, both.shape))

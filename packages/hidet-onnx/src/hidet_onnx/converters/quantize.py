@@ -8,6 +8,7 @@ from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import DType, f32, f64, i32, u8
+from hidet_onnx.converters.create import saturated
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, padding
 from hidet_onnx.dtypes import element
@@ -55,7 +56,7 @@ def quantize_linear(
     real = ops.divide(ops.cast(x, wide), ops.cast(spread(scale, x, axis, block_size), wide))
     zero = None if zero_point is None else ops.cast(spread(zero_point, x, axis, block_size), wide)
     if result.is_float:
-        return ops.cast(real if zero is None else ops.add(real, zero), result)
+        return saturated(real if zero is None else ops.add(real, zero), result, saturate)
     return narrowed(ops.round(real), zero, result)
 
 
