@@ -85,3 +85,25 @@ def test_equal_lengths_under_different_names() -> None:
     np.testing.assert_allclose(model(x, y), x + y, rtol=1e-6)
     with pytest.raises(HidetError, match=r"`s74` of the model has to be 7: .*layer.1/Add"):
         model(x, y[:, :1])
+
+
+def test_a_step_on_the_host_has_its_operands_in_their_shape(tmp_path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 6])
+    y = helper.make_empty_tensor_value_info("y")
+    yes = helper.make_tensor("t", TensorProto.BOOL, [], [True])
+    nodes = [
+        helper.make_node("Constant", [], ["shape"], value_ints=[-1, 3]),
+        helper.make_node("Constant", [], ["ratio"], value_float=0.5),
+        helper.make_node("Constant", [], ["training"], value=yes),
+        helper.make_node("Reshape", ["x", "shape"], ["rows"]),
+        helper.make_node("Dropout", ["rows", "ratio", "training"], ["y"], seed=1),
+    ]
+    graph = helper.make_graph(nodes, "training", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    with pytest.warns(UserWarning, match=r"Dropout \(1x\)"):
+        compiled = hidet_onnx.compile(model)
+    given = RNG.uniform(1, 2, (4, 6)).astype(np.float32)
+    found = compiled(given)
+    assert found.shape == (8, 3)
+    kept = found != 0
+    np.testing.assert_allclose(found[kept], 2 * given.reshape(8, 3)[kept])

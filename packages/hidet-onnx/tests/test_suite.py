@@ -48,5 +48,5 @@ def test_the_scores_are_no_less_than_the_goals() -> None:
     assert right - len(KNOWN["not compiled"]) >= COMPILED
 
 
-RIGHT, COMPILED = 1487, 1487
+RIGHT, COMPILED = 1842, 1814
 """The least numbers of cases; they only grow."""

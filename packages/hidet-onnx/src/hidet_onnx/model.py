@@ -15,6 +15,7 @@ from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import warn
 from hidet.frontend.report import require_complete, table, warning
 from hidet.frontend.saved import build_model
+from hidet.frontend.staying import on_device
 from hidet.frontend.variants import Variants
 from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options as core_options
@@ -62,7 +63,8 @@ class Variant:
     def __call__(self, given: Sequence[Any]) -> list[Tensor]:
         """The results of the graph."""
         pairs = zip(self.forms, given, strict=True)
-        flat = [packed(leaf) for form, value in pairs for leaf in leaves(form, value)]
+        device = self.compiled.device
+        flat = [on_device(leaf, device) for form, value in pairs for leaf in leaves(form, value)]
         return self.compiled.run(flat)
 
 
@@ -199,7 +201,11 @@ class CompiledModel:
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
             pairs = zip(variant.forms, given, strict=True)
-            flat = [tensor_of(leaf) for form, value in pairs for leaf in leaves(form, value)]
+            flat = [
+                asarray(leaf, device=self.device)
+                for form, value in pairs
+                for leaf in leaves(form, value)
+            ]
             return variant.imported.graph.correctness_report(*flat, float64=float64)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
@@ -220,21 +226,6 @@ def is_numpy(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(is_numpy, value))
     return isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__")
-
-
-def packed(value: Any) -> Any:
-    """An input as the runtime takes it: numbers and strided arrays are copied."""
-    if is_numpy(value) and not isinstance(value, Tensor):
-        array = np.asarray(value)
-        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-    return value
-
-
-def tensor_of(value: Any) -> Tensor:
-    """An input as a tensor of ours."""
-    if isinstance(value, Tensor):
-        return value
-    return asarray(packed(value))
 
 
 def taken(entry: Any, results: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, ShapeMismatch
 from hidet.runtime.captures import beside_captures
 from hidet.runtime.cuda_memory import CudaAllocator
 from hidet.runtime.device import on
@@ -107,11 +107,14 @@ def to_device(array: np.ndarray[Any, Any], device: str) -> View:
 
 
 def write_array(view: View, array: np.ndarray[Any, Any]) -> None:
-    """Write an array's values where a view lies, as its type has them."""
-    if view.device == "cpu":
-        exposed(view)[...] = np.reshape(array, view.shape)
-        return
+    """Write an array's values where a view lies, as its type has them; ShapeMismatch if there are
+    more or fewer."""
+    if np.size(array) != prod(view.shape):
+        raise ShapeMismatch(f"an array of shape {np.shape(array)} does not fit {view.shape}")
     packed = np.ascontiguousarray(array, dtype_of(view.dtype).numpy)
+    if view.device == "cpu":
+        exposed(view)[...] = packed.reshape(view.shape)
+        return
     with on(view.device):
         call("cuMemcpyHtoD", view.pointer, packed.__array_interface__["data"][0], packed.nbytes)
         with beside_captures():

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper, shape_inference
+from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from hidet.frontend.execute import HostStep
-from hidet.frontend.host_arrays import on_arrays
 from hidet.frontend.limits import Limits
-from hidet.frontend.staying import HostCall
+from hidet.frontend.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_onnx.importing.functions import schema_of
@@ -30,6 +30,7 @@ REFUSED = {"RegexFullMatch", "StringNormalizer", "Gradient"}
 """What the reference does by patterns that may take for ever, by changing the process's locale, or
 not at all."""
 
+NO_TYPES: Mapping[str, TypeProto] = MappingProxyType({})
 SMALL = 2**24
 """The most bytes of results that are computed while importing."""
 
@@ -76,9 +77,12 @@ class HostNode:
         return [self.types.tensor(found[n]) if n in found else None for n in names]
 
 
-def model_of(node: NodeProto, versions: Mapping[str, int]) -> ModelProto:
-    """A model of one node."""
-    inputs = [ValueInfoProto(name=name) for name in dict.fromkeys(node.input) if name]
+def model_of(
+    node: NodeProto, versions: Mapping[str, int], types: Mapping[str, TypeProto] = NO_TYPES
+) -> ModelProto:
+    """A model of one node, whose inputs are of these types."""
+    names = [name for name in dict.fromkeys(node.input) if name]
+    inputs = [ValueInfoProto(name=name, type=types.get(name)) for name in names]
     outputs = [ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], node.op_type, inputs, outputs)
     imports = [helper.make_opsetid(*each) for each in versions.items()]
@@ -134,11 +138,13 @@ def host_call(host: HostNode) -> HostCall | None:
         return None
     name, run = title(host.node), host.evaluator()
 
-    def compute(arrays: Sequence[np.ndarray[Any, Any]]) -> Sequence[np.ndarray[Any, Any]]:
+    def compute(*arrays: np.ndarray[Any, Any]) -> Sequence[np.ndarray[Any, Any]]:
         return run({**others, **dict(zip(tensors, arrays, strict=True))})
 
-    payload = None if others else model_of(host.node, host.versions).SerializeToString()
-    return HostCall(name, tuple(tensors.values()), gives, on_arrays(compute, name), payload)
+    step = numpy_step(compute, [each.shape for each in tensors.values()])
+    model = model_of(host.node, host.versions, {n: host.types.of(v) for n, v in tensors.items()})
+    payload = None if others else model.SerializeToString()
+    return HostCall(name, tuple(tensors.values()), gives, step, payload)
 
 
 def steps(host: Mapping[str, bytes]) -> Mapping[str, HostStep]:
@@ -148,9 +154,15 @@ def steps(host: Mapping[str, bytes]) -> Mapping[str, HostStep]:
 
 def step_of(model: ModelProto) -> HostStep:
     """A step that runs a model of one node."""
-    evaluator = ReferenceEvaluator(model)
-    names = [each.name for each in model.graph.input]
-    return on_arrays(
-        lambda arrays: evaluator.run(None, dict(zip(names, arrays, strict=True))),
-        title(model.graph.node[0]),
+    evaluator, inputs = ReferenceEvaluator(model), model.graph.input
+    names = [each.name for each in inputs]
+    return numpy_step(
+        lambda *arrays: evaluator.run(None, dict(zip(names, arrays, strict=True))),
+        [sizes_of(each) for each in inputs],
     )
+
+
+def sizes_of(declared: ValueInfoProto) -> list[int | None]:
+    """The sizes of an input; None for one that only a call tells."""
+    sizes = declared.type.tensor_type.shape.dim
+    return [each.dim_value if each.HasField("dim_value") else None for each in sizes]

@@ -10,6 +10,7 @@ import numpy as np
 
 from hidet.frontend.report import require_complete, warning
 from hidet.frontend.saved import build_model
+from hidet.frontend.staying import on_device
 from hidet_toy.importer import ToyImporter
 from hidet_toy.language import Model
 
@@ -34,7 +35,8 @@ class Compiled:
 
     def __call__(self, *inputs: Any) -> list[np.ndarray[Any, Any]]:
         """The model's results for these inputs."""
-        made = [each.cpu().numpy() for each in self.compiled.run(inputs)]
+        given = [on_device(each, self.compiled.device) for each in inputs]
+        made = [each.cpu().numpy() for each in self.compiled.run(given)]
         return [made[number] for number in self.outputs]
 
     def save(self, path: str | os.PathLike[str]) -> None:
