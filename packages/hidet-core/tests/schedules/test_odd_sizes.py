@@ -20,6 +20,7 @@ from hidet.graph.operator import operand_names
 from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.create import Arange, Full
+from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.handed_norm import LinearMoments, NormedLinear
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
@@ -29,7 +30,7 @@ from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
-from hidet.types import TensorType, bf16, f16, f32
+from hidet.types import TensorType, bf16, f16, f32, i32, i64
 
 seams.call("load_operators")
 TARGET = Target.parse("sm_90a")
@@ -217,6 +218,9 @@ ANCHORS = [
     *(Attention(f16[2, n, 40], f16[1, 131, 40], f16[1, 131, 72], None, n > 7, 0.2) for n in ODD),
     *HANDING,
     *NORMING,
+    *(GroupedMatmul(t[n, 33], t[3, 33, 7], i32[3]) for t in (f32, f16) for n in (1, 129)),
+    *(GroupedMatmul(f16[n, 136], f16[2, 33, 136], i32[2], True) for n in (7, 33)),
+    GroupedMatmul(bf16[33, 40], bf16[5, 40, 72], i64[5]),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

@@ -20,13 +20,14 @@ from hidet.graph import FlowGraph, Node, Tensor, evaluate
 from hidet.ir.kernel import Module
 from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
+from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
-from hidet.types import f16, f32, f64
+from hidet.types import f16, f32, f64, i32, i64
 
 from .test_odd_sizes import ANCHORS
 
@@ -43,6 +44,8 @@ ON_CPU = [
     Conv(f32[2, 7, 33, 1], f32[7, 1, 3, 1], f32[7], (1, 1), ((1, 1), (0, 0)), (1, 1), 7),
     Attention(f32[2, 33, 7], f32[1, 131, 7], f32[1, 131, 129], None, True, 0.2),
     Attention(f32[1, 33, 5], f32[1, 7, 5], f32[1, 7, 3], None, False, 0.2),
+    GroupedMatmul(f32[7, 33], f32[3, 33, 129], i32[3]),
+    GroupedMatmul(f32[131, 7], f32[2, 2, 7], i64[2], True),
 ]
 OPERATORS = {"cuda": ANCHORS, "cpu": ON_CPU}
 ITSELF = {"linear_moments_wgmma"}

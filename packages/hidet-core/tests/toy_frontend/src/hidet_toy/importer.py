@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -54,6 +54,10 @@ class ToyImporter(Importer[Line]):
     def results(self, node: Line) -> list[str]:
         """Every line has one result."""
         return [node[0]]
+
+    def agreed(self, node: Line, found: Sequence[Any]) -> Sequence[Any]:
+        """The results where the graph runs: constants come from the host."""
+        return [each.to(self.device) for each in found]
 
     def expand(self, node: Line) -> bool:
         """Convert a call of a function by its lines, in which names are its own."""
