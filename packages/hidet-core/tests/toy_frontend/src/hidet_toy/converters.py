@@ -67,7 +67,7 @@ def gather(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
 @toy("size")
 def size(x: Tensor, *, axis: int) -> Tensor:
     """How long an axis is: a tensor like any other, whose element is known while importing."""
-    return ops.size_value(x.shape[axis])
+    return ops.size_value(x.shape[axis], device=x.device)
 
 
 @toy("reshape")
