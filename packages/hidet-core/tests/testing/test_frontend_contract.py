@@ -2,12 +2,10 @@
 
 import os
 import tomllib
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from hidet.testing.frontend_author import Author
 from hidet.testing.frontend_contract import FrontendContract
 
 TOY = Path(__file__).parents[1] / "toy_frontend"
@@ -29,15 +27,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def toy_author() -> Author:
-    """What writes the toy's models; its modules are found once the toy is installed."""
-    return import_module("toy_author").ToyAuthor()
-
-
 @pytest.mark.usefixtures("folder")
 class TestOfAGoodPlugin(FrontendContract):
     name = "toy"
-    author = toy_author
+    author = "toy_author:ToyAuthor"
 
 
 class WithoutAuthor(FrontendContract):
