@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from hidet.build.compiled import CompiledGraph
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import warn
 from hidet.frontend.report import require_complete, table, warning
 from hidet.frontend.saved import build_model
-from hidet.frontend.staying import on_device
+from hidet.frontend.staying import is_of_host, on_device
 from hidet.frontend.variants import Variants
 from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options as core_options
@@ -96,7 +94,7 @@ class CompiledModel:
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
             made: list[Any] = variant(given)
-        if all(map(is_numpy, given)):
+        if is_of_host(given):
             made = [each.cpu().numpy() for each in made]
         return [taken(each, made) for each in variant.imported.outputs]
 
@@ -219,13 +217,6 @@ class CompiledModel:
         with core_options(**self.settings.core):
             compiled = variant.built(*targets) if targets else variant.compiled
             compiled.save(path)
-
-
-def is_numpy(value: Any) -> bool:
-    """Whether a value is numpy's or Python's own."""
-    if isinstance(value, list | tuple):
-        return all(map(is_numpy, value))
-    return isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__")
 
 
 def taken(entry: Any, results: Sequence[Any]) -> Any:

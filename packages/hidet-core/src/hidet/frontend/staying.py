@@ -95,7 +95,11 @@ def shaped(array: np.ndarray[Any, Any], shape: Sequence[Size | None]) -> np.ndar
 
 def on_device(value: Any, device: str) -> Any:
     """An input as a compiled graph on `device` takes it: arrays of the host are copied there."""
-    is_host = isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__")
-    if device == "cpu" or not is_host or isinstance(value, Tensor):
-        return value
-    return asarray(value).to(device)
+    return asarray(value).to(device) if device != "cpu" and is_of_host(value) else value
+
+
+def is_of_host(value: Any) -> bool:
+    """Whether a value is numpy's or Python's own, or a list of such."""
+    if isinstance(value, list | tuple):
+        return all(map(is_of_host, value))
+    return isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack__")

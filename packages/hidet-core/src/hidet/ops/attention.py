@@ -16,6 +16,7 @@ from hidet.compute.steps import Step, stepped, stepped_arrays
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
+from hidet.ops.attention_weights import weights_of
 from hidet.types import TensorType, bf16, boolean, f16, f32
 
 
@@ -134,14 +135,8 @@ class Attention(Op):
         times = q.shape[-3] // k.shape[-3]
         k, v = np.repeat(k, times, -3), np.repeat(v, times, -3)
         scores = np.einsum("...id,...jd->...ij", q, k) * self.scale
-        scores = stepped_arrays(scores, self.steps)
-        if mask is not None:
-            scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
-        if self.causal:
-            scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
-        weights = np.exp(scores - np.nan_to_num(scores.max(-1, keepdims=True), neginf=0.0))
-        sums = weights.sum(-1, keepdims=True)
-        return np.einsum("...ij,...jc->...ic", weights / np.where(sums == 0, 1, sums), v)
+        weights = weights_of(stepped_arrays(scores, self.steps), mask, self.causal)
+        return np.einsum("...ij,...jc->...ic", weights, v)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:

@@ -77,14 +77,7 @@ class AttentionWeights(Op):
         return weights.cast(self.dtype)
 
     def reference(self, scores: Any, mask: Any) -> Any:
-        values = stepped_arrays(scores * self.scale, self.steps)
-        if mask is not None:
-            values = np.where(mask, values, -np.inf) if mask.dtype == bool else values + mask
-        if self.causal:
-            values = np.where(np.tri(*values.shape[-2:]) > 0, values, -np.inf)
-        powers = np.exp(values - np.nan_to_num(values.max(-1, keepdims=True), neginf=0.0))
-        sums = powers.sum(-1, keepdims=True)
-        return powers / np.where(sums == 0, 1, sums)
+        return weights_of(stepped_arrays(scores * self.scale, self.steps), mask, self.causal)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -94,3 +87,14 @@ class AttentionWeights(Op):
         yield cls(f32[2, 5, 33], f16[5, 33], False, 0.5, f16)
         yield cls(f64[3, 5, 7], f64[5, 7], True, 0.5, f64)
         yield cls(f32[3, 5, 7], None, True, 0.5, f16, (("tanh", 0.0), ("multiply", 2.0)))
+
+
+def weights_of(scores: Any, mask: Any, causal: bool) -> Any:
+    """The softmax of an array of scores that were scaled; zeros where a row keeps nothing."""
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
+    powers = np.exp(scores - np.nan_to_num(scores.max(-1, keepdims=True), neginf=0.0))
+    sums = powers.sum(-1, keepdims=True)
+    return powers / np.where(sums == 0, 1, sums)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -27,15 +27,6 @@ Coordinates: TypeAlias = Literal[
     "asymmetric",
     "tf_crop_and_resize",
 ]
-ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-COORDINATES = (
-    "half_pixel",
-    "half_pixel_symmetric",
-    "pytorch_half_pixel",
-    "align_corners",
-    "asymmetric",
-    "tf_crop_and_resize",
-)
 
 
 @operator("resize_taps")
@@ -64,11 +55,11 @@ class ResizeTaps(Op):
     """The weights' type."""
 
     def infer(self) -> TensorType | tuple[TensorType, ...]:
-        if self.mode not in ("nearest", "linear", "cubic"):
+        if self.mode not in get_args(Mode):
             raise BadArgument(f"there is no resize mode {self.mode!r}")
-        if self.coordinates not in COORDINATES:
+        if self.coordinates not in get_args(Coordinates):
             raise BadArgument(f"there is no coordinate mode {self.coordinates!r}")
-        if self.rounding not in ROUNDINGS:
+        if self.rounding not in get_args(Rounding):
             raise BadArgument(f"there is no rounding mode {self.rounding!r}")
         if self.scale is not None and not (self.scale > 0 and math.isfinite(self.scale)):
             raise BadArgument(f"a scale of {self.scale}", help="scales are positive and finite")

@@ -9,6 +9,7 @@ from typing import Any
 from hidet.errors import BadArgument
 from hidet.frontend.coverage import Coverage
 from hidet.frontend.limits import Limits
+from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import Size, TensorType, dtype
@@ -69,7 +70,7 @@ def import_model(
         importer.walk(in_order(graph.node, [each.name for each in inputs], graph.name))
         coverage = importer.coverage()
         results = Results()
-        outputs = [results.add(importer.values[each.name]) for each in graph.output]
+        outputs = [placed(importer.values[each.name], results) for each in graph.output]
     made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
     return Imported(guarded(made, guards), outputs, importer.staying.calls, coverage)
 
@@ -110,20 +111,8 @@ class Entry:
         return made
 
 
-class Results:
-    """The outputs of a graph, each tensor once."""
-
-    def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
-
-    def add(self, value: Any) -> Any:
-        """Where a result of the model is: an Output, a list of such, or the value itself."""
-        if isinstance(value, list | tuple):
-            return [self.add(each) for each in value]
-        if not isinstance(value, Tensor):
-            return value
-        for number, each in enumerate(self.tensors):
-            if each is value:
-                return Output(number)
-        self.tensors.append(value)
-        return Output(len(self.tensors) - 1)
+def placed(value: Any, results: Results) -> Any:
+    """Where a result of the model is: an Output, a list of such, or the value itself."""
+    if isinstance(value, list | tuple):
+        return [placed(each, results) for each in value]
+    return Output(results.add(value)) if isinstance(value, Tensor) else value

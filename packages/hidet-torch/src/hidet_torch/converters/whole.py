@@ -79,39 +79,12 @@ def out_of_rank(node: torch.fx.Node) -> bool:
 # ---- what they do when they are run ------------------------------------------------------------
 
 
-def sdpa(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> torch.Tensor:
+def sdpa(query: torch.Tensor, *others: Any, **named: Any) -> torch.Tensor:
     """Attention by PyTorch, stored as `fake_sdpa` says: which kernel it chose decides otherwise."""
-    found = functional.scaled_dot_product_attention(
-        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-    )
+    found = functional.scaled_dot_product_attention(query, *others, **named)
     if found.ndim < 3:
         return found.contiguous()
     return found.transpose(-3, -2).contiguous().transpose(-3, -2)
-
-
-def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    """A linear layer by PyTorch."""
-    return functional.linear(x, weight, bias)
-
-
-def rms_norm(
-    x: torch.Tensor,
-    shape: Sequence[int],
-    weight: torch.Tensor | None = None,
-    eps: float | None = None,
-) -> torch.Tensor:
-    """RMS norm by PyTorch."""
-    return functional.rms_norm(x, list(shape), weight, eps)
 
 
 def fake_sdpa(
@@ -185,13 +158,14 @@ def lowered(to: torch.dtype) -> Any:
     return change
 
 
-LIBRARY.impl("sdpa", sdpa, "CompositeExplicitAutograd")
-LIBRARY.impl("linear", linear, "CompositeExplicitAutograd")
-LIBRARY.impl("rms_norm", rms_norm, "CompositeExplicitAutograd")
-torch.library.register_fake("hidet_fx::sdpa", fake_sdpa, lib=LIBRARY)
-torch.library.register_fake("hidet_fx::linear", fake_linear, lib=LIBRARY)
-torch.library.register_fake("hidet_fx::rms_norm", fake_rms_norm, lib=LIBRARY)
-for _key, _device in (("AutocastCPU", "cpu"), ("AutocastCUDA", "cuda")):
-    LIBRARY.impl("sdpa", below(_key, _device, SDPA, True), _key)
-    LIBRARY.impl("linear", below(_key, _device, LINEAR, True), _key)
-    LIBRARY.impl("rms_norm", below(_key, _device, RMS_NORM, False), _key)
+def define(name: str, target: Any, run: Any, fake: Any, lower: bool) -> None:
+    """Say what one of the operators does: run, of example tensors, and under autocast."""
+    LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"hidet_fx::{name}", fake, lib=LIBRARY)
+    for key, device in (("AutocastCPU", "cpu"), ("AutocastCUDA", "cuda")):
+        LIBRARY.impl(name, below(key, device, target, lower), key)
+
+
+define("sdpa", SDPA, sdpa, fake_sdpa, lower=True)
+define("linear", LINEAR, functional.linear, fake_linear, lower=True)
+define("rms_norm", RMS_NORM, functional.rms_norm, fake_rms_norm, lower=False)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
@@ -35,34 +38,29 @@ def is_plain(op: GroupedMatmul, target: Target) -> bool:
     return not p.empty and not p.c.dtype.is_bool and not by_tensor_cores(p, target)
 
 
-@schedule_for(GroupedMatmul, target="cuda", space=GroupedThreads, when=is_plain)
-def grouped_simt(op: GroupedMatmul, target: Target, point: GroupedThreads) -> Scheduled:
-    """Tiles of groups by threads."""
-    return Scheduled(tiled(op.name, grouped_of(op), point, target), point)
+def tiled_rows(
+    name: str, space: type[Any], when: Callable[[Any, Target], bool], meaning: str, **reads: Any
+) -> None:
+    """File a schedule whose tiles are those of products at points of `space`."""
+
+    def build(op: GroupedMatmul, target: Target, point: Any) -> Scheduled:
+        return Scheduled(tiled(op.name, grouped_of(op), point, target), point)
+
+    build.__name__, build.__doc__ = name, meaning
+    schedule_for(GroupedMatmul, target="cuda", space=space, when=when, **reads)(build)
 
 
-@schedule_for(
-    GroupedMatmul, target="cuda", space=GroupedWarps,
-    when=lambda op, target: by_tensor_cores(grouped_of(op), target),
+tiled_rows("grouped_simt", GroupedThreads, is_plain, "Tiles of groups by threads.")
+tiled_rows(
+    "grouped_mma", GroupedWarps, lambda op, target: by_tensor_cores(grouped_of(op), target),
+    "Tiles of groups by warps with `mma.sync`.",
 )  # fmt: skip
-def grouped_mma(op: GroupedMatmul, target: Target, point: GroupedWarps) -> Scheduled:
-    """Tiles of groups by warps with `mma.sync`."""
-    return Scheduled(tiled(op.name, grouped_of(op), point, target), point)
-
-
-@schedule_for(
-    GroupedMatmul, target="cuda", space=GroupedStages, closed=(0, 1), run=VECTOR,
-    when=lambda op, target: in_stages(grouped_of(op), target),
+tiled_rows(
+    "grouped_stages", GroupedStages, lambda op, target: in_stages(grouped_of(op), target),
+    "Tiles of groups by warps with `mma.sync`, copied several k-iterations ahead.",
+    closed=(0, 1), run=VECTOR,
 )  # fmt: skip
-def grouped_stages(op: GroupedMatmul, target: Target, point: GroupedStages) -> Scheduled:
-    """Tiles of groups by warps with `mma.sync`, copied several turns ahead."""
-    return Scheduled(tiled(op.name, grouped_of(op), point, target), point)
-
-
-@schedule_for(
-    GroupedMatmul, target="cuda", space=GroupedPartWarps,
-    when=lambda op, target: in_parts(grouped_of(op), target),
+tiled_rows(
+    "grouped_single", GroupedPartWarps, lambda op, target: in_parts(grouped_of(op), target),
+    "Tiles of groups by warps with `mma.sync`, by 3xTF32.",
 )  # fmt: skip
-def grouped_single(op: GroupedMatmul, target: Target, point: GroupedPartWarps) -> Scheduled:
-    """Tiles of groups by warps with `mma.sync` on two parts of float32."""
-    return Scheduled(tiled(op.name, grouped_of(op), point, target), point)
