@@ -39,6 +39,7 @@ FRONTENDS = ("torch", "onnx", "tf")
 
 SHORT_TYPES = (
     *("DType", "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2"),
+    *("f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0", "f4e2m1", "i2", "i4", "u2", "u4"),
     *("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"),
 )
 
@@ -88,6 +89,14 @@ NAMES: dict[str, str] = {
             "bfloat16": "bf16",
             "float8_e4m3": "f8e4m3",
             "float8_e5m2": "f8e5m2",
+            "float8_e4m3fnuz": "f8e4m3fnuz",
+            "float8_e5m2fnuz": "f8e5m2fnuz",
+            "float8_e8m0": "f8e8m0",
+            "float4_e2m1": "f4e2m1",
+            "int2": "i2",
+            "int4": "i4",
+            "uint2": "u2",
+            "uint4": "u4",
             "int8": "i8",
             "int16": "i16",
             "int32": "i32",

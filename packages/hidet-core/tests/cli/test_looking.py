@@ -55,7 +55,7 @@ def test_a_dump_is_listed_shown_and_compared(capsys, tmp_path):
         graph().build()
     assert main(["show", str(tmp_path / "dump")]) == 0
     out = capsys.readouterr().out
-    assert "01-unfold_tasks" in out
+    assert "02-unfold_tasks" in out
     assert "00-input" in out
     (kernel,) = [each for each in (tmp_path / "dump").iterdir() if each.name != "graph"]
 

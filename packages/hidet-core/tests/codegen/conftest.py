@@ -38,6 +38,7 @@ from hidet.ir.expr import (
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, Store
+from hidet.passes.narrow_casts import IN_HARDWARE
 from hidet.toolchain import compile_cpp as compile_cpp_source
 from hidet.toolchain.nvrtc import headers, read
 from hidet.types import (
@@ -57,6 +58,7 @@ from hidet.types import (
     u32,
     u64,
 )
+from hidet.types.narrow import NARROW
 
 FLOATS = (f64, f32, f16, bf16)
 INTEGERS = (i8, i16, i32, i64, u8, u16, u32, u64)
@@ -75,7 +77,8 @@ def elementwise(name, operands, result, compute):
     return Kernel(name, (*inputs, y, n), body, KernelKind.CPU)
 
 
-def kernels():
+def kernels(kind):
+    native = IN_HARDWARE if kind is KernelKind.CUDA else frozenset()
     for of in (*FLOATS, *INTEGERS):
         for kind in (*ARITHMETIC, *DIVISIONS, *((Div,) if of.is_float else BITS)):
             yield elementwise(f"{kind.__name__}_{of}", (of, of), of, kind)
@@ -94,7 +97,7 @@ def kernels():
                     yield elementwise(f"{kind.__name__}{by}_{of}", (of,), of, divide)
     for source in DTYPES:
         for to in DTYPES:
-            if source is not to:
+            if source is not to and not {source, to} & (NARROW - native):
                 yield elementwise(f"{source}_to_{to}", (source,), to, lambda x, to=to: Cast(x, to))
     for function in FUNCTIONS.values():
         for of in FLOATS:
@@ -106,7 +109,7 @@ def kernels():
 @pytest.fixture(scope="session")
 def operations():
     """A kernel for each operation and type, of the kind asked for."""
-    return lambda kind: [of_kind(kind, kernel) for kernel in kernels()]
+    return lambda kind: [of_kind(kind, kernel) for kernel in kernels(kind)]
 
 
 def of_kind(kind, kernel):

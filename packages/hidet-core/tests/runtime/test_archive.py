@@ -21,6 +21,8 @@ WEIGHTS = {
     "half": np.arange(6, dtype=np.float16).reshape(2, 3),
     "brain": np.arange(5).astype(ml_dtypes.bfloat16),
     "tiny": np.arange(4).astype(ml_dtypes.float8_e4m3fn),
+    "e8m0": np.arange(1, 4).astype(ml_dtypes.float8_e8m0fnu),
+    "four": np.arange(-4, 4).astype(ml_dtypes.int4),
     "scalar": np.array(7, np.int64),
     "nothing": np.zeros((0, 3), np.float32),
     "truth": np.array([True, False]),

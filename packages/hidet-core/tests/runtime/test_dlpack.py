@@ -1,6 +1,10 @@
+import ctypes
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hidet.errors import BadArgument
 from hidet.runtime import dlpack
 from hidet.runtime.dlpack import capsule_of, has_gaps, view_of_dlpack
 
@@ -43,3 +47,40 @@ def test_a_capsule_that_nobody_takes_lets_the_memory_go():
     assert len(dlpack._exported) == before + 1
     del capsule
     assert len(dlpack._exported) == before
+
+
+class Exporter:
+    """An array that exports another one's memory under a code and a width of its own."""
+
+    def __init__(self, array, code, bits):
+        self.array, self.code, self.bits = array, code, bits
+
+    def __dlpack_device__(self):
+        return (dlpack.CPU, 0)
+
+    def __dlpack__(self):
+        capsule = capsule_of(view_of_dlpack(self.array)[0])
+        address = dlpack._pointer(capsule, dlpack.NAME)
+        tensor = ctypes.cast(address, ctypes.POINTER(dlpack.DLTensor)).contents
+        tensor.code, tensor.bits = self.code, self.bits
+        return capsule
+
+
+@pytest.mark.parametrize("code", dlpack.FLOAT8)
+def test_kinds_of_float8_go_there_and_back(code):
+    array = np.arange(6, dtype=np.uint8)
+    view, _, _ = view_of_dlpack(Exporter(array, code, 8))
+    assert view.dtype == dlpack.FLOAT8[code]
+    address = dlpack._pointer(capsule_of(view), dlpack.NAME)
+    tensor = ctypes.cast(address, ctypes.POINTER(dlpack.DLTensor)).contents
+    assert (tensor.code, tensor.bits, tensor.lanes) == (code, 8, 1)
+
+
+def test_several_elements_in_a_byte_are_refused():
+    array = np.arange(6, dtype=np.uint8)
+    for code, bits in ((0, 4), (1, 2), (17, 4)):
+        with pytest.raises(BadArgument, match=f"code {code}, {bits} bits"):
+            view_of_dlpack(Exporter(array, code, bits))
+    view, _, _ = view_of_dlpack(array)
+    with pytest.raises(BufferError, match="several elements of int4 in a byte"):
+        capsule_of(replace(view, dtype="int4"))

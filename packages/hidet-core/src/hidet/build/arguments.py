@@ -149,7 +149,7 @@ def described(facts: Any) -> Described:
     return Described(NAMES.get(name, name), tuple(map(int, shape)), where, not contiguous)
 
 
-NAMES = {"float8_e4m3fn": "float8_e4m3"}
+NAMES = {"float8_e4m3fn": "float8_e4m3", "float8_e8m0fnu": "float8_e8m0"}
 """Element types that PyTorch calls otherwise."""
 
 

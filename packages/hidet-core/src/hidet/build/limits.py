@@ -51,4 +51,4 @@ def nbytes(array: Declare) -> int:
     """The size of an array, in bytes."""
     of = array.var.of
     assert isinstance(of, TensorType)
-    return math.prod(numbers(of.shape)) * of.dtype.bits // 8
+    return math.prod(numbers(of.shape)) * of.dtype.nbytes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -98,9 +99,10 @@ def identity(how: How, of: DType) -> Const:
         return constant(0, of)
     if how in ("prod", "all"):
         return constant(1, of)
-    if of.is_float:
-        return constant(float("inf") if how == "min" else float("-inf"), of)
-    low, high = of.limits
+    edge = float("inf") if how == "min" else float("-inf")
+    if of.is_float and math.isinf(found := constant(edge, of).value):
+        return constant(found, of)
+    low, high = of.limits  # also of floats that have no infinities
     return constant(high if how == "min" else low, of)
 
 

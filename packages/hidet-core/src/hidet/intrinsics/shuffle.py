@@ -19,7 +19,9 @@ from hidet.ir.stmt import Invoke
 from hidet.target import WARP
 from hidet.types import DTYPES, VectorType, boolean, f32, f64, i32, i64, u32, u64
 
-SHUFFLED = tuple(each for each in DTYPES if each.bits >= 16 or not each.is_float)
+SHUFFLED = tuple(
+    each for each in DTYPES if each.bits >= 16 or (each.bits == 8 and not each.is_float)
+)
 """All but the 8-bit floats; bool and small integers travel as int, as C promotes them."""
 WHOLE = {4: "unsigned", 8: "unsigned long long"}
 """By bytes, what a vector travels as."""

@@ -33,6 +33,7 @@ from hidet.ir.expr import (
 from hidet.ir.functions import FUNCTIONS
 from hidet.ir.numeric import BINARY, UNARY
 from hidet.types import DType, PointerType, VectorType
+from hidet.types.narrow import converted
 
 Number = int | float | bool
 
@@ -60,7 +61,7 @@ class Evaluation:
         if e not in self.done:
             given = self.env.get(e)
             found = self.compute(e) if given is None else given
-            self.done[e] = np.asarray(found).astype(e.dtype.numpy)
+            self.done[e] = converted(found, e.dtype)
         return self.done[e]
 
     def compute(self, e: Expr) -> Any:

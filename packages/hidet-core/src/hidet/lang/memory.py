@@ -162,10 +162,10 @@ def reinterpret(value: Any, to: DType | VectorType | PointerType) -> Expr:
 
 
 def bits_of(of: Type) -> int:
-    """How many bits a number or vector has."""
+    """How many bits a number or vector takes."""
     if isinstance(of, VectorType):
-        return of.element.bits * of.lanes
-    return of.bits if isinstance(of, DType) else 0
+        return of.element.nbytes * 8 * of.lanes
+    return of.nbytes * 8 if isinstance(of, DType) else 0
 
 
 def vector(*values: Value) -> Expr:

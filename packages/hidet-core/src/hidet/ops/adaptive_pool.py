@@ -10,6 +10,7 @@ import numpy as np
 
 from hidet.compute import Grid, accumulator, grid, reduce, select
 from hidet.compute.functions import both
+from hidet.compute.reduction import identity
 from hidet.compute.sizes import numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
@@ -130,7 +131,7 @@ class AdaptiveMaxPool(AdaptivePool):
     """The largest element of each piece."""
 
     def define(self, x: Grid) -> Grid:
-        low = float("-inf") if x.dtype.is_float else x.dtype.limits[0]
+        low = identity("max", x.dtype).value
         return grid(
             self.infer().shape, lambda *index: self.combined(x, index, lambda v: v, low, "max")
         )

@@ -32,7 +32,7 @@ class BitCast(Op):
     dtype: DType
 
     def infer(self) -> TensorType:
-        if self.x.dtype.nbytes != self.dtype.nbytes:
+        if self.x.dtype.bits != self.dtype.bits:
             raise DtypeMismatch(
                 f"the bits of {self.x.dtype.name} are not those of {self.dtype.name}",
                 help="both types must be of one width",

@@ -11,6 +11,7 @@ import numpy as np
 
 from hidet.compute import Grid, accumulator, arg_reduce, grid, maximum, minimum, reduce, select
 from hidet.compute.places import ravel, unravel
+from hidet.compute.reduction import identity
 from hidet.compute.sizes import Shape, numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, apply_all, family, operator
@@ -328,4 +329,4 @@ class AvgPool(Pool):
 
 def lowest(x: Grid) -> Any:
     """What no element of x is less than."""
-    return float("-inf") if x.dtype.is_float else x.dtype.limits[0]
+    return identity("max", x.dtype).value

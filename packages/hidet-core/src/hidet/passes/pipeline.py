@@ -11,6 +11,7 @@ from hidet.passes.guard_bounds import guard_bounds
 from hidet.passes.join_team import join_team
 from hidet.passes.launch_configuration import launch_configuration
 from hidet.passes.load_ahead import load_ahead
+from hidet.passes.narrow_casts import narrow_casts
 from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
@@ -23,7 +24,8 @@ from hidet.passes.unroll import unroll
 from hidet.passes.vectorize_access import vectorize_access
 
 CUDA: tuple[Pass, ...] = (
-    unfold_tasks,  # first: everything below sees plain loops only
+    narrow_casts,  # first: nothing below knows types that are stored only
+    unfold_tasks,  # early: everything below sees plain loops only
     guard_bounds,  # while tensors have shapes; the loops just made say what indices can be
     simplify,  # guards that are certain vanish before they are copied into lanes and turns
     flatten_indices,  # after guards, which speak in tensor coordinates
@@ -37,7 +39,8 @@ CUDA: tuple[Pass, ...] = (
 )
 
 CPU: tuple[Pass, ...] = (
-    unfold_tasks,  # first: everything below sees plain loops only
+    narrow_casts,  # first: nothing below knows types that are stored only
+    unfold_tasks,  # early: everything below sees plain loops only
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart

@@ -13,7 +13,11 @@ from hidet.types import dtype
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 NAME = b"dltensor"
 CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 6: "bool"}
-
+FLOAT8 = {
+    10: "float8_e4m3", 11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz",
+    14: "float8_e8m0",
+}  # fmt: skip
+"""Narrow floats have codes of their own, since version 1.1."""
 
 Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -84,9 +88,17 @@ def view_of_dlpack(value: Any) -> tuple[View, bool, bool]:
 
 
 def capsule_of(view: View) -> Any:
-    """A DLPack capsule of a view's memory, which whoever takes it keeps alive."""
+    """A DLPack capsule of a view's memory, which whoever takes it keeps alive.
+
+    BufferError for elements of less than a byte: takers would expect several in each.
+    """
     of = dtype(view.dtype)
-    code = next(number for number, name in CODES.items() if of.name.startswith(name))
+    if of.bits < 8:
+        raise BufferError(f"DLPack has several elements of {of.name} in a byte; cast it to int8")
+    named = {name: number for number, name in FLOAT8.items()}
+    code = named.get(of.name)
+    if code is None:
+        code = next(number for number, name in CODES.items() if of.name.startswith(name))
     kind, index = device_type(view.device)
     managed = DLManagedTensor()
     held = (view, sizes(view.shape))
@@ -95,7 +107,7 @@ def capsule_of(view: View) -> Any:
         DLDevice(kind, index),
         len(view.shape),
         code,
-        of.nbytes * 8,
+        of.bits,
         1,
         held[1],
         None,
@@ -145,10 +157,13 @@ def sizes(shape: tuple[int, ...]) -> Any:
 
 def element(tensor: DLTensor) -> str:
     """The name of the element type."""
+    if tensor.code in FLOAT8 and tensor.lanes == 1:
+        return FLOAT8[tensor.code]
     name = CODES.get(tensor.code)
-    if name is None or tensor.lanes != 1:
+    if name is None or tensor.lanes != 1 or tensor.bits < 8:
         raise BadArgument(
-            f"DLPack elements of code {tensor.code}, {tensor.lanes} lanes, are unknown"
+            f"DLPack elements of code {tensor.code}, {tensor.bits} bits, {tensor.lanes} lanes, are "
+            "unknown"
         )
     return "bool" if name == "bool" else f"{name}{tensor.bits}"
 

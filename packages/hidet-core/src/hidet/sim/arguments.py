@@ -15,7 +15,8 @@ from hidet.ir.walk import variables
 from hidet.sim.constants import number
 from hidet.sim.memory import Buffer, fresh, wrapped
 from hidet.sim.undefined import is_undefined
-from hidet.types import DType, PointerType, Scope, TensorType
+from hidet.types import DType, PointerType, Scope, TensorType, u8
+from hidet.types.narrow import STORED
 
 
 @dataclass
@@ -96,7 +97,7 @@ def array(var: Var, value: Any, memory: dict[tuple[int, int], Buffer]) -> Buffer
     """The caller's array as a buffer; the same memory twice is one buffer."""
     if not isinstance(value, np.ndarray):
         raise BadArgument(f"{var.name} is {var.of}: pass a numpy array, not {type(value).__name__}")
-    if value.dtype != var.dtype.numpy:
+    if value.dtype != var.dtype.numpy and not (var.dtype is u8 and value.dtype in STORED):
         raise DtypeMismatch(f"{var.name} is {var.of}; the array holds {value.dtype}")
     if not value.flags.c_contiguous:
         raise BadArgument(f"the array for {var.name} is not C-contiguous")

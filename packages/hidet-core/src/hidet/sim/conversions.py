@@ -5,20 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.sim.values import Value
-from hidet.types import DType, tf32
+from hidet.types import DType, i32, tf32
+from hidet.types.narrow import converted
 
 
 def cast(value: Value, of: DType, to: DType) -> Value:
     """`value`, of type `of`, as type `to`.
 
     Floats become integers toward zero; NaN becomes zero, and what does not fit the nearest value
-    that does, as `cvt.rzi` does (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+    that does, as `cvt.rzi` does (PTX ISA, "Data Movement and Conversion Instructions: cvt"). Those
+    of less than 32 bits are the lowest bits of an int32, as generated code has it.
     """
+    if of.is_float and to.is_integer and to.bits < 32:
+        return saturated(value, i32).astype(to.numpy)[()]
     if of.is_float and to.is_integer:
         return saturated(value, to)
     if to is tf32 and of is not tf32:
         return rounded_to_tf32(np.asarray(value).astype(np.float32))[()]
-    return np.asarray(value).astype(to.numpy)[()]
+    return converted(value, to)[()]
 
 
 def saturated(value: Value, to: DType) -> Value:

@@ -1,5 +1,7 @@
 """CPUs by instruction set: a typical machine of eight cores, for the cost model."""
 
+from hidet.types.narrow import NARROW
+
 ISAS = ("generic", "avx2", "avx512")
 FEATURES = ("vnni", "bf16", "amx")
 """What a CPU with AVX-512 may have beside it."""
@@ -19,10 +21,11 @@ def rates(isa: str, chosen: list[str]) -> dict[str, float]:
     lanes = CORES * HERTZ * FMA_PORTS * VECTOR_BYTES[isa]
     rates = {"float64": lanes / 8 * operations, "float32": lanes / 4 * operations}
     # Narrow floats are computed as float32, unless there is a dot product for them.
-    rates |= {name: rates["float32"] for name in ("tfloat32", "float16", "float8_e4m3")}
-    rates |= {"float8_e5m2": rates["float32"]}
+    rates |= {name: rates["float32"] for name in ("tfloat32", "float16")}
+    rates |= {each.name: rates["float32"] for each in NARROW if each.is_float}
     rates |= {"bfloat16": rates["float32"] * (2 if "bf16" in chosen else 1)}
     rates |= {"int64": lanes / 8, "uint64": lanes / 8, "int32": lanes / 4, "uint32": lanes / 4}
+    rates |= {each.name: lanes / 4 for each in NARROW if each.is_integer}
     rates |= {"int16": lanes / 2, "uint16": lanes / 2, "bool": lanes}
     byte = lanes * 2 if "vnni" in chosen else lanes
     return rates | {"int8": byte, "uint8": byte}

@@ -8,6 +8,8 @@ the cost model only.
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hidet.types.narrow import NARROW
+
 Capability: TypeAlias = tuple[int, int]
 WARP = 32
 """Threads that execute together, on every GPU."""
@@ -52,7 +54,8 @@ class Gpu:
         # Half as many integer as float units; 64 bits take several of their operations.
         rates |= dict.fromkeys(ORDINARY_INTEGERS, self.float32 / 2)
         rates |= dict.fromkeys(("int64", "uint64"), self.float32 / 8)
-        # float8 has conversions only: arithmetic happens in float16.
+        # Narrow types are computed in float32 and int32; two are converted by way of float16.
+        rates |= {of.name: self.float32 / (2 if of.is_integer else 1) for of in NARROW}
         rates |= dict.fromkeys(("float8_e4m3", "float8_e5m2"), self.float16)
         return {name: rate * TERA for name, rate in rates.items()}
 

@@ -35,6 +35,7 @@ class DType:
     short: str
     kind: Kind
     bits: int
+    """Bits that tell values apart; in memory an element takes `nbytes`, one at least."""
     numpy: np.dtype[Any]
 
     nbytes: int = field(init=False)
@@ -50,7 +51,7 @@ class DType:
 
     def __post_init__(self) -> None:
         # Asked for at every step of every pass, so they are no properties.
-        object.__setattr__(self, "nbytes", self.bits // 8)
+        object.__setattr__(self, "nbytes", max(self.bits // 8, 1))
         object.__setattr__(self, "is_float", self.kind is Kind.FLOAT)
         object.__setattr__(self, "is_integer", self.kind in (Kind.SIGNED, Kind.UNSIGNED))
         object.__setattr__(self, "is_bool", self.kind is Kind.BOOL)
@@ -84,7 +85,7 @@ def limits_of(of: DType) -> tuple[int, int] | tuple[float, float]:
     if of.is_float:
         info = ml_dtypes.finfo(of.numpy)  # type: ignore[no-untyped-call]
         return float(info.min), float(info.max)
-    whole = np.iinfo(of.numpy)
+    whole = ml_dtypes.iinfo(of.numpy)  # type: ignore[no-untyped-call]
     return int(whole.min), int(whole.max)
 
 
@@ -106,10 +107,22 @@ f16 = DType("float16", "f16", Kind.FLOAT, 16, np.dtype(np.float16))
 bf16 = DType("bfloat16", "bf16", Kind.FLOAT, 16, np.dtype(ml_dtypes.bfloat16))
 f8e4m3 = DType("float8_e4m3", "f8e4m3", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e4m3fn))
 f8e5m2 = DType("float8_e5m2", "f8e5m2", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e5m2))
+f8e4m3fnuz = DType(
+    "float8_e4m3fnuz", "f8e4m3fnuz", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e4m3fnuz)
+)
+f8e5m2fnuz = DType(
+    "float8_e5m2fnuz", "f8e5m2fnuz", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e5m2fnuz)
+)
+f8e8m0 = DType("float8_e8m0", "f8e8m0", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e8m0fnu))
+f4e2m1 = DType("float4_e2m1", "f4e2m1", Kind.FLOAT, 4, np.dtype(ml_dtypes.float4_e2m1fn))
+i2 = DType("int2", "i2", Kind.SIGNED, 2, np.dtype(ml_dtypes.int2))
+i4 = DType("int4", "i4", Kind.SIGNED, 4, np.dtype(ml_dtypes.int4))
 i8 = DType("int8", "i8", Kind.SIGNED, 8, np.dtype(np.int8))
 i16 = DType("int16", "i16", Kind.SIGNED, 16, np.dtype(np.int16))
 i32 = DType("int32", "i32", Kind.SIGNED, 32, np.dtype(np.int32))
 i64 = DType("int64", "i64", Kind.SIGNED, 64, np.dtype(np.int64))
+u2 = DType("uint2", "u2", Kind.UNSIGNED, 2, np.dtype(ml_dtypes.uint2))
+u4 = DType("uint4", "u4", Kind.UNSIGNED, 4, np.dtype(ml_dtypes.uint4))
 u8 = DType("uint8", "u8", Kind.UNSIGNED, 8, np.dtype(np.uint8))
 u16 = DType("uint16", "u16", Kind.UNSIGNED, 16, np.dtype(np.uint16))
 u32 = DType("uint32", "u32", Kind.UNSIGNED, 32, np.dtype(np.uint32))
@@ -117,7 +130,8 @@ u64 = DType("uint64", "u64", Kind.UNSIGNED, 64, np.dtype(np.uint64))
 boolean = DType("bool", "bool", Kind.BOOL, 8, np.dtype(np.bool_))
 
 DTYPES: tuple[DType, ...] = (
-    f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i8, i16, i32, i64, u8, u16, u32, u64, boolean,
+    f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0, f4e2m1,
+    i2, i4, i8, i16, i32, i64, u2, u4, u8, u16, u32, u64, boolean,
 )  # fmt: skip
 """Every element type."""
 _BY_NAME = {name: each for each in DTYPES for name in (each.name, each.short)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hidet.types.dtypes import DType, Kind, f32, i16, i32, i64
+from hidet.types.dtypes import DType, Kind, f8e8m0, f32, i4, i8, i16, i32, i64
 
 _RANK = {Kind.BOOL: 0, Kind.UNSIGNED: 1, Kind.SIGNED: 1, Kind.FLOAT: 2}
 
@@ -24,10 +24,12 @@ def promote(a: DType, b: DType) -> DType:
     signed, unsigned = (a, b) if a.kind is Kind.SIGNED else (b, a)
     if signed.bits > unsigned.bits:
         return signed
-    return {8: i16, 16: i32}.get(unsigned.bits, i64)
+    return {2: i4, 4: i8, 8: i16, 16: i32}.get(unsigned.bits, i64)
 
 
 def _promote_floats(a: DType, b: DType) -> DType:
-    if a.bits == b.bits:  # float16 with bfloat16, the two float8, float32 with tfloat32
+    wide = a if a.bits > b.bits else b
+    if a.bits == b.bits:  # float16 with bfloat16, two kinds of float8, float32 with tfloat32
         return f32
-    return a if a.bits > b.bits else b
+    # Powers of two from 2^-127 to 2^127 fit no type of fewer exponent bits.
+    return f32 if f8e8m0 in (a, b) and wide.limits[1] < f8e8m0.limits[1] else wide

@@ -18,7 +18,7 @@ def cast_text(writer: ExpressionWriter, e: Cast) -> Text:
         return writer.text(NotEqual(e.value, zero(source)))
     if to is tf32:
         return writer.call("round_tf32", e.value)
-    if to.bits == 8 and to.is_float:
+    if to.bits == 8 and to.is_float:  # CUDA's own; of all others `passes.narrow_casts` made bytes
         return writer.call(f"to_{to.short}", e.value)
     if source is tf32 and to is f32:
         return writer.text(e.value)

@@ -50,8 +50,7 @@ class CpuExpressions(ExpressionWriter):
         self.type(of)
         if of.bits < 32:
             self.used.add("bits")
-            word = "unsigned short" if of.bits == 16 else "unsigned char"
-            return f"bits<{self.type(of)}>(({word}){pattern(value, of)})", PRIMARY
+            return f"bits<{self.type(of)}>((unsigned short){pattern(value, of)})", PRIMARY
         plain = decimal(value, of)
         if plain is not None:
             return plain, UNARY if plain.startswith("-") else PRIMARY

@@ -66,37 +66,6 @@ struct bf16 {
   }
   explicit INLINE operator float() const { return bits<float>((unsigned)raw << 16); }
 };""", ("bits",)),
-    "f8e4m3": Part("""\
-struct f8e4m3 {
-  unsigned char raw;
-  f8e4m3() = default;
-  explicit INLINE operator float() const {
-    const unsigned code = raw & 0x7f;
-    const float size = code == 0x7f ? __builtin_nanf("") : decode<3, 7>(code);
-    return raw & 0x80 ? -size : size;
-  }
-};
-INLINE f8e4m3 to_f8e4m3(float x) {
-  f8e4m3 to;
-  to.raw = encode<3, 7>(x, 0x7e, 0x7f, 0x7f) | (bits<unsigned>(x) >> 24 & 0x80);
-  return to;
-}""", ("encode", "decode")),
-    "f8e5m2": Part("""\
-struct f8e5m2 {
-  unsigned char raw;
-  f8e5m2() = default;
-  explicit INLINE operator float() const {
-    const unsigned code = raw & 0x7f;
-    const float size = code < 0x7c ? decode<2, 15>(code)
-                                   : bits<float>(0x7f800000 | (code & 3) << 21);
-    return raw & 0x80 ? -size : size;
-  }
-};
-INLINE f8e5m2 to_f8e5m2(float x) {
-  f8e5m2 to;
-  to.raw = encode<2, 15>(x, 0x7b, 0x7c, 0x7e) | (bits<unsigned>(x) >> 24 & 0x80);
-  return to;
-}""", ("encode", "decode")),
     "round_tf32": Part("""\
 INLINE float round_tf32(float x) {
   return x != x ? x : bits<float>((bits<unsigned>(x) + 0x1000) & 0xffffe000);
@@ -182,13 +151,11 @@ PARTS: dict[str, Part] = {
     **VECTORS,
     **VECTOR_MATH,
 }
-ALSO = {"to_f8e4m3": "f8e4m3", "to_f8e5m2": "f8e5m2"}
-"""Functions that are defined together with a type."""
 
 
 def prelude(used: set[str]) -> str:
     """The definitions that a text with these names needs."""
-    parts = assemble(PARTS, {ALSO.get(name, name) for name in used})
+    parts = assemble(PARTS, used)
     if "INLINE" not in parts:
         return parts
     return "#define INLINE inline __attribute__((always_inline))\n" + parts
