@@ -71,7 +71,8 @@ def test_kinds_of_float8_go_there_and_back(code):
     array = np.arange(6, dtype=np.uint8)
     view, _, _ = view_of_dlpack(Exporter(array, code, 8))
     assert view.dtype == dlpack.FLOAT8[code]
-    address = dlpack._pointer(capsule_of(view), dlpack.NAME)
+    capsule = capsule_of(view)
+    address = dlpack._pointer(capsule, dlpack.NAME)
     tensor = ctypes.cast(address, ctypes.POINTER(dlpack.DLTensor)).contents
     assert (tensor.code, tensor.bits, tensor.lanes) == (code, 8, 1)
 

@@ -84,11 +84,11 @@ class Unary(Op):
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
-        for each in SAMPLED:
-            if each in cls.dtypes:
-                yield cls(each[7, 33])
-        yield cls(cls.dtypes[0][()])
-        yield cls(cls.dtypes[0][3, 0])
+        found = sampled(cls.dtypes)
+        for each in found:
+            yield cls(each[7, 33])
+        yield cls(found[0][()])
+        yield cls(found[0][3, 0])
 
 
 @family
@@ -131,10 +131,10 @@ class Binary(Op):
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
-        for each in SAMPLED:
-            if each in cls.dtypes:
-                yield cls(each[5, 17], each[5, 17])
-        first, second = cls.dtypes[0], cls.dtypes[-1]
+        found = sampled(cls.dtypes)
+        for each in found:
+            yield cls(each[5, 17], each[5, 17])
+        first, second = found[0], found[-1]
         yield cls(first[3, 1, 7], first[5, 1])
         yield cls(first[()], second[4])
         yield cls(first[0, 3], first[3])
@@ -223,6 +223,11 @@ def check_dtype(name: str, given: DType, allowed: tuple[DType, ...]) -> None:
     if given not in allowed:
         known = ", ".join(each.name for each in allowed)
         raise DtypeMismatch(f"{name} does not take {given.name}", help=f"it takes {known}")
+
+
+def sampled(allowed: tuple[DType, ...]) -> list[DType]:
+    """The types of an operator's samples."""
+    return [each for each in SAMPLED if each in allowed]
 
 
 def result_type(of: DType, gives: Gives) -> DType:
