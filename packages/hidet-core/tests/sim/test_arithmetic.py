@@ -115,7 +115,9 @@ def test_functions(name, of):
 def test_casts_of_small_numbers(of, to):
     values = np.array([0, 1, 2, 3, 7]).astype(of.numpy)
     found = each(lambda x: Cast(x, to), values, result=to)
-    np.testing.assert_array_equal(found, values.astype(to.numpy))
+    with np.errstate(invalid="ignore"):  # an exponent alone has no zero
+        wanted = values.astype(to.numpy)
+        np.testing.assert_array_equal(found.astype(np.float64), wanted.astype(np.float64))
 
 
 def test_floats_become_integers_toward_zero_and_stay_in_range():

@@ -6,17 +6,17 @@ import numpy as np
 
 from hidet.sim.values import Value
 from hidet.types import DType, i32, tf32
-from hidet.types.narrow import converted
+from hidet.types.narrow import INTEGERS, converted
 
 
 def cast(value: Value, of: DType, to: DType) -> Value:
     """`value`, of type `of`, as type `to`.
 
     Floats become integers toward zero; NaN becomes zero, and what does not fit the nearest value
-    that does, as `cvt.rzi` does (PTX ISA, "Data Movement and Conversion Instructions: cvt"). Those
-    of less than 32 bits are the lowest bits of an int32, as generated code has it.
+    that does, as `cvt.rzi` does (PTX ISA, "Data Movement and Conversion Instructions: cvt"). Narrow
+    ones are the lowest bits of an int32, as `passes.narrow_casts` makes them.
     """
-    if of.is_float and to.is_integer and to.bits < 32:
+    if of.is_float and to in INTEGERS:
         return saturated(value, i32).astype(to.numpy)[()]
     if of.is_float and to.is_integer:
         return saturated(value, to)
