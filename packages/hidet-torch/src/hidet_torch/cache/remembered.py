@@ -133,7 +133,7 @@ def recalled(
     compiled = find_graph(note["archive"], named)
     if compiled is None:
         return None
-    weights = Weights({named[name]: weight for name, weight in made.items()})
+    weights = Weights({named[name]: weight for name, weight in made.items()}, device)
     runner = load_runner(
         compiled,
         device,

@@ -97,7 +97,7 @@ class CompiledCall(GraphCall):
 
     def __init__(self, imported: Imported, use_graph: bool = True) -> None:
         self.imported = imported
-        weights = Weights(imported.weights)
+        weights = Weights(imported.weights, imported.device)
         steps = {key: call.step for key, call in imported.calls.items()}
         runner = prepare_runner(
             imported.graph,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from hidet.errors import BadArgument, Capturing
-from hidet.frontend.execute import View
+from hidet.frontend.execute import Origin, View
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_torch.memory.dtypes import hidet_dtype
@@ -61,8 +62,28 @@ class Weight:
         """The values in rows, also where none are held."""
         return rows(self.source, self.device, self.order) if self.memory.is_meta else self.memory
 
-    def hold_none(self) -> None:
-        """Let go of the memory; only its shape and type are kept."""
+    def view(self) -> View:
+        """Where the values lie that kernels read."""
+        return view_of(self.memory)
+
+    def is_copied(self) -> bool:
+        """Whether kernels read a copy of what the source is now."""
+        return not lies_in(self.memory, self.source)
+
+    def stamp(self) -> Callable[[], int]:
+        """Where the source lies."""
+        return self.source.data_ptr
+
+    def counted(self) -> torch.Tensor | None:
+        """The source, if PyTorch counts how often it is written to."""
+        return None if self.source.is_inference() else self.source
+
+    def origin(self) -> Origin:
+        """Of which tensor of the model this is, and how it is read."""
+        return Origin(self.source, self.order)
+
+    def release(self) -> None:
+        """Hold no memory; only its shape and type are kept."""
         self.memory = self.memory.to("meta")
 
 
