@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hidet.runtime import early, kernel_node
+from hidet.runtime import captures, early, kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.plan import Room
@@ -50,12 +50,10 @@ def test_only_kernels_that_wait_themselves_are_launched_early(waits, known, monk
 
 def test_one_by_one_those_that_are_to_be_late_are():
     seen = []
-    kernels = [
-        SimpleNamespace(
-            buffers=(), point=lambda pointers: None, launch=lambda stream, early: seen.append(early)
-        )
-        for _ in range(3)
-    ]
+    module = SimpleNamespace(function=lambda name, shared_bytes: cu.CUfunction(5))
+    kernels = [KernelNode(launch("f", [], []), module) for _ in range(3)]
+    for each in kernels:
+        each.launch = lambda stream, early: seen.append(early)
     segment = Segment(kernels, [frozenset(), {0}, {1}], late={1})
     segment.launch_each([], 0)
     segment.launch_each([], 0, early=True)
@@ -97,5 +95,6 @@ def test_only_one_kernel_stands_for_all_before(capturing, nodes, kind, one, monk
         "cuGraphKernelNodeGetParams": SimpleNamespace(func=cu.CUfunction(99)),
     }
     answers["cuStreamGetCaptureInfo_v3"] = answers["cuStreamGetCaptureInfo"]
-    monkeypatch.setattr(early, "call", lambda name, *args: answers[name])
+    for module in (captures, early):
+        monkeypatch.setattr(module, "call", lambda name, *args: answers[name])
     assert early.kernel_before(7) == one

@@ -10,7 +10,7 @@ default stream, which frameworks' do not, nothing may use that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -59,6 +59,26 @@ def kept_piece(context: int) -> Any:
     """A byte of a device that stays: else a wait maps memory and unmaps it, for 80 us instead of 7
     on an H200."""
     return call("cuMemAlloc", 1)
+
+
+def captured_nodes(stream: int) -> tuple[Any, list[Any]] | None:
+    """The graph into which a stream is captured, and the nodes that what comes next depends on;
+    None while it is not captured."""
+    # CUDA 12 has two functions of that purpose, 13 only that which tells of edges' data.
+    name = "cuStreamGetCaptureInfo"
+    found = call(f"{name}_v3" if hasattr(cu, f"{name}_v3") else name, stream)
+    status, _, graph, nodes, *_ = found
+    if status != cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+        return None
+    return graph, list(nodes)
+
+
+def go_on_behind(stream: int, nodes: Sequence[Any]) -> None:
+    """Let what a stream captures next depend on these nodes alone."""
+    name, known = "cuStreamUpdateCaptureDependencies", [*nodes]
+    replace = cu.CUstreamUpdateCaptureDependencies_flags.CU_STREAM_SET_CAPTURE_DEPENDENCIES
+    edges = [] if hasattr(cu, f"{name}_v2") else [[cu.CUgraphEdgeData() for _ in known]]
+    call(name, stream, known, *edges, len(known), replace.value)
 
 
 def give_back(*handles: Handle) -> None:

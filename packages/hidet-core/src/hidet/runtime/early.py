@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from hidet.runtime.captures import captured_nodes
 from hidet.runtime.driver import call, cu
 from hidet.runtime.sizes import Size
 
@@ -53,10 +54,8 @@ def early_launch(grid: Sequence[Size], block: Sequence[int], shared_bytes: int) 
 def kernel_before(stream: int) -> int | None:
     """The function of the one kernel that what a stream captures next depends on; None if it
     depends on anything else: only one kernel stands for all that came before."""
-    # CUDA 12 has two functions of that purpose, 13 only that which tells of edges' data.
-    name = "cuStreamGetCaptureInfo"
-    status, _, _, nodes, *_ = call(f"{name}_v3" if hasattr(cu, f"{name}_v3") else name, stream)
-    if status != cu.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_ACTIVE or len(nodes) != 1:
+    _, nodes = captured_nodes(stream) or (None, [])
+    if len(nodes) != 1:
         return None
     if call("cuGraphNodeGetType", nodes[0]) != cu.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.runtime.driver import cu, expect
+from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import early_edges, early_launch
 from hidet.runtime.encode import Maps
 from hidet.runtime.launchable import CudaModule
@@ -70,6 +70,17 @@ class KernelNode:
             self.values[slot] = pointers[buffer]
         for number, buffer in self.mapped:
             self.maps.point(number, pointers[buffer])
+
+    def add(self, graph: Any, before: Sequence[Any], pointers: Sequence[int]) -> Any:
+        """A node of a graph, behind others."""
+        self.point(pointers)
+        return call("cuGraphAddKernelNode", graph, [*before], len(before), self.params)
+
+    def update(self, executable: Any, node: Any, pointers: Sequence[int]) -> None:
+        """Point the node to where the buffers are now."""
+        self.point(pointers)
+        (status,) = cu.cuGraphExecKernelNodeSetParams(executable, node, self.params)
+        expect(status, "cuGraphExecKernelNodeSetParams")
 
     @property
     def buffers(self) -> set[int]:

@@ -1,26 +1,33 @@
-"""Kernels between two steps of the framework: one CUDA graph, its pointers patched in place."""
+"""What runs between two steps of the host: one CUDA graph, its pointers patched in place."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from hidet.runtime.captures import Handle, Owner, beside_captures, give_back
+from hidet.runtime.captures import (
+    Handle,
+    Owner,
+    beside_captures,
+    captured_nodes,
+    give_back,
+    go_on_behind,
+)
 from hidet.runtime.driver import call, cu, expect
-from hidet.runtime.early import add_early_edge, early_edges
+from hidet.runtime.graph_nodes import GraphNode, add_nodes
 from hidet.runtime.kernel_node import SIGNALLING, KernelNode
 
 
 class Segment(Owner):
-    """Launches of which each waits only for those it depends on; parallel branches are parallel.
+    """Steps of which each waits only for those it depends on; parallel branches are parallel.
 
     Those numbered in `early` may begin while the one they wait for still runs; launched one by one,
-    all that wait themselves may but those in `late`.
+    all that wait themselves may but those in `late`. Only kernels can be launched one by one.
     """
 
     def __init__(
         self,
-        kernels: Sequence[KernelNode],
+        steps: Sequence[GraphNode],
         waits: Sequence[frozenset[int]],
         early: Collection[int] = (),
         late: Collection[int] = (),
@@ -28,13 +35,18 @@ class Segment(Owner):
         self.graph: Any = None
         self.executable: Any = None
         self.nodes: list[Any] = []
-        self.kernels, self.waits, self.early, self.late = kernels, waits, early, late
+        self.steps, self.waits, self.early, self.late = steps, waits, early, late
         self.users: dict[int, list[int]] = {}
-        for number, kernel in enumerate(kernels):
-            for buffer in kernel.buffers:
+        for number, step in enumerate(steps):
+            for buffer in step.buffers:
                 self.users.setdefault(buffer, []).append(number)
 
-    def run(self, pointers: Sequence[int], changed: Sequence[int], stream: int) -> None:
+    @property
+    def kernels(self) -> list[KernelNode]:
+        """The steps that are kernels."""
+        return [each for each in self.steps if isinstance(each, KernelNode)]
+
+    def run(self, pointers: Sequence[int], changed: Collection[int], stream: int) -> None:
         """Launch the graph with the buffers at `pointers`, of which `changed` moved."""
         if self.executable is None:
             self.build(pointers)
@@ -43,31 +55,30 @@ class Segment(Owner):
         expect(cu.cuGraphLaunch(self.executable, stream)[0], "cuGraphLaunch")
 
     def build(self, pointers: Sequence[int]) -> None:
-        """Make the graph: a node for each kernel, an edge for each dependency."""
+        """Make the graph: a node for each kernel, several for a step of control flow."""
         self.forget()
         self.graph = call("cuGraphCreate", 0)
-        for number, (kernel, needs) in enumerate(zip(self.kernels, self.waits, strict=True)):
-            kernel.point(pointers)
-            before = [self.nodes[each] for each in sorted(needs)]
-            early = number in self.early and early_edges()
-            full = [] if early else before
-            node = call("cuGraphAddKernelNode", self.graph, full, len(full), kernel.params)
-            if early:
-                for each in before:
-                    add_early_edge(self.graph, each, node)
-            self.nodes.append(node)
+        self.nodes = add_nodes(self.graph, [], self.steps, self.waits, self.early, pointers)
         with beside_captures():
             self.executable = call("cuGraphInstantiate", self.graph, 0)
 
-    def patch(self, pointers: Sequence[int], changed: Sequence[int]) -> None:
+    def patch(self, pointers: Sequence[int], changed: Collection[int]) -> None:
         """Point the nodes that use a buffer which moved to where it is now."""
-        for number in {node for buffer in changed for node in self.users.get(buffer, ())}:
-            kernel = self.kernels[number]
-            kernel.point(pointers)
-            (status,) = cu.cuGraphExecKernelNodeSetParams(
-                self.executable, self.nodes[number], kernel.params
-            )
-            expect(status, "cuGraphExecKernelNodeSetParams")
+        for number in {step for buffer in changed for step in self.users.get(buffer, ())}:
+            self.steps[number].update(self.executable, self.nodes[number], pointers)
+
+    @property
+    def launchable(self) -> bool:
+        """Whether the steps can be launched one by one."""
+        return len(self.kernels) == len(self.steps)
+
+    def add_to_capture(self, pointers: Sequence[int], stream: int) -> None:
+        """Add the nodes to the graph into which a stream is captured."""
+        captured = captured_nodes(stream)
+        assert captured is not None, "the caller has seen that it is captured"
+        nodes = add_nodes(*captured, self.steps, self.waits, self.early, pointers)
+        waited = set[int]().union(*self.waits)
+        go_on_behind(stream, [node for number, node in enumerate(nodes) if number not in waited])
 
     def launch_each(self, pointers: Sequence[int], stream: int, *, early: bool = False) -> None:
         """Launch the kernels one after the other, the first one after a kernel if it may be

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from hidet.errors import Capturing
 from hidet.runtime.bound import BoundPlan, may_overlap
 from hidet.runtime.early import kernel_before
+from hidet.runtime.further_turns import FurtherTurns
+from hidet.runtime.graph_region import TURNS, LoopNodes, ends_in_time, fits_graph, graph_node
 from hidet.runtime.host_program import HostStep
-from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat
 from hidet.runtime.scratch import Scratch
@@ -40,7 +42,7 @@ class StreamProgram:
         self.generation = -1  # of the scratch memory that the pointers are to
         self.has_workspaces = bound.arena.nbytes > 0
         self.modules = modules
-        self.parts = split(bound, modules, self.region)
+        self.parts = split(bound, modules, self.region, use_graph)
 
     def region(self, number: int, step: Branch | Repeat) -> StreamRegion:
         """A step of control flow, whose bodies are programs of the same stream."""
@@ -62,7 +64,7 @@ class StreamProgram:
                 for part in self.parts:
                     if isinstance(part, Host):
                         self.host(part, self.pointers)
-                    elif isinstance(part, StreamRegion):
+                    elif isinstance(part, StreamRegion | FurtherTurns):
                         part.run(self.pointers, stream)
                     elif self.use_graph:
                         part.run(self.pointers, changed, stream)
@@ -103,11 +105,7 @@ class StreamProgram:
         The arena is let go at once: the allocator knows that its memory belongs to the capture,
         and may give it only to later work of the same one.
         """
-        if any(isinstance(part, StreamRegion) for part in self.parts):
-            raise Capturing(
-                "the host decides what control flow runs, which a CUDA graph cannot wait for",
-                help="capture what comes before and after it, or call the model as it is",
-            )
+        parts = self.parts_for_capture()
         scratch = self.scratch
         assert isinstance(scratch, Scratch)
         with scratch.lock:
@@ -117,12 +115,29 @@ class StreamProgram:
                 places[buffer] = arena.pointer + offset
             for buffer, address in zip(self.moving, addresses, strict=True):
                 places[buffer] = address
-            for number, part in enumerate(self.parts):
+            for number, part in enumerate(parts):
                 if isinstance(part, Host):
                     self.host(part, places)
-                elif isinstance(part, Segment):
+                elif not part.launchable:
+                    part.add_to_capture(places, stream)
+                else:
                     before = kernel_before(stream) if number == 0 else None
                     part.launch_each(places, stream, early=part.may_follow(before))
+
+    def parts_for_capture(self) -> list[Segment | Host]:
+        """Parts that somebody else's capture can take up; those with nodes of control flow are made
+        anew, since each stands for the nodes of one graph."""
+        parts = [part for part in self.parts if isinstance(part, Segment | Host)]
+        if len(parts) < len(self.parts):
+            raise Capturing(
+                "the host decides what control flow runs, which a CUDA graph cannot wait for",
+                help="capture what comes before and after it, or say how many turns a loop has at "
+                "most",
+            )
+        if all(isinstance(part, Host) or part.launchable for part in parts):
+            return parts
+        again = split(self.bound, self.modules, self.region, self.use_graph)
+        return [part for part in again if isinstance(part, Segment | Host)]
 
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""
@@ -136,18 +151,22 @@ class StreamProgram:
     def forget(self) -> None:
         """After a failure nobody knows which nodes point where: build the graphs again."""
         for part in self.parts:
-            if isinstance(part, Segment | StreamRegion):
+            if not isinstance(part, Host):
                 part.forget()
+
+
+Part: TypeAlias = "Segment | Host | StreamRegion | FurtherTurns"
 
 
 def split(
     bound: BoundPlan,
     modules: Mapping[str, CudaModule],
     region: Callable[[int, Branch | Repeat], StreamRegion],
-) -> list[Segment | Host | StreamRegion]:
-    """The plan's steps as segments of kernels, and between them the framework's steps and control
-    flow, of which `region` makes what runs it."""
-    parts: list[Segment | Host | StreamRegion] = []
+    use_graph: bool,
+) -> list[Part]:
+    """The plan's steps as segments, and between them the framework's steps and control flow that
+    no graph can hold, of which `region` makes what runs it."""
+    parts: list[Part] = []
     places: dict[int, int] = {}  # of the segment being gathered: step to position
 
     def close() -> None:
@@ -158,27 +177,26 @@ def split(
             ]
             early = {place for number, place in places.items() if bound.overlaps(number)}
             late = {place for number, place in places.items() if place and after(number)}
-            parts.append(Segment([node(number) for number in places], waits, early, late))
+            steps = [graph_node(bound, number, modules) for number in places]
+            parts.append(Segment(steps, waits, early, late))
             places.clear()
 
     def after(number: int) -> bool:
         before, step = bound.steps[number - 1 : number + 1]
-        assert isinstance(step, Launch)
-        return not may_overlap(before, step)
-
-    def node(number: int) -> KernelNode:
-        step = bound.steps[number]
-        assert isinstance(step, Launch)
-        return KernelNode(step, modules[step.binary])
+        return not (isinstance(step, Launch) and may_overlap(before, step))
 
     for number, step in enumerate(bound.steps):
         if isinstance(step, Host):
             close()
             parts.append(step)
-        elif isinstance(step, Branch | Repeat):
+        elif isinstance(step, Launch) or (use_graph and fits_graph(bound, number)):
+            places[number] = len(places)
+            if isinstance(step, Repeat) and not ends_in_time(step):
+                close()
+                body = bound.bodies[number][0]
+                parts.append(FurtherTurns(LoopNodes(step, bound, body, modules, TURNS)))
+        else:
             close()
             parts.append(region(number, step))
-        else:
-            places[number] = len(places)
     close()
     return parts

@@ -1,0 +1,186 @@
+"""Control flow within a CUDA graph: the GPU decides which body runs, and how often.
+
+A body's kernels are nodes of a conditional node, on buffers of the plan that runs it. The same
+nodes run in each turn of a loop, so what a turn carries to the next is copied to where that reads
+it, but for what it updates in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from hidet.runtime.bound import BoundPlan
+from hidet.runtime.conditional import Decision, add_conditional, conditional_nodes, new_handle
+from hidet.runtime.graph_nodes import GraphNode, add_nodes
+from hidet.runtime.kernel_node import KernelNode
+from hidet.runtime.launchable import CudaModule
+from hidet.runtime.memory_nodes import Clear, Copy
+from hidet.runtime.plan import Branch, Launch, Repeat, present
+
+TURNS = 1 << 16
+"""So many turns of a loop run by one launch of a graph: then the host looks whether there are more,
+since nothing can stop a graph."""
+
+Modules: TypeAlias = Mapping[str, CudaModule]
+
+
+def fits_graph(bound: BoundPlan, number: int, *, inside: bool = False) -> bool:
+    """Whether a step of control flow can be nodes of a graph: all that its bodies do can, and in a
+    body a loop is known to end after at most `TURNS`."""
+    step = bound.steps[number]
+    if isinstance(step, Repeat) and inside and not ends_in_time(step):
+        return False
+    return conditional_nodes() and all(
+        isinstance(each, Launch)
+        or (number in body.bodies and fits_graph(body, number, inside=True))
+        for body in bound.bodies[number]
+        for number, each in enumerate(body.steps)
+    )
+
+
+def ends_in_time(step: Repeat) -> bool:
+    """Whether a loop is known to end after at most `TURNS`."""
+    return isinstance(step.count, int) and step.count <= TURNS
+
+
+def graph_node(bound: BoundPlan, number: int, modules: Modules) -> GraphNode:
+    """What puts a step of a plan into a graph."""
+    step = bound.steps[number]
+    if isinstance(step, Launch):
+        return KernelNode(step, modules[step.binary])
+    if isinstance(step, Branch):
+        return BranchNodes(step, bound.bodies[number], modules)
+    assert isinstance(step, Repeat), "the framework's steps are no nodes"
+    return LoopNodes(step, bound, bound.bodies[number][0], modules)
+
+
+class BodyNodes:
+    """The steps of a body as nodes, on buffers that the plan which runs it calls `passed`, with its
+    workspaces in that one's `arena`."""
+
+    def __init__(
+        self, bound: BoundPlan, modules: Modules, passed: Sequence[int], arena: int
+    ) -> None:
+        self.bound, self.passed, self.arena = bound, passed, arena
+        steps = range(len(bound.steps))
+        self.items = [graph_node(bound, number, modules) for number in steps]
+        self.early = {number for number in steps if bound.overlaps(number)}
+        self.nodes: list[Any] = []
+
+    def places(self, pointers: Sequence[int]) -> list[int]:
+        """Where the body's buffers lie."""
+        plan = self.bound.plan
+        found = [0] * len(plan.buffers)
+        for buffer, outside in zip((*plan.inputs, *plan.outputs), self.passed, strict=True):
+            found[buffer] = pointers[outside]
+        for buffer, offset in self.bound.arena.offsets.items():
+            found[buffer] = pointers[self.arena] + offset
+        return found
+
+    def add(self, graph: Any, pointers: Sequence[int]) -> list[Any]:
+        """Add them to an empty graph; returns the nodes behind which all have run."""
+        waits = self.bound.waits
+        self.nodes = add_nodes(graph, [], self.items, waits, self.early, self.places(pointers))
+        waited = set[int]().union(*waits)
+        return [node for number, node in enumerate(self.nodes) if number not in waited]
+
+    def update(self, executable: Any, pointers: Sequence[int]) -> None:
+        """Let them work on buffers elsewhere."""
+        places = self.places(pointers)
+        for item, node in zip(self.items, self.nodes, strict=True):
+            item.update(executable, node, places)
+
+
+class BranchNodes:
+    """A node that runs one of two bodies, behind one that looks at the condition."""
+
+    def __init__(self, step: Branch, bodies: Sequence[BoundPlan], modules: Modules) -> None:
+        self.buffers = {*step.reads, *step.writes}
+        self.decision = Decision(None, step.condition, None)
+        self.bodies = [BodyNodes(each, modules, step.passed, step.arena) for each in bodies]
+        self.deciding: Any = None
+
+    def add(self, graph: Any, before: Sequence[Any], pointers: Sequence[int]) -> Any:
+        """Add them behind others; returns the node behind which all have run."""
+        handle = new_handle(graph)
+        self.deciding = self.decision.add(graph, before, handle, pointers, 1)
+        node, graphs = add_conditional(graph, [self.deciding], handle, "IF", 2)
+        for body, inside in zip(self.bodies, graphs, strict=True):
+            body.add(inside, pointers)
+        return node
+
+    def update(self, executable: Any, node: Any, pointers: Sequence[int]) -> None:
+        """Let them work on buffers elsewhere."""
+        self.decision.update(executable, self.deciding, pointers, 1)
+        for body in self.bodies:
+            body.update(executable, pointers)
+
+
+class LoopNodes:
+    """A node that runs its body in turns, what each carries to the next, and what decides.
+
+    `start` is the turn it begins with, and `start + TURNS` one that it does not begin. Where it
+    goes on after another graph, everything lies where that one has left it.
+    """
+
+    def __init__(
+        self, step: Repeat, bound: BoundPlan, body: BoundPlan, modules: Modules, start: int = 0
+    ) -> None:
+        self.step, self.start = step, start
+        self.buffers = {*step.reads, *step.writes}
+        passed = (
+            step.turn, *step.results, *step.captured, *present(step.again), *present(*step.twins)
+        )  # fmt: skip
+        self.body = BodyNodes(body, modules, passed, step.arena)
+        ends = [(each, twin) for each, twin in zip(step.results, step.twins, strict=True)]
+        self.before = beginning(step, bound) if start == 0 else []
+        self.between = copies([(each, twin) for each, twin in ends if twin is not None], bound)
+        self.checks = [Decision(step.turn, step.again, step.trips, n) for n in (0, 1)]
+        self.after = Copy(step.turns, step.turn, 8)
+        self.nodes: list[Any] = []
+        self.deciding: list[Any] = []
+
+    @property
+    def limit(self) -> int:
+        """The first turn that there is not, as far as the host knows."""
+        count, most = self.step.count, self.start + TURNS
+        return min(count, most) if isinstance(count, int) else most
+
+    def add(self, graph: Any, before: Sequence[Any], pointers: Sequence[int]) -> Any:
+        """Add them behind others; returns the node behind which all have run."""
+        handle = new_handle(graph)
+        begun = [each.add(graph, before, pointers) for each in self.before]
+        check, check_again = self.checks
+        first = check.add(graph, begun or before, handle, pointers, self.limit)
+        loop, (inside,) = add_conditional(graph, [first], handle, "WHILE", 1)
+        last = self.body.add(inside, pointers)
+        moved = [each.add(inside, last, pointers) for each in self.between]
+        again = check_again.add(inside, moved or last, handle, pointers, self.limit)
+        self.nodes = [*begun, *moved]
+        self.deciding = [first, again]
+        return self.after.add(graph, [loop], pointers)
+
+    def update(self, executable: Any, node: Any, pointers: Sequence[int]) -> None:
+        """Let them work on buffers elsewhere."""
+        self.body.update(executable, pointers)
+        moves: list[Clear | Copy] = [*self.before, *self.between]
+        for move, moved in zip(moves, self.nodes, strict=True):
+            move.update(executable, moved, pointers)
+        for check, deciding in zip(self.checks, self.deciding, strict=True):
+            check.update(executable, deciding, pointers, self.limit)
+        self.after.update(executable, node, pointers)
+
+
+def beginning(step: Repeat, bound: BoundPlan) -> list[Clear | Copy]:
+    """What the first turn finds where the body reads."""
+    given = [*zip(step.results, step.carried, strict=True)]
+    if step.again is not None and step.go_on is not None:
+        given.append((step.again, step.go_on))
+    return [Clear(step.turn), *copies(given, bound)]
+
+
+def copies(pairs: Sequence[tuple[int, int]], bound: BoundPlan) -> list[Copy]:
+    """A copy for each pair of target and source that are not empty."""
+    sized = [(target, source, bound.nbytes(target)) for target, source in pairs]
+    return [Copy(*each) for each in sized if each[-1]]

@@ -1,0 +1,119 @@
+"""Control flow as nodes of a CUDA graph: what is built runs right, wherever its buffers lie."""
+
+import gc
+from collections import OrderedDict
+
+import numpy as np
+import pytest
+
+from hidet import ops
+from hidet.build import eager
+from hidet.graph import asarray, evaluate, symbol, trace_from
+from hidet.runtime import executor, graph_region
+from hidet.runtime.segment import Segment
+from hidet.testing.compare import assert_close
+
+from .graph_machine import Machine
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Graphs run here from now on."""
+    made = Machine(monkeypatch)
+    monkeypatch.setattr(executor, "HostProgram", made.program)
+    monkeypatch.setattr(eager, "_executors", OrderedDict())  # others' programs know no graphs
+    yield made
+    for each in gc.get_objects():
+        if isinstance(each, Segment):  # which would give its graphs back to the driver
+            each.graph = each.executable = None
+
+
+def values(*shape, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+
+
+def check(machine, results, inputs, *arrays, launches=1):
+    """Calls on inputs elsewhere each time are right, by so many launches of graphs; what is derived
+    of constants takes its own at the first."""
+    graph = trace_from(results, inputs)
+    wanted = evaluate(graph, *arrays)
+    for turn in range(3):
+        kept = [np.array(each) for each in arrays]
+        before = machine.launches
+        found = graph(*map(asarray, kept))
+        assert turn == 0 or machine.launches == before + launches
+        found = found if isinstance(found, tuple) else (found,)
+        for tensor, each in zip(found, wanted, strict=True):
+            assert_close(tensor.numpy(), each, tensor.dtype, 64)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch_is_part_of_the_graph(machine, sign):
+    x, w = symbol(("n", 3)), asarray(values(3, 3))
+    y = ops.if_(ops.sum(x) > 0, lambda: (x @ w, x), lambda: (x - 1.0, x * 2.0))
+    check(machine, y, x, sign * np.abs(values(5, 3)))
+
+
+@pytest.mark.parametrize("trips", [0, 1, 2, 7])
+def test_a_loop_of_bounded_turns_is_part_of_the_graph(machine, trips):
+    x, n = symbol((3,)), symbol((), "int64")
+
+    def body(turn, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+
+    carried, rows, turns = ops.loop(body, (x, x * 2.0), trips=n, most=8)
+    after = ops.exp(carried[0])
+    check(machine, [*carried, *rows, turns, after], [x, n], values(3), np.int64(trips))
+
+
+@pytest.mark.parametrize("start", [0.0, 20.0, 1000.0])
+def test_a_loop_without_a_bound_ends_the_graph(machine, start):
+    x = symbol((129,))
+    results = ops.while_loop(lambda v: ops.sum(v) < 3000.0, lambda v: (v * 1.5 + 1.0,), x)
+    check(machine, results, x, np.full(129, start, np.float32))
+
+
+@pytest.mark.parametrize(("turns", "launches"), [(3, 1), (4, 2), (5, 2), (9, 3)])
+def test_the_host_looks_for_further_turns(machine, turns, launches, monkeypatch):
+    for module in (graph_region, "hidet.runtime.further_turns", "hidet.runtime.stream_program"):
+        target = module if isinstance(module, str) else module.__name__
+        monkeypatch.setattr(f"{target}.TURNS", 4)
+    x = symbol((7,))
+    results = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)
+    check(machine, results, x, np.zeros(7, np.float32), launches=launches)
+
+
+def test_what_comes_behind_a_loop_without_a_bound_waits_for_it(machine):
+    x = symbol((7,))
+    (y,) = ops.while_loop(lambda v: ops.sum(v) < 100.0, lambda v: (v + 1.0,), x)
+    check(machine, ops.exp(y * 0.01), x, values(7), launches=2)
+
+
+def test_loops_and_branches_lie_within_each_other(machine):
+    x = symbol(("n", 2))
+
+    def inner(turn, h):
+        more = ops.if_(ops.sum(h) > 1.0, lambda: h * 0.5, lambda: h + x)
+        return None, (more,), ()
+
+    def outer(turn, h):
+        (h,), _, _ = ops.loop(inner, [h], trips=turn + 1, most=4)
+        return None, (h,), (ops.sum(h),)
+
+    (last,), (sums,), _ = ops.loop(outer, [x], trips=4)
+    check(machine, [last, sums], x, np.abs(values(3, 2)))
+
+
+def test_a_loop_without_a_bound_in_a_body_is_driven_by_the_host(machine):
+    """No graph would end it."""
+    x, n = symbol((7,)), symbol((), "int64")
+
+    def outer(turn, h):
+        (h,) = ops.while_loop(lambda v: ops.sum(v) < 30.0, lambda v: (v * 1.5 + 1.0,), h)
+        return None, (h - 3.0,), ()
+
+    (last,), _, _ = ops.loop(outer, [x], trips=n, most=9)
+    graph = trace_from(last, [x, n])
+    graph(asarray(values(7)), asarray(np.int64(3)))
+    (program,) = eager.executor_for(graph).programs.values()
+    assert [type(part).__name__ for part in program.parts] == ["StreamRegion"]
