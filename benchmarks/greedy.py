@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import table
-from benchmarks.measure.timing import Times, milliseconds
+from benchmarks.measure.timing import Times, host_microseconds, milliseconds
 from benchmarks.networks.greedy import Sizes, greedy_gpt2
 from hidet import FlowGraph, Tensor
 from hidet.graph import asarray
@@ -57,13 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     times: dict[str, list[Times]] = {name: [] for name in calls}
     for name in (*calls,) * ROUNDS:
         times[name].append(milliseconds(calls[name], chosen.device))
+    hosts = host_microseconds(calls, chosen.device, each=2, rounds=ROUNDS)
     lines = []
     for name, found in times.items():
         median = statistics.median(each.median for each in found)
         least = min(each.fastest for each in found)
         each = f"{median / chosen.tokens:.3f}"
-        lines.append([name, f"{median:.2f}", f"{least:.2f}", each, str(texts[name][:8])])
-    print(table(("loop", "ms", "fastest", "ms a token", "text begins"), lines))
+        host = f"{statistics.median(hosts[name]):.0f}"
+        lines.append([name, f"{median:.2f}", f"{least:.2f}", each, host, str(texts[name][:8])])
+    print(table(("loop", "ms", "fastest", "ms a token", "host us", "text begins"), lines))
     return 0 if len({tuple(each) for each in texts.values()}) == 1 else 1
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hidet.errors import BadArchive, BadArgument, CudaError
-from hidet.runtime import Archive, Executor, Plan, segment
+from hidet.runtime import Archive, Executor, Plan, kernel_node, segment
 from hidet.runtime.bound import SHORT
 from hidet.runtime.cuda_program import STREAMS_KEPT
 from hidet.runtime.device import make_current
@@ -215,7 +215,8 @@ def test_a_launch_that_fails_leaves_nothing_half_done(diamonds, monkeypatch, nam
         return (cu.CUresult.CUDA_ERROR_LAUNCH_FAILED,)
 
     others = {each: getattr(cu, each) for each in dir(cu)}
-    monkeypatch.setattr(segment, "cu", SimpleNamespace(**{**others, name: failing}))
+    for module in (segment, kernel_node):
+        monkeypatch.setattr(module, "cu", SimpleNamespace(**{**others, name: failing}))
     x = gpu(numbers(700, 50))
     with pytest.raises(CudaError, match=f"{name} failed: CUDA_ERROR_LAUNCH_FAILED"):
         executor([x])
