@@ -1,4 +1,4 @@
-"""Tensors out of nothing, element types, and what inference leaves as it is."""
+"""Tensors out of nothing, and what inference leaves as it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
-from hidet.types import DType, Size, boolean, f8e4m3, f8e5m2, f32, i64
+from hidet.types import Size, boolean, f32, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import constant, number, numbers
 from hidet_onnx.converters.table import onnx
@@ -71,31 +71,6 @@ def eye_like(x: Tensor, *, dtype: int | None = None, k: int = 0) -> Tensor:
     row = ops.reshape(ops.iota(rows, device=x.device), (-1, 1))
     found = ops.equal(ops.add(row, k), ops.iota(columns, device=x.device))
     return ops.cast(found, x.dtype if dtype is None else element(dtype))
-
-
-@onnx("Cast", since=6)
-def cast(x: Tensor, *, to: int, saturate: int = 1, round_mode: str = "up") -> Tensor:
-    """Each element as another type."""
-    return saturated(x, element(to), saturate)
-
-
-def saturated(x: Tensor, result: DType, saturate: int) -> Tensor:
-    """The cast to a type; what is beyond those of 8 bits becomes their largest number."""
-    if saturate and result in (f8e4m3, f8e5m2) and x.dtype is not result:
-        x = ops.clamp(x, *result.limits)
-    return ops.cast(x, result)
-
-
-@onnx("CastLike", since=15)
-def cast_like(x: Tensor, like: Tensor, *, saturate: int = 1, round_mode: str = "up") -> Tensor:
-    """Each element as the other operand's type."""
-    return saturated(x, like.dtype, saturate)
-
-
-@onnx("BitCast", since=26)
-def bit_cast(x: Tensor, *, to: int) -> Tensor:
-    """The bits of each element read as another type."""
-    return ops.bitcast(x, element(to))
 
 
 @onnx("Dropout", since=12)

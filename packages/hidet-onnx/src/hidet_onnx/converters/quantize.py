@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import DType, f32, f64, i32, u8
-from hidet_onnx.converters.create import saturated
+from hidet_onnx.converters.cast import saturated
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, padding
 from hidet_onnx.dtypes import element
