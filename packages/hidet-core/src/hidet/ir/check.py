@@ -9,6 +9,7 @@ from hidet.ir.expr import (
     Address,
     And,
     Binary,
+    Dot,
     Expr,
     Get,
     Lane,
@@ -37,7 +38,18 @@ from hidet.ir.stmt import (
     While,
 )
 from hidet.ir.walk import find, introduced, postorder, variables
-from hidet.types import DType, PointerType, TensorType, VectorType, boolean
+from hidet.types import (
+    DType,
+    PointerType,
+    TensorType,
+    Type,
+    VectorType,
+    boolean,
+    i8,
+    i16,
+    i32,
+    u8,
+)
 
 
 def check(kernel: Kernel, forbidden: Iterable[type[Node]] = ()) -> None:
@@ -208,6 +220,8 @@ class Checker:
                 | Address(tensor, index)
             ):
                 self.access(tensor, index)
+            case Dot(total, a, b):
+                self.want(is_dot(total.type, a.type, b.type), f"`{e}` of {a.type} and {b.type}")
             case Lane(vector, lane):
                 lanes = vector.type.lanes if isinstance(vector.type, VectorType) else 0
                 self.want(0 <= lane < lanes, f"lane {lane} of {vector.type}")
@@ -232,6 +246,15 @@ class Checker:
         """A node of a class that this stage may have."""
         name = type(node).__name__
         self.want(not isinstance(node, self.forbidden), f"a {name} is left: {node}")
+
+
+def is_dot(total: Type, a: Type, b: Type) -> bool:
+    """Whether there are dot products of groups in such vectors."""
+    match total, a, b:
+        case VectorType(of, lanes), VectorType(first, some), VectorType(second, all_):
+            group = {(u8, i8): 4, (i16, i16): 2}.get((first, second), 0)
+            return of is i32 and all_ == group * lanes and some in (group, all_)
+    return False
 
 
 def is_integer(e: Expr) -> bool:

@@ -10,6 +10,7 @@ from hidet.ir.expr import (
     Builtin,
     Cast,
     Const,
+    Dot,
     Expr,
     Get,
     Lane,
@@ -132,6 +133,8 @@ class Printer:
                 return f"<{self.exprs(lanes)}>"
             case Splat(value, lanes):
                 return f"<{self.expr(value)} x {lanes}>"
+            case Dot(total, a, b):
+                return f"dot({self.exprs((total, a, b))})"
             case Lane(vector, lane):
                 return f"{self.expr(vector)}.{lane}"
         own = getattr(type(e), "show", None)

@@ -35,6 +35,7 @@ NEEDED: dict[str, frozenset[str]] = {
     "avx512": frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}),
 }
 """The flags of a CPU that runs code for an instruction set."""
+VNNI = frozenset({"avx512_vnni"})
 Program = HostProgram | CudaProgram | SimulatedProgram
 
 
@@ -287,7 +288,8 @@ def check_target(plan: Plan, device: str) -> None:
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")
-        missing = sorted(NEEDED[target.arch] - host_flags()) if host_flags() else []
+        needed = NEEDED[target.arch] | (VNNI if target.has_feature("vnni") else frozenset())
+        missing = sorted(needed - host_flags()) if host_flags() else []
         if missing:
             raise BadArchive(
                 f"the archive was compiled for {plan.target}; this CPU has no {missing[0]}",

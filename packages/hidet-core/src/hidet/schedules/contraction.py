@@ -64,6 +64,11 @@ class Contraction(ABC):
         """The index in `bias` of what is added at row i and column j."""
 
     @property
+    def run(self) -> Size:
+        """How many elements along k, from a multiple of as many on, differ in one index alone."""
+        return self.k
+
+    @property
     def a_together(self) -> int:
         """How many neighbours in memory, from a multiple of as many on, are of one row (or column)
         of a, all of them there or none."""

@@ -151,6 +151,11 @@ class ChannelsLast(Convolution):
         return self.channels
 
     @property
+    def run(self) -> Size:
+        """Channels of a group."""
+        return self.op.each
+
+    @property
     def a_together(self) -> int:
         """Channels of a group."""
         return together(self.op.each)

@@ -15,6 +15,7 @@ from hidet.ir.expr import (
     Builtin,
     Cast,
     Const,
+    Dot,
     Expr,
     Get,
     Lane,
@@ -105,6 +106,8 @@ class Expressions:
                 return lambda gang, mask: inner(gang, mask)[..., lane]
             case Reinterpret():
                 return self.reinterpret(e)
+            case Dot(total, a, b):
+                return dot(self(total), self(a), self(b))
         raise BadKernel(f"the simulator does not know {type(e).__name__} expressions: {e}")
 
     def binary(self, e: Binary) -> Code:
@@ -271,6 +274,20 @@ def pack(parts: list[Code]) -> Code:
         if any(varies(value) for value in values):
             values = [spread(value, gang.count) for value in values]
         return np.stack(values, axis=-1)
+
+    return run
+
+
+def dot(total: Code, a: Code, b: Code) -> Code:
+    """The sums of products of neighbours in each lane, which wrap as int32 does."""
+
+    def run(gang: Gang, mask: Mask) -> Value:
+        before = total(gang, mask)
+        second = np.asarray(b(gang, mask), np.int64)
+        second = second.reshape(*second.shape[:-1], before.shape[-1], -1)
+        first = np.asarray(a(gang, mask), np.int64)
+        first = first.reshape(*first.shape[:-1], -1, second.shape[-1])
+        return (before + (first * second).sum(-1)).astype(np.int32)
 
     return run
 

@@ -28,11 +28,12 @@ ISA_FLAGS = {
         "-mprefer-vector-width=512",
     ),
 }  # fmt: skip
+VNNI_FLAGS = ("-mavx512vnni",)
 
 
 def flags_for(target: Target) -> tuple[str, ...]:
     """The instruction sets that generated code may use."""
-    return ISA_FLAGS[target.arch]
+    return (*ISA_FLAGS[target.arch], *(VNNI_FLAGS if target.has_feature("vnni") else ()))
 
 
 def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
@@ -171,7 +172,8 @@ def version_of(command: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=1)
 def probe_isa() -> str:
-    """The widest instruction set of this machine that we generate code for."""
+    """The widest instruction set of this machine that we generate code for, with what it has beside
+    it, as targets are spelled."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -180,5 +182,5 @@ def probe_isa() -> str:
         (set(line.split()) for line in text.splitlines() if line.startswith("flags")), set()
     )
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "fma", "f16c"} <= flags:
-        return "avx512"
+        return "avx512+vnni" if "avx512_vnni" in flags else "avx512"
     return "avx2" if {"avx2", "fma", "f16c"} <= flags else "generic"

@@ -22,6 +22,7 @@ from hidet.ir.expr import (
     Cast,
     Comparison,
     Div,
+    Dot,
     Expr,
     Load,
     Math,
@@ -92,6 +93,11 @@ class CpuExpressions(ExpressionWriter):
             return f"*reinterpret_cast<const {self.type(of)}_at *>({place})", UNARY
         self.used.add("load")
         return f"load<{self.type(of.element)}, {of.lanes}>({place})", PRIMARY
+
+    def access(self, e: Expr) -> Text:
+        if isinstance(e, Dot):
+            return self.call("dot", e.total, e.a, e.b)
+        return super().access(e)
 
     def vector_type(self, of: VectorType) -> str:
         if is_native(of):

@@ -38,6 +38,7 @@ from hidet.ir.expr.arithmetic import (
 from hidet.ir.expr.memory import (
     Address,
     Builtin,
+    Dot,
     Get,
     Lane,
     Load,
@@ -83,6 +84,7 @@ __all__ = [
     "Comparison",
     "Const",
     "Div",
+    "Dot",
     "Equal",
     "Expr",
     "FloorDiv",

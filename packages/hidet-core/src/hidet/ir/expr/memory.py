@@ -124,6 +124,22 @@ class Lane(Expr):
 
 
 @node
+class Dot(Expr):
+    """A vector of int32 plus, in each lane, the dot product of one group of neighbours of `a` and
+    of `b`: of 4 where `a` is u8 and `b` i8, of 2 where both are i16. Nothing saturates.
+
+    `a` may be a single group, which all lanes read.
+    """
+
+    total: Expr
+    a: Expr
+    b: Expr
+
+    def infer(self) -> Type:
+        return self.total.type
+
+
+@node
 class Reinterpret(Expr):
     """The bits of `value` read as `to`, of the same width; also a pointer as another pointer."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cpu.panel_elements import is_integers
 from hidet.schedules.cpu.panels import Registers, panels
 from hidet.schedules.product import product_of
 from hidet.target import Target
@@ -31,6 +32,12 @@ def is_float(op: Matmul | Linear) -> bool:
     return p.wide.is_float and not p.empty
 
 
+def in_panels(op: Matmul | Linear) -> bool:
+    """Whether it is of floats with more than a few rows, or of 8-bit integers."""
+    p = product_of(op)
+    return (is_integers(p) and not p.empty) or (is_float(op) and not few_rows(op))
+
+
 def few_rows(op: Matmul | Linear) -> bool:
     """Whether so few rows share a matrix that making panels of it costs more than it saves."""
     m = product_of(op).m
@@ -39,7 +46,7 @@ def few_rows(op: Matmul | Linear) -> bool:
 
 @schedule_for(
     Matmul, Linear, target="cpu", space=MatmulRegisters,
-    when=lambda op, target: is_float(op) and not few_rows(op),
+    when=lambda op, target: in_panels(op),
 )  # fmt: skip
 def matmul_panels(op: Matmul | Linear, target: Target, point: MatmulRegisters) -> Scheduled:
     """Panels of both operands, then tiles of the result over the threads."""
