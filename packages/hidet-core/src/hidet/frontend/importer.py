@@ -8,7 +8,8 @@ run, so that one error names all of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from hidet.errors import HidetError, InternalError, NeedsValue, NotYet, Place
@@ -108,6 +109,22 @@ class Importer(ABC, Generic[N]):
             self.walk(nodes)
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """In this block the bodies of control flow are converted; if that fails, nothing of it is
+        left. NotYet for a host step with effects in them: these keep their order in one graph."""
+        uses, calls, has_lost = len(self.uses), dict(self.staying.calls), self.has_lost
+        token = self.staying.token
+        try:
+            yield
+            if self.staying.token is not token:
+                raise NotYet("an operator with effects within control flow")
+        except HidetError:
+            del self.uses[uses:]
+            self.staying.calls = calls
+            self.staying.token, self.has_lost = token, has_lost
+            raise
 
     def visit(self, node: N) -> None:
         """One node; frontends whose graphs hold more than operators override it."""

@@ -13,6 +13,7 @@ from typing import Any
 from hidet.compute.sizes import same
 from hidet.errors import BadArgument
 from hidet.graph import Body, FlowGraph, Node, Tensor, apply_all, recording, tracing
+from hidet.graph.known import known
 from hidet.graph.rewrite import reading
 from hidet.ops.cast import cast
 from hidet.ops.control import TURN, If, Loop
@@ -57,18 +58,22 @@ def loop(
     trips: Tensor | Size | None = None,
     go_on: Tensor | None = None,
     most: Size | None = None,
+    device: str | None = None,
 ) -> tuple[Tensors, Tensors, Tensor]:
     """`go_on, carried, rows = body(turn, *carried)` in turns, fewer than `trips` and as long as
     `go_on` holds; the last carried tensors, the rows of all turns stacked, and how many there were.
 
     A body gives None for `go_on` if only `trips` ends the loop. Where trips are no size, `most` is
     a bound of them that stacks get as their first axis; what no turn has written there is zero.
+    `device` is where turns are counted; by default where the tensors given here are.
     """
     tensors = [each for each in (*carried, trips, go_on) if isinstance(each, Tensor)]
-    device = tensors[0].device if tensors else "cpu"
+    device = device or (tensors[0].device if tensors else "cpu")
     limit = most if trips is None or isinstance(trips, Tensor) else trips
     trace = Trace([TURN, *(each.type for each in carried)], device, body)
     again, following, rows = trace.given
+    if is_true(go_on) and is_true(again):
+        again = go_on = None
     if (again is None) != (go_on is None):
         raise BadArgument(
             "a loop has a condition before its first turn and after each, or neither",
@@ -134,7 +139,8 @@ def scan(
         following, rows = body(*now, *(take(each, (at,)) for each in ahead))
         return None, listed(following), listed(rows)
 
-    last, stacks, _ = loop(turn, carried, trips=turns)
+    device = ahead[0].device if ahead else None
+    last, stacks, _ = loop(turn, carried, trips=turns, device=device)
     return last, tuple(flip(each, 0) for each in stacks) if reverse else stacks
 
 
@@ -205,6 +211,12 @@ def listed(given: Any) -> list[Tensor]:
         if not isinstance(each, Tensor):
             raise BadArgument(f"a body gives tensors, not {type(each).__name__}")
     return found
+
+
+def is_true(condition: Tensor | None) -> bool:
+    """Whether a condition is known to hold, as one that nobody gives does."""
+    elements = None if condition is None else known(condition)
+    return condition is None or (elements is not None and elements.reshape(-1)[0] is True)
 
 
 def flag(x: Tensor) -> Tensor:

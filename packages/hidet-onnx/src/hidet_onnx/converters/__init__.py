@@ -10,8 +10,8 @@ from hidet_onnx.converters.table import table
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
     "create", "cast", "resample", "attention", "linear_attention", "recurrent", "quantize",
-    "sequence", "control", "signal", "regions", "loss", "training", "trees", "features", "msft",
-    "msft_attention", "legacy",
+    "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees", "features",
+    "msft", "msft_attention", "legacy",
 )  # fmt: skip
 """The modules that file converters."""
 

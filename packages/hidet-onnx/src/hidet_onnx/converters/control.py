@@ -1,4 +1,5 @@
-"""Control flow: branches and turns that are known while importing are taken into the graph."""
+"""If and Loop: taken into the graph where their course is known while importing, else operators of
+the graph with their bodies."""
 
 from __future__ import annotations
 
@@ -6,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from hidet import ops
-from hidet.errors import BadArgument, NotYet
+from hidet.errors import HidetError, InternalError, NeedsValue, NotYet
 from hidet.graph import Tensor
 from hidet.graph.known import known, needs_value
-from hidet.types import boolean, i64
-from hidet_onnx.converters.known import constant, integer
+from hidet.types import Size, boolean, i64
+from hidet_onnx.converters.known import constant, integer, numbers
+from hidet_onnx.converters.nested import flat, nested, require_same_form
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx
 
@@ -29,37 +31,131 @@ def truth(condition: Tensor | None) -> bool | None:
 
 @onnx("If", since=1)
 def choose(condition: Tensor, *, then_branch: Subgraph, else_branch: Subgraph) -> tuple[Any, ...]:
-    """What one of two graphs gives."""
+    """What one of two graphs gives.
+
+    Where branches give other shapes or lists, the condition has to be known: NeedsValue.
+    """
     found = truth(condition)
-    if found is None:
-        raise needs_value(condition)
-    return (then_branch if found else else_branch).inline()
+    if found is not None:
+        return (then_branch if found else else_branch).inline()
+    try:
+        with then_branch.attempt():
+            return branched(condition, then_branch, else_branch)
+    except (InternalError, NeedsValue):
+        raise
+    except HidetError as error:
+        needed = needs_value(condition)
+        raise needed if needed.inputs else error from error
+
+
+def branched(condition: Tensor, then: Subgraph, otherwise: Subgraph) -> tuple[Any, ...]:
+    """Both graphs as branches of one operator."""
+    given: list[tuple[Any, ...]] = []
+
+    def branch(graph: Subgraph) -> list[Tensor]:
+        given.append(graph.inline())
+        return flat(given[-1])
+
+    results = ops.if_(condition, lambda: branch(then), lambda: branch(otherwise))
+    require_same_form("branches give results", *given)
+    return tuple(nested(given[0], iter(results)))
 
 
 @onnx("Loop", since=1)
 def loop(
     trips: Tensor | None = None, condition: Tensor | None = None, *carried: Any, body: Subgraph
 ) -> tuple[Any, ...]:
-    """Turns of a graph: what it carries to the end, and what each turn gives beside, stacked."""
-    count = TURNS if trips is None else integer(trips)
-    values = list(carried)
-    rows: list[list[Any]] = [[] for _ in body.outputs[1 + len(carried) :]]
-    turn = 0
-    while turn < count:
-        going = truth(condition)
-        if going is None and condition is not None:
+    """Turns of a graph: what it carries to the end, and what each turn gives beside, stacked.
+
+    Where turns carry tensors of other shapes or longer lists, they are taken into the graph one by
+    one; how many there are has to be known then: NeedsValue.
+    """
+    turns = Turns(trips, condition, carried, body)
+    try:
+        with body.attempt():
+            return turns.once()
+    except InternalError:
+        raise
+    except HidetError as error:
+        if turns.is_told_by_inputs(error):
+            raise
+        try:
+            return turns.one_by_one()
+        except NeedsValue as needed:
+            raise needed if needed.inputs else error from error
+
+
+class Turns:
+    """A loop in either form."""
+
+    def __init__(
+        self, trips: Tensor | None, condition: Tensor | None, carried: Sequence[Any], body: Subgraph
+    ) -> None:
+        self.trips, self.condition, self.carried, self.body = trips, condition, carried, body
+        self.own: list[Tensor] = []
+
+    def once(self) -> tuple[Any, ...]:
+        """The graph as the body of an operator, converted once."""
+        count = len(self.carried)
+        trips = how_many(self.trips)
+
+        def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
+            self.own = [number, *now]
+            values = nested(self.carried, iter(now))
+            again, *found = self.body.inline(number, constant(True, boolean), *values)
+            require_same_form("turns carry values", self.carried, found[:count])
+            if found[count:]:
+                self.require_counted(trips, again)
+            return again, flat(found[:count]), found[count:]
+
+        last, rows, _ = ops.loop(turn, flat(self.carried), trips=trips, go_on=self.condition)
+        return (*nested(self.carried, iter(last)), *rows)
+
+    def require_counted(self, trips: Tensor | Size | None, again: Tensor) -> None:
+        """Raise unless it is known of how many turns rows are stacked."""
+        if isinstance(trips, Tensor):
+            raise needs_value(trips)
+        if trips is None or not truth(self.condition) or not truth(again):
+            raise NotYet("the rows of as many turns as only data tell")
+
+    def is_told_by_inputs(self, error: HidetError) -> bool:
+        """Whether values of the model's inputs are needed, not those of a turn."""
+        needed = error.inputs if isinstance(error, NeedsValue) else ()
+        return bool(needed) and not any(each in self.own for each in needed)
+
+    def one_by_one(self) -> tuple[Any, ...]:
+        """All turns taken into the graph around the loop; NeedsValue if they cannot be counted."""
+        count = TURNS + 1 if self.trips is None else integer(self.trips)
+        condition, values, turn = self.condition, list(self.carried), 0
+        rows: list[list[Any]] = [[] for _ in self.body.outputs[1 + len(values) :]]
+        while turn < count and self.goes_on(condition):
+            if turn == TURNS:
+                raise NotYet(f"more than {TURNS} turns of which each is another graph")
+            flag = constant(True, boolean)
+            condition, *found = self.body.inline(constant(turn, i64), flag, *values)
+            values = found[: len(values)]
+            for each, row in zip(rows, found[len(values) :], strict=True):
+                each.append(row)
+            turn += 1
+        return (*values, *(stacked(each, 0) for each in rows))
+
+    def goes_on(self, condition: Tensor | None) -> bool:
+        """Whether a condition is known to hold; NeedsValue if nothing is known."""
+        found = truth(condition)
+        if found is None and condition is not None:
             raise needs_value(condition)
-        if not going:
-            break
-        if turn == TURNS:
-            raise NotYet(f"a loop of more than {TURNS} turns")
-        flag = constant(True, boolean) if condition is None else condition
-        again, *found = body.inline(constant(turn, i64), flag, *values)
-        condition, values = again, found[: len(carried)]
-        for each, row in zip(rows, found[len(carried) :], strict=True):
-            each.append(row)
-        turn += 1
-    return (*values, *(stacked(each, 0) for each in rows))
+        return bool(found)
+
+
+def how_many(trips: Tensor | None) -> Tensor | Size | None:
+    """A number of turns as a size, where it is one; else as the tensor it is."""
+    if trips is None:
+        return None
+    try:
+        (count,) = numbers(trips)
+    except NeedsValue:
+        return trips
+    return count
 
 
 def stacked(rows: Sequence[Any], axis: int) -> Any:
@@ -69,67 +165,11 @@ def stacked(rows: Sequence[Any], axis: int) -> Any:
     return ops.stack(rows, axis)
 
 
-@onnx("Scan", since=9)
-def scan(
-    *operands: Tensor, body: Subgraph, num_scan_inputs: int,
-    scan_input_axes: Sequence[int] | None = None,
-    scan_input_directions: Sequence[int] | None = None,
-    scan_output_axes: Sequence[int] | None = None,
-    scan_output_directions: Sequence[int] | None = None,
-) -> tuple[Any, ...]:  # fmt: skip
-    """A turn of a graph for each slice of the scanned operands."""
-    count = len(operands) - num_scan_inputs
-    values, inputs = list(operands[:count]), operands[count:]
-    axes = scan_input_axes or (0,) * len(inputs)
-    backward = scan_input_directions or (0,) * len(inputs)
-    length = inputs[0].shape[axes[0]] if inputs else 0
-    if not isinstance(length, int):
-        raise NotYet("a scan of a length that only a call tells")
-    rows: list[list[Any]] = [[] for _ in body.outputs[count:]]
-    for turn in range(length):
-        slices = [
-            ops.select(each, axis, length - 1 - turn if turned else turn)
-            for each, axis, turned in zip(inputs, axes, backward, strict=True)
-        ]
-        found = body.inline(*values, *slices)
-        values = list(found[:count])
-        for each, row in zip(rows, found[count:], strict=True):
-            each.append(row)
-    along = scan_output_axes or (0,) * len(rows)
-    turned = scan_output_directions or (0,) * len(rows)
-    stacks = [
-        stacked(each[::-1] if back else each, axis)
-        for each, axis, back in zip(rows, along, turned, strict=True)
-    ]
-    return (*values, *stacks)
-
-
-@onnx("Scan", since=8)
-def scan_before_9(
-    lengths: Tensor | None = None, *operands: Tensor, body: Subgraph, num_scan_inputs: int,
-    directions: Sequence[int] | None = None,
-) -> tuple[Any, ...]:  # fmt: skip
-    """The same for each sample of a batch, which is the first axis of all operands."""
-    if lengths is not None:
-        raise NotYet("a scan of samples of different lengths")
-    batch = operands[0].shape[0]
-    if not isinstance(batch, int) or not batch:
-        raise NotYet(f"a scan of {batch} samples")
-    samples = [
-        scan(
-            *(ops.select(each, 0, number) for each in operands), body=body,
-            num_scan_inputs=num_scan_inputs, scan_input_directions=directions,
-        )
-        for number in range(batch)
-    ]  # fmt: skip
-    return tuple(ops.stack(each, 0) for each in zip(*samples, strict=True))
-
-
 @onnx("SequenceMap", since=17)
-def sequence_map(sequence: Sequence[Any], *more: Any, body: Subgraph) -> tuple[Any, ...]:
+def sequence_map(sequence: Any, *more: Any, body: Subgraph) -> tuple[Any, ...]:
     """The lists of what a graph gives for each element of a list."""
     if not isinstance(sequence, list | tuple):
-        raise BadArgument("SequenceMap takes a sequence")
+        raise NotYet("a sequence whose length only a call tells")
     results: list[list[Any]] = [[] for _ in body.outputs]
     for number, each in enumerate(sequence):
         others = [other[number] if isinstance(other, list) else other for other in more]

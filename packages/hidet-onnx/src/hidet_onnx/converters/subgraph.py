@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
@@ -14,3 +15,6 @@ class Subgraph(Protocol):
 
     def inline(self, *given: Any) -> tuple[Any, ...]:
         """The results for these values of the inputs."""
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """In this block graphs are converted as bodies; if that fails, nothing is left of it."""

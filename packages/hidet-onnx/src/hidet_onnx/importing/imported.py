@@ -88,8 +88,8 @@ class Entry:
             case Fixed():
                 return self.importer.held(form.array)
             case Listed():
-                items = enumerate(form.items)
-                return [self.value(declared, each, f"{name}[{number}]") for number, each in items]
+                each, items = declared.element(), enumerate(form.items)
+                return [self.value(each, item, f"{name}[{number}]") for number, item in items]
             case Absent():
                 return None
         return self.symbol(declared, form, name)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from onnx import GraphProto
+
+from hidet.errors import NotYet
+from hidet.frontend.importer import LOST
 
 if TYPE_CHECKING:
     from hidet_onnx.importing.importer import OnnxImporter
@@ -24,4 +28,11 @@ class Subgraph:
 
     def inline(self, *given: Any) -> tuple[Any, ...]:
         """The results for these values, the nodes taken into the graph around the node."""
-        return self.importer.inline(self.graph, given, self.outer)
+        found = self.importer.inline(self.graph, given, self.outer)
+        if any(each is LOST for each in found):
+            raise NotYet("nothing runs an operator that its body needs")
+        return found
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """In this block graphs are converted as bodies; if that fails, nothing is left of it."""
+        return self.importer.attempt()

@@ -34,6 +34,11 @@ class Declared:
         """What is declared of the elements of a sequence, or of what may be absent."""
         return replace(self, is_item=True)
 
+    def element(self) -> Declared:
+        """What holds for one element of a list: each has sizes of its own, whatever their name."""
+        sizes = self.shape and tuple(size if isinstance(size, int) else None for size in self.shape)
+        return replace(self, shape=sizes)
+
     @property
     def is_text(self) -> bool:
         """Whether its elements are strings."""
