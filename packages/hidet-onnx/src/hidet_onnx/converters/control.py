@@ -92,7 +92,7 @@ class Turns:
         self, trips: Tensor | None, condition: Tensor | None, carried: Sequence[Any], body: Subgraph
     ) -> None:
         self.trips, self.condition, self.carried, self.body = trips, condition, carried, body
-        self.own: list[Tensor] = []
+        self.own: set[Tensor] = set()
 
     def once(self) -> tuple[Any, ...]:
         """The graph as the body of an operator, converted once."""
@@ -100,7 +100,7 @@ class Turns:
         trips = how_many(self.trips)
 
         def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
-            self.own = [number, *now]
+            self.own = {number, *now}
             values = nested(self.carried, iter(now))
             again, *found = self.body.inline(number, constant(True, boolean), *values)
             require_same_form("turns carry values", self.carried, found[:count])
@@ -121,7 +121,7 @@ class Turns:
     def is_told_by_inputs(self, error: HidetError) -> bool:
         """Whether values of the model's inputs are needed, not those of a turn."""
         needed = error.inputs if isinstance(error, NeedsValue) else ()
-        return bool(needed) and not any(each in self.own for each in needed)
+        return bool(needed) and self.own.isdisjoint(needed)
 
     def one_by_one(self) -> tuple[Any, ...]:
         """All turns taken into the graph around the loop; NeedsValue if they cannot be counted."""
