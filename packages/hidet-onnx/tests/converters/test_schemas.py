@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import defs, helper
+from onnx import TensorProto, defs, helper
 from onnx.defs import OpSchema
 
+import hidet_onnx
+from hidet.errors import HidetError
 from hidet_onnx.converters import load, table
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
@@ -59,6 +61,42 @@ def test_attributes_and_their_defaults_are_the_schemas(
 
 MISSPELT = ("GRU-1", "direction")
 """The default is "foward" there."""
+
+
+def test_every_converter_is_reached_by_some_schema() -> None:
+    """A row that no version of an operator leads to would never be read."""
+    reached = {
+        (schema.domain, schema.name, since)
+        for schema in defs.get_all_schemas_with_history()
+        for since in table.versions((schema.domain, schema.name))
+        if table.find((schema.domain, schema.name), schema.since_version)
+        is table.find((schema.domain, schema.name), since)
+    }
+    rows = {(*key, n) for key in table if key[0] in DOMAINS for n in table.versions(key)}
+    assert rows - reached == set()
+
+
+@pytest.mark.parametrize(
+    ("operator", "operands", "attributes", "message"),
+    [
+        ("MatMul", ["x", "x"], {"transpose_b": 1}, "MatMul .* has no attribute 'transpose_b'"),
+        ("Greater", ["x", "x"], {"dtype": 1}, "Greater .* has no attribute 'dtype'"),
+        ("Relu", ["x", "x"], {}, "Relu .* takes at most 1 operands, not 2"),
+        ("Relu", [], {}, "Relu .* takes 1 operands or more, not 0"),
+        ("Relu", ["x"], {"alpha": 1}, "Relu .* has no attribute 'alpha': it has none"),
+        ("Cast", ["x"], {}, "Cast .* needs the attribute 'to'"),
+    ],
+)
+def test_no_node_gives_what_its_schema_does_not_have(
+    operator: str, operands: list[str], attributes: dict[str, Any], message: str
+) -> None:
+    """Converters may take more, and the functions of schemas do not look."""
+    node = helper.make_node(operator, operands, ["y"], **attributes)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])
+    graph = helper.make_graph([node], "g", [x], [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    with pytest.raises(HidetError, match=message):
+        hidet_onnx.compile(model, options={"fallback": "error"})
 
 
 def same(given: Any, default: Any) -> bool:

@@ -13,7 +13,7 @@ from hidet.types import DType, Size, boolean, f32, f64, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx, preview
-from hidet_onnx.dtypes import element
+from hidet_onnx.dtypes import element, spelled
 
 INFINITE = float("-inf")
 
@@ -92,7 +92,7 @@ def attention(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """softmax(q @ k^T * scale + mask) @ v, the caches with k and v, and the scores on the way.
 
-    Softmax is computed in float32 at least, whatever `softmax_precision` says.
+    Softmax is computed in float32 at least, and in float64 if `softmax_precision` asks for it.
     """
     is_packed = q.ndim == 3
     if is_packed:
@@ -112,14 +112,22 @@ def attention(
         attn_mask, bool(is_causal), left_window_size, right_window_size, past, nonpad_kv_seqlen
     )
     factor = default_scale(q) if scale is None else scale
-    found = attended(q, k, v, masks, factor, softcap)
-    scores = (
-        scores_of(q, k, masks, factor, softcap, qk_matmul_output_mode)
-        if here().results > 3 and here().read[3]
-        else None
-    )
+    wide = precise(q.dtype, softmax_precision)
+    rows, keys, values = (ops.cast(each, wide) for each in (q, k, v))
+    found = ops.cast(attended(rows, keys, values, masks, factor, softcap), q.dtype)
     results = (packed(found) if is_packed else found, k, v)
-    return results if scores is None else (*results, scores)
+    if not (here().results > 3 and here().read[3]):
+        return results
+    scores = scores_of(rows, keys, masks, factor, softcap, qk_matmul_output_mode)
+    return (*results, ops.cast(scores, q.dtype))
+
+
+def precise(own: DType, asked: int | None) -> DType:
+    """The type in which attention is computed: its own, unless float64 is asked for."""
+    found = own if asked is None else element(asked)
+    if not found.is_float:
+        raise BadArgument(f"softmax_precision is {spelled(asked or 0)}", help="use a float type")
+    return f64 if found is f64 else own
 
 
 def default_scale(q: Tensor) -> float:

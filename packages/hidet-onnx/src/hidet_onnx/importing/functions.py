@@ -33,6 +33,10 @@ class Functions:
             for each in model.functions
         }
 
+    def is_local(self, node: NodeProto) -> bool:
+        """Whether the model itself has a function for a node."""
+        return key_of(node) in self.local
+
     def body(
         self, node: NodeProto, scope: Scope, types: Callable[[], list[TypeProto]]
     ) -> Body | None:
@@ -40,16 +44,19 @@ class Functions:
 
         `types` tells those of its operands, on which some functions of ONNX's schemas depend.
         """
-        domain = domain_of(node)
-        local = self.local.get((domain, node.op_type, node.overload))
-        if local is not None:
-            return called(local, node, title(node), {})
-        version = scope.versions.get(domain, 0)
+        if self.is_local(node):
+            return called(self.local[key_of(node)], node, title(node), {})
+        version = scope.versions.get(domain_of(node), 0)
         schema = schema_of(node, version)
         found = None if schema is None else of_schema(schema, node, version, types)
         if found is None:
             return None
         return called(found, node, title(node), scope.versions, schema)
+
+
+def key_of(node: NodeProto) -> tuple[str, str, str]:
+    """Which function a node calls."""
+    return domain_of(node), node.op_type, node.overload
 
 
 def schema_of(node: NodeProto, version: int) -> Any:

@@ -18,7 +18,7 @@ from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
 from hidet_onnx.converters import load, table
 from hidet_onnx.converters.here import Here, standing
-from hidet_onnx.importing.accepted import require_accepted
+from hidet_onnx.importing.accepted import by_schema, by_signature
 from hidet_onnx.importing.attributes import Reader
 from hidet_onnx.importing.functions import Functions
 from hidet_onnx.importing.order import in_order
@@ -65,11 +65,26 @@ class OnnxImporter(Importer[NodeProto]):
         given = [self.values[name] if name else None for name in node.input]
         while given and given[-1] is None:
             given.pop()
-        named = self.read(node)
-        convert = self.table.find(*self.key(node))
-        if convert is not None:
-            require_accepted(convert, title(node), given, named)
-        return given, named
+        return given, self.read(node)
+
+    def operator(self, node: NodeProto) -> None:
+        if objection := self.objection(node):
+            self.lose(node)
+            self.uses.append(Use(title(node), self.place(node), objection, is_lost=True))
+        else:
+            super().operator(node)
+
+    def objection(self, node: NodeProto) -> str:
+        """What is wrong with a node, by its operator's schema, or its converter without one.
+
+        Converters alone do not tell: many are operators of hidet, which take more.
+        """
+        key, version = self.key(node)
+        convert = self.table.find(key, version)
+        takes = by_signature(convert) if convert is not None else None
+        if not self.functions.is_local(node):
+            takes = by_schema(node.op_type, version, domain_of(node)) or takes
+        return takes.objection(node) if takes is not None else ""
 
     def results(self, node: NodeProto) -> Sequence[str | None]:
         return [name or None for name in node.output]
