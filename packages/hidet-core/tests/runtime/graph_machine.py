@@ -12,11 +12,11 @@ from types import SimpleNamespace
 from hidet.runtime import (
     captures,
     conditional,
-    further_turns,
     graph_nodes,
     graph_region,
     kernel_node,
     memory_nodes,
+    relaunch,
     segment,
     stream_region,
 )
@@ -62,7 +62,7 @@ class Machine:
         monkeypatch.setattr(graph_region, "add_conditional", self.add_conditional)
         monkeypatch.setattr(segment, "beside_captures", nullcontext)
         monkeypatch.setattr(captures, "cu", None)  # nothing is given back to the driver
-        for module in (further_turns, stream_region):
+        for module in (relaunch, stream_region):
             monkeypatch.setattr(module, "StreamMemory", lambda stream: HostMemory())
 
     def program(self, bound, modules, host_steps, scratch, fixed):

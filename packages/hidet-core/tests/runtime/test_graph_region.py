@@ -55,7 +55,7 @@ def test_a_branch_is_part_of_the_graph(machine, sign):
 
 
 @pytest.mark.parametrize("trips", [0, 1, 2, 7])
-def test_a_loop_of_bounded_turns_is_part_of_the_graph(machine, trips):
+def test_a_loop_with_a_bound_is_part_of_the_graph(machine, trips):
     x, n = symbol((3,)), symbol((), "int64")
 
     def body(turn, a, b):
@@ -74,10 +74,10 @@ def test_a_loop_without_a_bound_ends_the_graph(machine, start):
 
 
 @pytest.mark.parametrize(("turns", "launches"), [(3, 1), (4, 2), (5, 2), (9, 3)])
-def test_the_host_looks_for_further_turns(machine, turns, launches, monkeypatch):
-    for module in (graph_region, "hidet.runtime.further_turns", "hidet.runtime.stream_program"):
+def test_the_host_looks_for_relaunch(machine, turns, launches, monkeypatch):
+    for module in (graph_region, "hidet.runtime.relaunch", "hidet.runtime.stream_program"):
         target = module if isinstance(module, str) else module.__name__
-        monkeypatch.setattr(f"{target}.TURNS", 4)
+        monkeypatch.setattr(f"{target}.ITERATIONS", 4)
     x = symbol((7,))
     results = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)
     check(machine, results, x, np.zeros(7, np.float32), launches=launches)

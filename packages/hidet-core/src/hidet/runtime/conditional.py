@@ -66,9 +66,9 @@ has_flag:
   ret;
 }
 """
-"""Adds `step` to the i64 `turn`, and sets a condition: whether the turn is below `limit` and the
-i64 `trips`, and the bool `flag` holds. Addresses of 0 are left out. It is PTX, which the driver
-compiles, so that archives with loops run without the compiler."""
+"""Adds `step` to the i64 `turn`, the number of the iteration, and sets a condition: whether that is
+below `limit` and the i64 `trips`, and the bool `flag` holds. Addresses of 0 are left out. It is
+PTX, which the driver compiles, so that archives with loops run without the compiler."""
 
 
 @lru_cache(maxsize=1)
@@ -111,7 +111,7 @@ class Decision:
         return params
 
     def point(self, pointers: Sequence[int], limit: int) -> None:
-        """Fill in the addresses of the buffers, and the number that the turn stays below."""
+        """Fill in the addresses of the buffers, and the number that iterations stay below."""
         places = (self.turn, self.flag, self.trips)
         self.values[1:4] = [0 if each is None else pointers[each] for each in places]
         self.values[4] = limit

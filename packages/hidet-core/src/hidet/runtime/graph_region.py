@@ -1,8 +1,8 @@
 """Control flow within a CUDA graph: the GPU decides which body runs, and how often.
 
-A body's kernels are nodes of a conditional node, on buffers of the plan that runs it. The same
-nodes run in each turn of a loop, so what a turn carries to the next is copied to where that reads
-it, but for what it updates in place.
+The kernels of a body are nodes of a conditional node, on buffers of the plan that runs it. Each
+iteration of a loop runs the same nodes, so the values that it carries to the next one are copied to
+where that one reads them, unless the body updates them in place.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from hidet.runtime.launchable import CudaModule
 from hidet.runtime.memory_nodes import Clear, Copy
 from hidet.runtime.plan import Branch, Launch, Repeat, present
 
-TURNS = 1 << 16
-"""So many turns of a loop run by one launch of a graph: then the host looks whether there are more,
-since nothing can stop a graph."""
+ITERATIONS = 1 << 16
+"""The most iterations of a loop in one launch of a graph. Then the host checks whether there are
+more, since a running graph cannot be interrupted."""
 
 Modules: TypeAlias = Mapping[str, CudaModule]
 
 
 def fits_graph(bound: BoundPlan, number: int, *, inside: bool = False) -> bool:
     """Whether a step of control flow can be nodes of a graph: all that its bodies do can, and in a
-    body a loop is known to end after at most `TURNS`."""
+    body a loop has at most `ITERATIONS`, as far as that is known."""
     step = bound.steps[number]
-    if isinstance(step, Repeat) and inside and not ends_in_time(step):
+    if isinstance(step, Repeat) and inside and not is_bounded(step):
         return False
     return conditional_nodes() and all(
         isinstance(each, Launch)
@@ -39,9 +39,9 @@ def fits_graph(bound: BoundPlan, number: int, *, inside: bool = False) -> bool:
     )
 
 
-def ends_in_time(step: Repeat) -> bool:
-    """Whether a loop is known to end after at most `TURNS`."""
-    return isinstance(step.count, int) and step.count <= TURNS
+def is_bounded(step: Repeat) -> bool:
+    """Whether a loop is known to have at most `ITERATIONS` iterations."""
+    return isinstance(step.count, int) and step.count <= ITERATIONS
 
 
 def graph_node(bound: BoundPlan, number: int, modules: Modules) -> GraphNode:
@@ -68,7 +68,7 @@ class BodyNodes:
         self.early = {number for number in steps if bound.overlaps(number)}
         self.nodes: list[Any] = []
 
-    def places(self, pointers: Sequence[int]) -> list[int]:
+    def addresses(self, pointers: Sequence[int]) -> list[int]:
         """Where the body's buffers lie."""
         plan = self.bound.plan
         found = [0] * len(plan.buffers)
@@ -81,15 +81,15 @@ class BodyNodes:
     def add(self, graph: Any, pointers: Sequence[int]) -> list[Any]:
         """Add them to an empty graph; returns the nodes behind which all have run."""
         waits = self.bound.waits
-        self.nodes = add_nodes(graph, [], self.items, waits, self.early, self.places(pointers))
+        self.nodes = add_nodes(graph, [], self.items, waits, self.early, self.addresses(pointers))
         waited = set[int]().union(*waits)
         return [node for number, node in enumerate(self.nodes) if number not in waited]
 
     def update(self, executable: Any, pointers: Sequence[int]) -> None:
         """Let them work on buffers elsewhere."""
-        places = self.places(pointers)
+        addresses = self.addresses(pointers)
         for item, node in zip(self.items, self.nodes, strict=True):
-            item.update(executable, node, places)
+            item.update(executable, node, addresses)
 
 
 class BranchNodes:
@@ -118,10 +118,10 @@ class BranchNodes:
 
 
 class LoopNodes:
-    """A node that runs its body in turns, what each carries to the next, and what decides.
+    """A WHILE node, the copies of carried values, and the kernels that set its condition.
 
-    `start` is the turn it begins with, and `start + TURNS` one that it does not begin. Where it
-    goes on after another graph, everything lies where that one has left it.
+    It runs iterations from `start` to `start + ITERATIONS` at most. Where it continues the loop of
+    another graph, everything lies where that one has left it.
     """
 
     def __init__(
@@ -143,8 +143,8 @@ class LoopNodes:
 
     @property
     def limit(self) -> int:
-        """The first turn that there is not, as far as the host knows."""
-        count, most = self.step.count, self.start + TURNS
+        """The number that iterations stay below, as far as the host knows it."""
+        count, most = self.step.count, self.start + ITERATIONS
         return min(count, most) if isinstance(count, int) else most
 
     def add(self, graph: Any, before: Sequence[Any], pointers: Sequence[int]) -> Any:
@@ -173,7 +173,7 @@ class LoopNodes:
 
 
 def beginning(step: Repeat, bound: BoundPlan) -> list[Clear | Copy]:
-    """What the first turn finds where the body reads."""
+    """The copies that put initial values where the first iteration reads them."""
     given = [*zip(step.results, step.carried, strict=True)]
     if step.again is not None and step.go_on is not None:
         given.append((step.again, step.go_on))

@@ -8,11 +8,11 @@ from typing import TypeAlias
 from hidet.errors import Capturing
 from hidet.runtime.bound import BoundPlan, may_overlap
 from hidet.runtime.early import kernel_before
-from hidet.runtime.further_turns import FurtherTurns
-from hidet.runtime.graph_region import TURNS, LoopNodes, ends_in_time, fits_graph, graph_node
+from hidet.runtime.graph_region import ITERATIONS, LoopNodes, fits_graph, graph_node, is_bounded
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat
+from hidet.runtime.relaunch import Relaunch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
 from hidet.runtime.stream_region import Body, Lent, StreamRegion
@@ -64,7 +64,7 @@ class StreamProgram:
                 for part in self.parts:
                     if isinstance(part, Host):
                         self.host(part, self.pointers)
-                    elif isinstance(part, StreamRegion | FurtherTurns):
+                    elif isinstance(part, StreamRegion | Relaunch):
                         part.run(self.pointers, stream)
                     elif self.use_graph:
                         part.run(self.pointers, changed, stream)
@@ -155,7 +155,7 @@ class StreamProgram:
                 part.forget()
 
 
-Part: TypeAlias = "Segment | Host | StreamRegion | FurtherTurns"
+Part: TypeAlias = "Segment | Host | StreamRegion | Relaunch"
 
 
 def split(
@@ -191,10 +191,10 @@ def split(
             parts.append(step)
         elif isinstance(step, Launch) or (use_graph and fits_graph(bound, number)):
             places[number] = len(places)
-            if isinstance(step, Repeat) and not ends_in_time(step):
+            if isinstance(step, Repeat) and not is_bounded(step):
                 close()
                 body = bound.bodies[number][0]
-                parts.append(FurtherTurns(LoopNodes(step, bound, body, modules, TURNS)))
+                parts.append(Relaunch(LoopNodes(step, bound, body, modules, ITERATIONS)))
         else:
             close()
             parts.append(region(number, step))
