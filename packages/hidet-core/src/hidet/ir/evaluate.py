@@ -30,7 +30,7 @@ from hidet.ir.expr import (
     TruncMod,
     Unary,
 )
-from hidet.ir.functions import FUNCTIONS
+from hidet.ir.functions import meaning
 from hidet.ir.numeric import BINARY, UNARY
 from hidet.types import DType, PointerType, VectorType
 from hidet.types.narrow import converted
@@ -83,7 +83,7 @@ class Evaluation:
             case Select(condition, then, otherwise):
                 return self.value(then if self.value(condition) else otherwise)
             case Math(name, args):
-                return FUNCTIONS[name].numpy(*map(self.value, args))
+                return meaning(name)(*map(self.value, args))
             case Cast(value):
                 return self.value(value)
         return self.lanes(e)

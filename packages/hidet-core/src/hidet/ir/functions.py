@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.ir.expr import Expr, Math, Value, convert, unify, wrap
-from hidet.types import DType, bf16, boolean, f16, f32
+from hidet.types import DType, bf16, boolean, f8e8m0, f16, f32, u8
+from hidet.types.narrow import FORMATS
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,16 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
         return np.array(flat).reshape(wide.shape).astype(wide.dtype)
 
     return apply
+
+
+def _code(x: Any, of: np.dtype[Any]) -> Any:
+    """The bytes of numbers rounded to a narrow type."""
+    return np.asarray(x).astype(of).view(np.uint8)
+
+
+def _number(code: Any, of: np.dtype[Any]) -> Any:
+    """The numbers that bytes of a narrow type mean."""
+    return np.asarray(code).view(of).astype(np.float32)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -87,6 +99,22 @@ FUNCTIONS: dict[str, Function] = {
         Function("near_bfloat16", 1, np.positive),
     )
 }
+
+CODES: dict[str, Function] = {
+    function.name: function
+    for of in (*FORMATS, f8e8m0)
+    for function in (
+        Function(f"encode_{of}", 1, partial(_code, of=of.numpy), u8),
+        Function(f"decode_{of}", 1, partial(_number, of=of.numpy), f32),
+    )
+}
+"""What narrow floats are made of and become: a float32, by the byte that holds their code."""
+
+
+def meaning(name: str) -> Callable[..., Any]:
+    """What a function of either table computes, on numpy arrays."""
+    return (FUNCTIONS.get(name) or CODES[name]).numpy
+
 
 NEAR: dict[DType, str] = {f16: "near_float16", bf16: "near_bfloat16"}
 """By type, what gives its operand, a float32 of which a few bits more than the type has are enough:

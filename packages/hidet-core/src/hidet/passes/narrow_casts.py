@@ -1,4 +1,4 @@
-"""Narrow element types become bytes: conversions are arithmetic, all other values are wider."""
+"""Narrow element types become bytes, and what is computed of them wider values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from hidet.ir.node import Node
 from hidet.ir.stmt import Print
 from hidet.ir.walk import postorder, substitute, variables
 from hidet.passes.base import kernel_pass, with_body
-from hidet.passes.narrow_formats import decoded, encoded
 from hidet.types import (
     DType,
     PointerType,
@@ -37,8 +36,11 @@ from hidet.types import (
     VectorType,
     f8e4m3,
     f8e5m2,
+    f32,
+    i32,
     u8,
 )
+from hidet.types.dtypes import Kind
 from hidet.types.narrow import NARROW, computed_in
 
 IN_HARDWARE = frozenset((f8e4m3, f8e5m2))
@@ -47,12 +49,13 @@ IN_HARDWARE = frozenset((f8e4m3, f8e5m2))
 
 @kernel_pass()
 def narrow_casts(kernel: Kernel) -> Kernel:
-    """Store narrow elements as bytes, convert them by arithmetic on bits, compute in wider types.
+    """Store narrow elements as bytes, convert them by their codes, compute in wider types.
 
-    before   y[i] = f4e2m1(f32(x[i]) * 2.0)        x: f8e4m3fnuz[n]  y: f4e2m1[n]
-    after    y[i] = encoded(decoded(x[i]) * 2.0)   x: u8[n]          y: u8[n]
+    before   x: f8e4m3fnuz[n]  y: f4e2m1[n]   y[i] = f4e2m1(f32(x[i]) * 2.0)
+    after    x: u8[n]  y: u8[n]               y[i] = encode_f4e2m1(decode_f8e4m3fnuz(x[i]) * 2.0)
 
-    So nothing below this pass knows narrow types, and CUDA, C++ and the simulator agree on bits.
+    So nothing below this pass knows narrow types. Codes of floats are written and read by functions
+    of `ir.functions.CODES`, which are calls in CUDA and C++: their text names an operand once.
     """
     narrow = NARROW - IN_HARDWARE if kernel.kind is KernelKind.CUDA else NARROW
     if not any(introduces(each, narrow) for each in (*kernel.params, *postorder(kernel.body))):
@@ -180,3 +183,23 @@ class Bytes:
 def code(value: float, of: DType) -> int:
     """The byte that holds a number."""
     return int(np.asarray(value).astype(of.numpy).view(np.uint8))
+
+
+def decoded(code: Expr, of: DType) -> Expr:
+    """The value of a byte that holds a number of a narrow type: float32, or int32 for integers."""
+    if of.is_float:
+        return Math(f"decode_{of}", (code,), f32)
+    whole, half = code.cast(i32) & ((1 << of.bits) - 1), 1 << (of.bits - 1)
+    return (whole ^ half) - half if of.kind is Kind.SIGNED else whole
+
+
+def encoded(value: Expr, to: DType) -> Expr:
+    """The byte that holds a value of another type, as a number of a narrow type.
+
+    Floats round to the nearest, ties to even, by way of float32. Floats become integers toward
+    zero; of what an integer type does not hold the lowest bits are kept.
+    """
+    if to.is_float:
+        return Math(f"encode_{to}", (value.cast(f32),), u8)
+    whole = value.cast(i32) if value.dtype.is_float else value.cast(u8)
+    return (whole & ((1 << to.bits) - 1)).cast(u8)

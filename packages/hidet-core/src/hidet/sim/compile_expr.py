@@ -31,7 +31,7 @@ from hidet.ir.expr import (
     is_vector,
     wrap,
 )
-from hidet.ir.functions import FUNCTIONS
+from hidet.ir.functions import meaning
 from hidet.ir.numeric import BINARY, UNARY
 from hidet.ir.walk import find
 from hidet.sim.access import load
@@ -160,7 +160,7 @@ class Expressions:
 
     def math(self, e: Math) -> Code:
         """A pure function, by its numpy meaning, rounded to its type."""
-        args, apply, of = [self(a) for a in e.args], FUNCTIONS[e.name].numpy, e.of.numpy
+        args, apply, of = [self(a) for a in e.args], meaning(e.name), e.of.numpy
         return lambda gang, mask: np.asarray(apply(*(a(gang, mask) for a in args))).astype(of)[()]
 
     def get(self, e: Get) -> Code:

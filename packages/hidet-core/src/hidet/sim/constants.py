@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.ir.expr import Binary, Cast, Const, Expr, Math, Select, Unary, Var
-from hidet.ir.functions import FUNCTIONS
+from hidet.ir.functions import meaning
 from hidet.ir.numeric import BINARY, UNARY
 from hidet.sim.conversions import cast
 
@@ -30,6 +30,6 @@ def number(e: Expr, known: Mapping[Var, Any]) -> Any:
         case Select(condition, then, otherwise):
             return number(then if number(condition, known) else otherwise, known)
         case Math(name, args, of):
-            found = FUNCTIONS[name].numpy(*(number(arg, known) for arg in args))
+            found = meaning(name)(*(number(arg, known) for arg in args))
             return np.asarray(found).astype(of.numpy)[()]
     raise BadArgument(f"{e} is not a size: it is not known before the launch")

@@ -11,6 +11,7 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.common.small_floats import ENCODING
 from hidet.codegen.cpu.vector_math import VECTOR_MATH
 from hidet.types import DType, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 
@@ -20,25 +21,6 @@ NATIVE = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64)
 LANES = (2, 4, 8, 16, 32, 64)
 
 SMALL_FLOATS = {
-    # Rounds to the nearest, ties to even, to a format of M fraction bits; codes beyond `top` become
-    # `over`. Subnormal results are multiples of the smallest one: adding 2^23 * 1.5 rounds to them.
-    "encode": Part("""\
-template <int M, int BIAS>
-INLINE unsigned encode(float x, unsigned top, unsigned over, unsigned nan) {
-  const unsigned raw = bits<unsigned>(x), size = raw & 0x7fffffff;
-  const unsigned normal = ((size + (1u << (22 - M)) - 1 + (size >> (23 - M) & 1)) >> (23 - M)) -
-                          ((127u - BIAS) << M);
-  const float scaled = bits<float>(size) * bits<float>((unsigned)(127 + BIAS - 1 + M) << 23);
-  const unsigned subnormal = bits<unsigned>(scaled + 12582912.0f) - 0x4b400000;
-  const unsigned finite = size < ((128u - BIAS) << 23) ? subnormal : normal;
-  return size > 0x7f800000 ? nan : size == 0x7f800000 || finite > top ? over : finite;
-}""", ("bits",)),
-    "decode": Part("""\
-template <int M, int BIAS> INLINE float decode(unsigned code) {
-  const float normal = bits<float>((code << (23 - M)) + ((127u - BIAS) << 23));
-  const float subnormal = (float)(int)code * bits<float>((unsigned)(128 - BIAS - M) << 23);
-  return code >> M ? normal : subnormal;
-}""", ("bits",)),
     "f16": Part("""\
 #ifdef __FLT16_MAX__
 using f16 = _Float16;
@@ -172,6 +154,7 @@ def _vector(of: DType, lanes: int) -> Part:
 PARTS: dict[str, Part] = {
     **TYPES,
     **BITS,
+    **ENCODING,
     **SMALL_FLOATS,
     **INTEGERS,
     **CALLS,

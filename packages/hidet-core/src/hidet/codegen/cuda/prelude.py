@@ -11,6 +11,7 @@ from hidet.codegen.common.prelude import (
     assemble,
     float_division,
 )
+from hidet.codegen.common.small_floats import ENCODING
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.intrinsics.builtins import BUILTINS, SPECIAL_REGISTERS
 from hidet.types import u32
@@ -194,6 +195,7 @@ PARTS: dict[str, Part] = {
     **TYPES,
     **ALIASES,
     **{"bits": Part(BITS["bits"].text.replace("__builtin_memcpy", "memcpy"))},
+    **ENCODING,
     **INTEGERS,
     **float_division("fmod", "trunc", "floor", "copysign"),
     **EXTREMES,
