@@ -172,7 +172,7 @@ def test_round_modes_that_do_not_exist_are_refused():
     x = {"x": np.ones(3, np.float32)}
     to = TensorProto.FLOAT8E8M0
     cast = helper.make_node("Cast", ["x"], ["y"], to=to, round_mode="odd")
-    with pytest.raises(UnsupportedOp, match="round_mode is 'odd'"):
+    with pytest.raises(UnsupportedOp, match="rounding is 'odd'"):
         ran(model([cast], x, {"y": to}), x)
 
 

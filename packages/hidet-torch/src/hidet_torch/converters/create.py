@@ -9,6 +9,7 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.ops.create import Scalar
 from hidet.types import DType, Size, i64
+from hidet_torch.converters.rounding import rounded
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.memory.dtypes import number_type
 
@@ -149,10 +150,10 @@ def fill(x: Tensor, value: Scalar) -> Tensor:
 @torch(aten.fill.Tensor)
 def fill_tensor(x: Tensor, value: Tensor) -> Tensor:
     """A 0-d tensor in every place of x."""
-    return ops.expand(ops.cast(value, x.dtype), x.shape)
+    return ops.expand(rounded(value, x.dtype), x.shape)
 
 
 @torch(aten.copy.default)
 def copy(x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """The source in the shape and type of x."""
-    return ops.expand(ops.cast(source, x.dtype), x.shape)
+    return ops.expand(rounded(source, x.dtype), x.shape)

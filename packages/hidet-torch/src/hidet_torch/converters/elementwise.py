@@ -11,6 +11,7 @@ from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.ops.create import Scalar
 from hidet.types import DType, boolean, i64
+from hidet_torch.converters.rounding import rounded
 from hidet_torch.converters.table import aten, overload, overloads, primitives, require, torch
 from hidet_torch.memory.dtypes import result_type, wide
 
@@ -296,13 +297,13 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
 def to_copy(x: Tensor, dtype: DType | None = None, device: str | None = None, **_: Any) -> Tensor:
     """x as another type; layouts and memory formats are the importer's."""
     require(device in (None, x.device), f"a copy from {x.device} to {device}")
-    return x if dtype is None else ops.cast(x, dtype)
+    return x if dtype is None else rounded(x, dtype)
 
 
 @torch(primitives.convert_element_type.default)
 def convert_element_type(x: Tensor, dtype: DType) -> Tensor:
     """x as another type."""
-    return ops.cast(x, dtype)
+    return rounded(x, dtype)
 
 
 @torch(

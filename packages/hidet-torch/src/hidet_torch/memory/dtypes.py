@@ -15,7 +15,10 @@ from hidet.types import (
     bf16,
     boolean,
     f8e4m3,
+    f8e4m3fnuz,
     f8e5m2,
+    f8e5m2fnuz,
+    f8e8m0,
     f16,
     f32,
     f64,
@@ -37,6 +40,9 @@ TO_HIDET: dict[torch.dtype, DType] = {
     torch.bfloat16: bf16,
     torch.float8_e4m3fn: f8e4m3,
     torch.float8_e5m2: f8e5m2,
+    torch.float8_e4m3fnuz: f8e4m3fnuz,
+    torch.float8_e5m2fnuz: f8e5m2fnuz,
+    torch.float8_e8m0fnu: f8e8m0,
     torch.int8: i8,
     torch.int16: i16,
     torch.int32: i32,
@@ -49,6 +55,10 @@ TO_HIDET: dict[torch.dtype, DType] = {
 }
 TO_TORCH: dict[DType, torch.dtype] = {hidet: own for own, hidet in TO_HIDET.items()}
 
+PACKED = {"float4_e2m1fn_x2", "quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2"}
+PACKED |= {f"{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8)}
+"""Types whose elements take less than a byte: PyTorch keeps several in each, or means to."""
+
 PARTS: dict[torch.dtype, torch.dtype] = {
     torch.complex64: torch.float32,
     torch.complex128: torch.float64,
@@ -60,7 +70,8 @@ def hidet_dtype(own: torch.dtype) -> DType:
     """The hidet type of a PyTorch type; of a complex one the type of its parts."""
     found = TO_HIDET.get(PARTS.get(own, own))
     if found is None:
-        raise NotYet(f"elements of type {own}")
+        packed = str(own).rpartition(".")[2] in PACKED
+        raise NotYet(f"elements of type {own}" + ", several in a byte" * packed)
     return found
 
 
@@ -105,4 +116,4 @@ def number_type(value: Any) -> DType:
 
 def wide(of: DType) -> DType:
     """The type to compute several steps in before rounding once to `of`."""
-    return f32 if of in (f16, bf16, f8e4m3, f8e5m2) else of
+    return f32 if of.is_float and of.bits < 32 else of
