@@ -2,6 +2,7 @@
 
 from hidet_torch.converters import (
     attention,
+    control,
     conv,
     create,
     elementwise,
@@ -20,6 +21,7 @@ from hidet_torch.converters.table import Untold, torch
 __all__ = [
     "Untold",
     "attention",
+    "control",
     "conv",
     "create",
     "elementwise",

@@ -34,6 +34,7 @@ from hidet_torch.importing.results import TorchResults
 from hidet_torch.importing.size_names import size_names
 from hidet_torch.importing.sizes import Sizes
 from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_slice
+from hidet_torch.importing.subgraph import Subgraph
 from hidet_torch.memory.dtypes import hidet_dtype
 from hidet_torch.memory.strides import inverse, order_of
 from hidet_torch.memory.tensors import device_of
@@ -288,16 +289,33 @@ class TorchImporter(Importer[torch.fx.Node]):
         """An argument as converters take it."""
         match value:
             case torch.fx.Node():
-                return self.values[value]
+                found = self.values[value]
+                return self.given(found) if isinstance(found, torch.fx.GraphModule) else found
             case list() | tuple():
                 return [self.given(each) for each in value]
             case dict():
                 return {key: self.given(each) for key, each in value.items()}
+            case torch.fx.GraphModule():
+                return Subgraph(value, self.inline, self.attempt)
             case torch.dtype():
                 return hidet_dtype(value)
             case torch.device():
                 return device_of(value)
         return value
+
+    def inline(self, module: torch.fx.GraphModule, given: Sequence[Any]) -> list[Any]:
+        """The results of a graph inside of this one for values of its inputs, its nodes taken into
+        the graph around the operator that has it."""
+        outer, self.module = self.module, module
+        nodes = list(module.graph.nodes)
+        inputs = [node for node in nodes if node.op == "placeholder"]
+        self.values.update(zip(inputs, given, strict=True))
+        try:
+            self.walk(node for node in nodes if node.op not in ("placeholder", "output"))
+        finally:
+            self.module = outer
+        found = self.given(module.graph.output_node().args[0])
+        return found if isinstance(found, list) else [found]
 
     # ---- what goes out --------------------------------------------------------------------------
 
