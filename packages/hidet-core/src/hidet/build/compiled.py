@@ -13,7 +13,7 @@ from hidet import seams
 from hidet.build.arguments import Glance, current_stream, described, glance
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
-from hidet.build.eager import as_tensor, given_view
+from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.packing import packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument
@@ -32,12 +32,12 @@ NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Ready(NamedTuple):
-    """What calls need whose inputs are alike: their facts, what runs, the types of the results,
-    and the positions of the inputs with gaps."""
+    """What calls need whose inputs are alike: their facts, what runs, the types of the results
+    (None where these depend on data), and the positions of the inputs with gaps."""
 
     facts: list[Any]
     program: Program
-    types: list[TensorType]
+    types: list[TensorType] | None
     gaps: list[int]
 
 
@@ -93,7 +93,8 @@ class CompiledGraph:
         stream = 0 if self.device == "cpu" else current_stream(self.device) or 0
         with executor.work(stream):
             views = executor.run(latest.program, [each[0] for each in seen], stream)
-        return [*map(as_tensor, views, latest.types)]
+        types = [*map(type_of, views)] if latest.types is None else latest.types
+        return [*map(as_tensor, views, types)]
 
     def without_gaps(self, inputs: Sequence[Any], gaps: Sequence[int]) -> list[Any]:
         """The inputs, copied where there are gaps between elements."""
@@ -123,7 +124,9 @@ class CompiledGraph:
         seen = [*map(described, facts)]
         inputs = [View(0, each.shape, each.dtype, each.device) for each in seen]
         program = self.executor.program(inputs)
-        types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
+        types = None
+        if program.bound.plan.then is None:
+            types = [TensorType(dtype(name), shape) for shape, name in program.bound.results]
         return Ready(facts, program, types, [n for n, each in enumerate(seen) if each.gaps])
 
     def called(self, position: int) -> str:
@@ -148,7 +151,8 @@ class CompiledGraph:
 
         Raises BadArgument where the framework runs parts of the model that no file can hold.
         """
-        steps = [each.key for each in self.plan.steps if isinstance(each, Host)]
+        plans = self.archive.plans.values()
+        steps = [each.key for plan in plans for each in plan.steps if isinstance(each, Host)]
         missing = [key for key in steps if key not in self.archive.host]
         if missing:
             raise BadArgument(
@@ -161,7 +165,7 @@ class CompiledGraph:
         main = self.plan
         buffers = main.buffers
         inputs = ", ".join(f"{buffers[n].name}: {typed(buffers[n])}" for n in main.inputs)
-        outputs = ", ".join(typed(buffers[n]) for n in main.outputs)
+        outputs = ", ".join(map(typed, self.archive.results))
         targets = ", ".join(self.archive.targets)
         return f"CompiledGraph({inputs} -> {outputs}, device={self.device!r}, for {targets})"
 

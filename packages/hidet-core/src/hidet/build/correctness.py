@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import sqrt
 from typing import Any
@@ -15,7 +15,7 @@ from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.target import device_of
 from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument, UnsupportedOp
-from hidet.graph.evaluate import bind, refer, resolved
+from hidet.graph.evaluate import bind, learn, refer, resolved
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor, moved
@@ -83,8 +83,15 @@ class Meaning:
             self.stored[tensor] = value.cpu().numpy().copy()
         for constant in graph.constants:
             self.stored[constant] = constant.cpu().numpy()
+        self.told = {tensor: size for size, tensor in graph.tellers.items()}
+        self.learn(self.stored)
         for node in graph.nodes:
             self.add(node)
+
+    def learn(self, tensors: Iterable[Tensor]) -> None:
+        """Note the sizes that tensors tell whose values are there now."""
+        for each in self.told.keys() & set(tensors):
+            learn(self.told[each], self.stored[each], self.symbols)
 
     def add(self, node: Node) -> None:
         """What a node should compute."""
@@ -100,6 +107,7 @@ class Meaning:
         for tensor, one, told in zip(node.outputs, meant, known, strict=True):
             self.wanted[tensor] = one if told is None or self.float64 else told
             self.stored[tensor] = stored(one if told is None else told, tensor.dtype)
+        self.learn(node.outputs)
         if self.float64:
             wide = [self.exact.get(each, self.stored[each]) for each in node.inputs]
             follow = refer(op, wide) if op.kind != "framework" else meant
@@ -180,7 +188,7 @@ def whole(meaning: Meaning) -> list[Row]:
     """A row for each output of the graph, compiled as a whole; updates in place do not come out."""
     graph = meaning.graph
     found = run(graph, [on_device(meaning.stored[each].copy(), each) for each in graph.inputs])
-    kept = [each for each in graph.outputs if updated_tensor(each) is None]
+    kept = [each for each in graph.results if updated_tensor(each) is None]
     wanted = {**meaning.stored, **meaning.wanted, **meaning.exact}
     more = sqrt(max(1, len(graph.nodes)))  # errors of operators in a chain add up, at random
     return [

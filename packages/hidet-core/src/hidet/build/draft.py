@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from hidet import options
@@ -12,8 +12,9 @@ from hidet.build.bodies import regions
 from hidet.build.grouping import grouped, optimized
 from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
-from hidet.build.planner import Planner, lowered_groups
+from hidet.build.planner import Follows, Planner, lowered_groups
 from hidet.build.record import GraphStages
+from hidet.build.stages import Stage, cut
 from hidet.build.target import device_of, target_for
 from hidet.build.tuned import tuned
 from hidet.build.units import Units
@@ -42,9 +43,22 @@ class Draft:
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
         self.planners: dict[str, Planner] = {}
         self.groups: dict[str, list[Group]] = {}
-        self.add(Planner(parts.main, chosen, self.units, {**names, **derived}))
+        self.add_stages(cut(parts.main, parts.derived), {**names, **derived})
         if parts.prepare is not None:
             self.add(Planner(parts.prepare, chosen, self.units, names, "prepare"))
+
+    def add_stages(self, stages: Sequence[Stage], names: dict[Tensor, str]) -> None:
+        """Add what a call does: the main part, and those after it, which begin once sizes that data
+        tell were read."""
+        part, given = "main", None
+        for number, stage in enumerate(stages):
+            planner = Planner(stage.graph, self.target, self.units, names, part, given)
+            if stages[number + 1 :]:
+                planner.follows = Follows(f"{part}.then", stage, placed(stages[number:]))
+            self.add(planner)
+            part = f"{part}.then"
+            told = (each.size.name for each, _ in stage.told)
+            given = (*planner.symbols, *planner.given, *told)
 
     def add(self, planner: Planner) -> None:
         """Partition a part of the graph, and the bodies of control flow in it, which become parts
@@ -87,6 +101,13 @@ class Draft:
             planner.run(self.groups[part], RECIPES)
         for part, planner in self.planners.items():
             self.stages.groups(part, planner.graph, planner.groups, self.target)
+
+
+def placed(stages: Sequence[Stage]) -> tuple[int, ...]:
+    """Where the results of all stages but the first are among those of all."""
+    first, *rest = (each.results for each in stages)
+    after = {place for each in rest for place in each}
+    return tuple(at for at, place in enumerate(sorted({*first, *after})) if place in after)
 
 
 def plan_graph(graph: FlowGraph, target: Target | str | None = None) -> dict[str, Plan]:

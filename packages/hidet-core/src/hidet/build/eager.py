@@ -60,7 +60,8 @@ def signature(graph: FlowGraph) -> object:
         for each in node.outputs:
             numbers[each] = ("made", len(numbers))
     types = tuple(each.type for each in graph.inputs)
-    return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs)
+    told = tuple((each.size, each.limits) for each in graph.told)
+    return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs), told
 
 
 def given_view(tensor: Tensor) -> View:

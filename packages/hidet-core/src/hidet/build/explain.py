@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
+from hidet.build.stages import cut
 from hidet.build.target import target_for
 from hidet.fusion import Group
 from hidet.fusion.reasons import MOST
@@ -20,14 +21,17 @@ from hidet.target import Target
 def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     """The groups of operators that a compilation of `graph` would make, nothing compiled.
 
-    Those of `prepare` run once, before the first call; those of `main` at each call. For each group
+    Those of `prepare` run once, before the first call; those of `main` at each call, those of
+    `main.then` after it, once sizes that depend on data were read. For each group
     come its operators, the schedule of its anchor, and for each operator that reads its results
     from memory why it is apart.
     """
     found = target_for(graph, target)
     parts = split(optimized(graph, found))
     texts = []
-    for name, part in (("prepare", parts.prepare), ("main", parts.main)):
+    stages = cut(parts.main, parts.derived)
+    called = (("main" + ".then" * n, stage.graph) for n, stage in enumerate(stages))
+    for name, part in (("prepare", parts.prepare), *called):
         if part is not None:
             groups = grouped(part, found)
             count = sum(not group.is_free for group in groups)

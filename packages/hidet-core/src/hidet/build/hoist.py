@@ -19,15 +19,52 @@ MADE_BYTES = 1 << 20
 
 
 def hoist(plans: Mapping[str, Plan]) -> dict[str, Plan]:
-    """The plans "main" and, if there is one, "prepare" with such launches in the latter."""
-    main = plans["main"]
+    """The plans of a call, and "prepare" if there is one, with such launches in the latter."""
+    if plans["main"].then is None:
+        return hoisted(plans, "main")
+    found, name = dict(plans), "main"
+    while (then := found[name].then) is not None:
+        found, name = hoisted(found, name, shared=True), then.plan
+    return without_unread(hoisted(found, name, shared=True))
+
+
+def hoisted(plans: Mapping[str, Plan], name: str, shared: bool = False) -> dict[str, Plan]:
+    """The plans with such launches of one of them in "prepare", whose outputs others read too if it
+    is `shared`."""
+    main = plans[name]
     moved = movable(main)
     if not moved:
         return dict(plans)
     prepare = plans.get("prepare") or Plan(main.target, (), (), (), ())
     rest = [step for number, step in enumerate(main.steps) if number not in moved]
-    extended = Extended(prepare, main, [main.steps[number] for number in moved], rest)
-    return {**plans, "main": extended.main(), "prepare": extended.plan()}
+    kept = prepare.outputs if shared else ()
+    extended = Extended(prepare, main, [main.steps[number] for number in moved], rest, kept)
+    return {**plans, name: extended.main(), "prepare": extended.plan()}
+
+
+def without_unread(plans: Mapping[str, Plan]) -> dict[str, Plan]:
+    """The plans without outputs of "prepare" that no other one reads."""
+    prepare = plans.get("prepare")
+    if prepare is None:
+        return dict(plans)
+    read = {plan.buffers[n].name for plan in plans.values() for n in plan.of_role("derived")}
+    kept = [at for at in range(len(prepare.outputs)) if f"derived{at}" in read]
+    names = {f"derived{old}": f"derived{new}" for new, old in enumerate(kept)}
+    outputs = tuple(prepare.outputs[at] for at in kept)
+    buffers = tuple(
+        as_output(each, number, outputs) if each.role == "output" else each
+        for number, each in enumerate(prepare.buffers)
+    )
+    found = {
+        name: replace(
+            plan,
+            buffers=tuple(
+                replace(b, name=names[b.name]) if b.role == "derived" else b for b in plan.buffers
+            ),
+        )
+        for name, plan in plans.items()
+    }
+    return {**found, "prepare": replace(prepare, buffers=buffers, outputs=outputs)}
 
 
 def movable(main: Plan) -> dict[int, None]:
@@ -79,9 +116,14 @@ class Extended:
     """A prepare plan with launches of the main one after its own, and what is left of that."""
 
     def __init__(
-        self, prepare: Plan, main: Plan, moved: Sequence[Step], rest: Sequence[Step]
+        self,
+        prepare: Plan,
+        main: Plan,
+        moved: Sequence[Step],
+        rest: Sequence[Step],
+        kept: Sequence[int] = (),
     ) -> None:
-        self.old, self.rest = main, rest
+        self.old, self.rest, self.kept = main, rest, kept
         self.buffers = list(prepare.buffers)
         weights = {b.name: n for n, b in enumerate(prepare.buffers) if b.role == "weight"}
         self.place: dict[int, int] = {}
@@ -103,8 +145,10 @@ class Extended:
         return self.place[number]
 
     def plan(self) -> Plan:
-        """The prepare plan; its outputs are what the main plan still reads."""
-        outputs = tuple(dict.fromkeys(self.place[each] for each in self.wanted))
+        """The prepare plan; its outputs are those that are kept, and what the main plan still
+        reads."""
+        wanted = (self.place[each] for each in self.wanted)
+        outputs = tuple(dict.fromkeys((*self.kept, *wanted)))
         buffers = tuple(
             buffer if buffer.role == "weight" else as_output(buffer, number, outputs)
             for number, buffer in enumerate(self.buffers)
@@ -116,7 +160,10 @@ class Extended:
         old, outputs = self.old, self.plan().outputs
         used = {each for step in self.rest for each in (*step.reads, *step.writes)}
         used |= {old.wholes[each] for each in used if each in old.wholes}
-        kept = [n for n in range(len(old.buffers)) if n in {*used, *old.inputs, *old.outputs}]
+        used |= {*old.inputs, *old.outputs}
+        if old.then is not None:
+            used |= {*old.then.handed, *(each.buffer for each in old.then.told)}
+        kept = [n for n in range(len(old.buffers)) if n in used]
         buffers = list(old.buffers)
         for each in self.wanted:
             name = f"derived{outputs.index(self.place[each])}"
@@ -131,6 +178,8 @@ class Extended:
             tuple(place[each] for each in old.inputs),
             tuple(place[each] for each in old.outputs),
             old.symbols,
+            given=old.given,
+            then=None if old.then is None else old.then.on(place.__getitem__),
         )
 
 

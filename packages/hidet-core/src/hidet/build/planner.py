@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hidet.build.bodies import regions, updated
 from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
+from hidet.build.stages import Stage
 from hidet.build.units import Units
 from hidet.errors import InternalError
 from hidet.fusion.group import Group, Inset
@@ -20,9 +21,30 @@ from hidet.ir.walk import variables
 from hidet.ops.control import Loop
 from hidet.optimize.pieces import pieces
 from hidet.optimize.separate_outputs import memory
-from hidet.runtime.plan import Branch, Buffer, Host, Launch, Piece, Plan, Repeat, Role, Step
+from hidet.runtime.plan import (
+    Branch,
+    Buffer,
+    Host,
+    Launch,
+    Piece,
+    Plan,
+    Repeat,
+    Role,
+    Step,
+    Then,
+    ToldSize,
+)
 from hidet.target import Target
 from hidet.types import TensorType
+
+
+@dataclass(frozen=True)
+class Follows:
+    """The plan after that of a stage: its name, and where in the results its own ones are."""
+
+    part: str
+    stage: Stage
+    results: tuple[int, ...]
 
 
 class Planner:
@@ -43,6 +65,7 @@ class Planner:
         self.number: dict[Tensor, int] = {}
         self.steps: list[Step] = []
         self.groups: Sequence[Group] = ()
+        self.follows: Follows | None = None
         self.symbols = symbols_of(graph) if given is None else {}
         derived = set(names)
         for position, tensor in enumerate(graph.inputs):
@@ -182,8 +205,20 @@ class Planner:
         found = (self.find(each) for each in self.graph.outputs)
         # What was updated in place does not come out: it is where the caller has it.
         outputs = tuple(each for each in found if self.buffers[each].role == "output")
+        then = None if self.follows is None else self.then(self.follows)
         buffers, target = tuple(self.buffers), str(self.target)
-        return Plan(target, buffers, steps, inputs, outputs, self.symbols, given=self.given)
+        return Plan(
+            target, buffers, steps, inputs, outputs, self.symbols, given=self.given, then=then
+        )
+
+    def then(self, follows: Follows) -> Then:
+        """How the plan goes on."""
+        stage = follows.stage
+        told = (
+            ToldSize(each.size.name, self.find(tensor), *each.limits) for each, tensor in stage.told
+        )
+        handed = tuple(map(self.find, stage.handed))
+        return Then(follows.part, tuple(told), handed, follows.results, stage.passed)
 
 
 def is_computed(group: Group) -> bool:

@@ -37,8 +37,8 @@ def run(
         print(f"{name}: {between(low, high)}")
     given = arguments(compiled, inputs, dict(map(assigned, sizes)))
     results = compiled.run(given)
-    for number, result in zip(plan.outputs, results, strict=True):
-        print(summary(plan.buffers[number], result))
+    for buffer, result in zip(compiled.archive.results, results, strict=True):
+        print(summary(buffer, result))
     if output is not None:
         arrays = {f"output{i}": each.cpu().numpy() for i, each in enumerate(results)}
         np.savez(output, **arrays)  # type: ignore[arg-type]

@@ -64,8 +64,8 @@ class Runner:
         prepare = executor.archive.plans.get("prepare")
         buffers = prepare.buffers if prepare is not None else ()
         self.sources = frozenset(each.name for each in buffers if each.role == "weight")
-        main = executor.archive.main
-        self.direct = frozenset(main.buffers[n].name for n in main.of_role("weight"))
+        called = executor.archive.called.values()
+        self.direct = frozenset(p.buffers[n].name for p in called for n in p.of_role("weight"))
         """The names of the constants that calls read themselves."""
         self.sealed = False
         """Whether what is derived stays as it is: its sources are gone."""
@@ -100,6 +100,7 @@ class Runner:
             if any(known.get(name) != view.pointer for name, view in views.items()):
                 executor.constants.update(views)
                 executor.programs.clear()
+                executor.following.clear()
                 executor.prepared = None
                 self.epoch += 1
         if not self.sealed:

@@ -13,6 +13,7 @@ from hidet.errors.place import here, standing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op, flattened
 from hidet.graph.tensor import Node, Tensor
+from hidet.graph.told import sizes_in
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
 _made: ContextVar[list[Node] | None] = ContextVar("made", default=None)
@@ -55,9 +56,10 @@ def apply(kind: type[Op], *operands: Any, device: str | None = None, **attribute
 def apply_all(
     kind: type[Op], *operands: Any, device: str | None = None, **attributes: Any
 ) -> tuple[Tensor, ...]:
-    """The results of an operator; computed at once if all values are there and nobody traces."""
+    """The results of an operator; computed at once if all values and sizes are there and nobody
+    traces."""
     node = make_node(kind, *operands, device=device, **attributes)
-    if _tracing.get() or not all(map(is_known, node.inputs)):
+    if _tracing.get() or not all(map(is_known, node.inputs)) or sizes_in(node):
         return node.outputs
     concrete = [each for each in dict.fromkeys(node.inputs) if each.storage is not None]
     graph, inputs = detached(node, concrete)

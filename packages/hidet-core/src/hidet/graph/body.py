@@ -11,10 +11,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from hidet.errors import BadArgument, InternalError
+from hidet.errors import BadArgument, InternalError, NotYet
 from hidet.graph.canonical import canonical
 from hidet.graph.operator import Nested, Op, OpKind, family, resized
 from hidet.graph.tensor import Node, Tensor
+from hidet.graph.told import told_by
 from hidet.ir.expr import Expr
 from hidet.types import Size, TensorType
 
@@ -35,6 +36,11 @@ class Body(Nested):
         if graph.constants:
             raise InternalError(f"a body has constants of its own: {graph.constants}")
         self.graph = graph
+        if graph.told or told_by(graph.nodes, graph.inputs):
+            raise NotYet(
+                "inside of control flow no size can depend on data",
+                help="select before or after it, or mask instead of selecting",
+            )
         if self.depth > MAX_DEPTH:
             raise BadArgument(
                 f"control flow is {self.depth} levels deep; the limit is {MAX_DEPTH}",

@@ -30,11 +30,21 @@ def evaluate(graph: FlowGraph, *arrays: Any) -> tuple[Array, ...]:
         values[tensor] = widened(array, tensor.dtype)
     for constant_ in graph.constants:
         values[constant_] = widened(constant_.cpu().numpy(), constant_.dtype)
+    told = {tensor: size for size, tensor in graph.tellers.items()}
+    for tensor in told.keys() & values.keys():
+        learn(told[tensor], values[tensor], symbols)
     for node in graph.nodes:
         op = node.op.with_sizes(lambda size: resolved(size, symbols))
         results = refer(op, [values[each] for each in node.inputs])
         values.update(zip(node.outputs, results, strict=True))
-    return tuple(values[each] for each in graph.outputs)
+        for tensor in told.keys() & set(node.outputs):
+            learn(told[tensor], values[tensor], symbols)
+    return tuple(values[each] for each in graph.results)
+
+
+def learn(size: Var, value: Array, symbols: dict[Var, Expr]) -> None:
+    """Note a size that a tensor tells, whose value is there now."""
+    symbols[size] = constant(int(value), i32)
 
 
 def refer(op: Op, arrays: list[Any]) -> tuple[Array, ...]:

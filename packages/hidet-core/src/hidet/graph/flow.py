@@ -15,10 +15,12 @@ from hidet.graph.picture import picture
 from hidet.graph.show import show
 from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor
+from hidet.graph.told import Told, found_in, stages_of
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
 from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Limits, is_range
+from hidet.types import TensorType, i64
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})
 
@@ -29,6 +31,8 @@ class FlowGraph:
     Tensors with storage that nodes or outputs use are its `constants`. `limits` are the least and
     the greatest number (None: there is none) that symbolic sizes may be, by their names: what is
     built of the graph refuses others. `guards` say why axes of inputs have the sizes they have.
+    `told` are the sizes that data tell; the tensors that tell them are the last outputs, which do
+    not come out. They are found where they are not given.
     """
 
     def __init__(
@@ -38,14 +42,33 @@ class FlowGraph:
         name: str = "graph",
         limits: Mapping[str, Limits] = ANY_SIZE,
         guards: Iterable[AxisGuard] = (),
+        told: Iterable[Told] | None = None,
     ) -> None:
         self.inputs = tuple(inputs)
-        self.outputs = tuple(outputs)
+        found = tuple(outputs)
         self.name = name
         self.limits = dict(limits)
         self.guards = tuple(guards)
+        if told is None:
+            whole, told = found_in(found, self.inputs, sorted_nodes)
+            found = tuple(whole)
+        self.outputs, self.told = found, tuple(told)
         self.nodes = sorted_nodes(self.outputs, self.inputs)
+        if self.told:
+            stages = stages_of(self.nodes, self.tellers, self.inputs)
+            self.nodes.sort(key=stages.__getitem__)
         self.validate()
+
+    @property
+    def results(self) -> tuple[Tensor, ...]:
+        """The outputs that come out: all but those that tell sizes."""
+        return self.outputs[: len(self.outputs) - len(self.told)]
+
+    @property
+    def tellers(self) -> dict[Var, Tensor]:
+        """What tells each of the sizes that data tell."""
+        last = self.outputs[len(self.outputs) - len(self.told) :]
+        return {each.size: tensor for each, tensor in zip(self.told, last, strict=True)}
 
     @property
     def constants(self) -> tuple[Tensor, ...]:
@@ -64,8 +87,10 @@ class FlowGraph:
         self, outputs: Iterable[Tensor], inputs: Iterable[Tensor] | None = None
     ) -> FlowGraph:
         """A graph of these outputs, and inputs if they change too, with all else that this one
-        says: its name, its guards, and the limits of those sizes that inputs still tell."""
-        made = FlowGraph(self.inputs if inputs is None else inputs, outputs, self.name)
+        says: its name, its guards, the limits of those sizes that inputs still tell, and the sizes
+        that the last outputs tell."""
+        own = self.inputs if inputs is None else inputs
+        made = FlowGraph(own, outputs, self.name, told=self.told)
         given = set(made.inputs)
         made.guards = tuple(each for each in self.guards if each.tensor in given)
         made.limits = {name: ends for name, ends in self.limits.items() if name in made.symbols}
@@ -88,6 +113,7 @@ class FlowGraph:
                 raise BadArgument(f"there are limits of a size {name!r}, which no input has")
             if not is_range(low, high):
                 raise BadArgument(f"size {name!r} is to be at least {low} and at most {high}")
+        self.check_told()
         known = set(self.inputs)
         for node in self.nodes:
             for tensor in node.inputs:
@@ -97,6 +123,16 @@ class FlowGraph:
             known.update(node.outputs)
         for tensor in self.outputs:
             self.check(tensor, known, "the result")
+
+    def check_told(self) -> None:
+        """Raise BadArgument unless each size that data tell has a name of its own, and an i64
+        without axes that tells it."""
+        names = [each.size.name for each in self.told]
+        if len({*names, *self.symbols}) < len(names) + len(self.symbols):
+            raise BadArgument(f"two sizes of one name among {', '.join(names)}")
+        for tensor in self.tellers.values():
+            if tensor.type != TensorType(i64, ()):
+                raise BadArgument(f"a size is told by {tensor.type}, not by one int64")
 
     def check(self, tensor: Tensor, known: set[Tensor], reader: Node | str) -> None:
         """One tensor that `reader` needs, which is only spelled out for an error."""

@@ -6,17 +6,16 @@ is refused by its shape, with the place of the operator that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from hidet.compute.guards import Guards, assuming
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.flow import FlowGraph
-from hidet.graph.operator import resized
-from hidet.graph.tensor import Node, Tensor
-from hidet.ir.expr import Expr, Var, wrap
-from hidet.ir.walk import substitute
+from hidet.graph.told import changed
+from hidet.ir.expr import Var, wrap
+from hidet.ir.walk import substitute, variables
 from hidet.runtime.plan import Limits
 from hidet.types import Size
 
@@ -28,8 +27,9 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
         return graph
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
+    refuse_told(graph, guards, sizes)
     put_in = {symbol: wrap(size) for symbol, size in sizes.items()}
-    new = changed(graph, lambda size: tidy(substitute(size, put_in)))
+    new = changed(graph.inputs, graph.nodes, lambda size: tidy(substitute(size, put_in)))
     return FlowGraph(
         (new.get(each, each) for each in graph.inputs),
         (new.get(each, each) for each in graph.outputs),
@@ -44,24 +44,17 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
                 if isinstance(size, Var) and size in guards
             ),
         ),
+        graph.told,
     )
 
 
-def changed(graph: FlowGraph, change: Callable[[Expr], Size]) -> dict[Tensor, Tensor]:
-    """For each tensor whose sizes change, or those of what it is computed from, the new one."""
-    new: dict[Tensor, Tensor] = {}
-    for each in graph.inputs:
-        type_ = resized(each.type, change)
-        if type_ != each.type:
-            new[each] = Tensor(type_, each.device, each.storage, None, each.name)
-    for node in graph.nodes:
-        op = node.op.with_sizes(change)
-        if op == node.op and not any(each in new for each in node.inputs):
-            continue
-        inputs = tuple(new.get(each, each) for each in node.inputs)
-        made = Node(op, inputs, node.place, node.device)
-        new.update(zip(node.outputs, made.outputs, strict=True))
-    return new
+def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> None:
+    """Raise NotYet where a size that data tell was taken to be another one: nothing checks it."""
+    told = {each.traced for each in graph.told}
+    for symbol, size in sizes.items():
+        if not told.isdisjoint((symbol, *variables(wrap(size)))):
+            where = guards[symbol].place
+            raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
 
 
 def merged(limits: Mapping[str, Limits], sizes: Mapping[str, Size]) -> dict[str, Limits]:

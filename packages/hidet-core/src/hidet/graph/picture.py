@@ -66,8 +66,10 @@ def picture(graph: FlowGraph) -> str:
         boxes.append(operator_box(node, names))
         edges += [(maker[each], number) for each in dict.fromkeys(node.inputs) if each in maker]
         maker |= dict.fromkeys(node.outputs, number)
-    for each in graph.outputs:
-        boxes.append(Box("output", "return", (names[each],)))
+    ends = [*(("return", each) for each in graph.results)]
+    ends += [(f"{size.name} =", each) for size, each in graph.tellers.items()]
+    for end, each in ends:
+        boxes.append(Box("output", end, (names[each],)))
         edges += [(maker[each], len(boxes) - 1)] if each in maker else []
     return drawn(boxes, layered([each.width for each in boxes], edges, GAP))
 

@@ -25,6 +25,7 @@ from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.body import MAX_DEPTH, Body
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
+from hidet.graph.told import Told
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
 from hidet.runtime.plan import Limits, is_range
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 KEY = "hidet.graph"
-Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits], list[AxisGuard]]
-"""Inputs, outputs, name, limits of sizes and guards of a graph."""
+Parts = tuple[list[Tensor], list[Tensor], str, dict[str, Limits], list[AxisGuard], list[Told]]
+"""Inputs, outputs, name, limits of sizes, guards and sizes that data tell of a graph."""
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
     AssertionError, SafetensorError, HidetError,
@@ -55,6 +56,9 @@ def stored(graph: FlowGraph) -> bytes:
         "guards": [
             [each.number(graph.inputs), each.axis, each.symbol, writer.value(each.place)]
             for each in graph.guards
+        ],
+        "told": [
+            [writer.value(each.size), *each.limits, writer.value(each.place)] for each in graph.told
         ],
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -199,7 +203,23 @@ class Restoring:
         for each in self.facts["nodes"]:
             self.tensors += self.node(each).outputs
         outputs = [self.tensor(each) for each in self.facts["outputs"]]
-        return inputs, outputs, text(self.facts["name"]), self.limits(inputs), self.guards(inputs)
+        name, told = text(self.facts["name"]), self.told(len(outputs))
+        return inputs, outputs, name, self.limits(inputs), self.guards(inputs), told
+
+    def told(self, outputs: int) -> list[Told]:
+        """The sizes that the last outputs tell; older files say nothing of it."""
+        found = []
+        for size, low, high, place in self.facts.get("told", []):
+            var, where = self.reader.value(size), self.reader.value(place)
+            numbers = fits(low, int) and (high is None or fits(high, int))
+            if not (isinstance(var, Var) and numbers and is_range(low, high)):
+                raise ValueError(f"a size {var} of {low} to {high}")
+            if not fits(where, Place | None):
+                raise ValueError(f"{where} is no place")
+            found.append(Told(var, (low, high), where))
+        if len(found) > outputs:
+            raise ValueError(f"{outputs} outputs tell {len(found)} sizes")
+        return found
 
     def guards(self, inputs: list[Tensor]) -> list[AxisGuard]:
         """Why axes of inputs have the sizes they have; older files say nothing of it."""
@@ -269,7 +289,7 @@ class Restoring:
             case ["body", dict() as facts]:
                 inner = Restoring(facts, {}, self.device, self.make, self)
                 inputs, outputs, name, *_ = inner.parts()
-                return Body(self.make(inputs, outputs, name))
+                return Body(self.make(inputs, outputs, name, told=()))
             case ["tuple", *rest]:
                 return tuple(map(self.attribute, rest))
         return self.reader.value(data)

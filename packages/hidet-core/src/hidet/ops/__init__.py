@@ -57,6 +57,7 @@ from hidet.ops.binary import (
 from hidet.ops.bitcast import bitcast
 from hidet.ops.cast import cast
 from hidet.ops.channel_norm import batch_norm, batch_norm_training, group_norm, instance_norm
+from hidet.ops.compact import nonzero
 from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
 from hidet.ops.conv import conv, conv1d, conv2d, conv3d
 from hidet.ops.conv_transpose import conv_transpose
@@ -115,6 +116,7 @@ from hidet.ops.scores import binarized, imputed, kernel_products, post_transform
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
+from hidet.ops.size_from import size_from
 from hidet.ops.slicing import (
     chunk,
     flip,
@@ -192,16 +194,16 @@ __all__ = [
     "logical_xor", "logsumexp", "loop", "lp_pool", "masked_fill", "matmul", "max", "max_pool",
     "max_pool_with_indices", "max_unpool", "maximum", "mean", "mel_weights", "min", "minimum",
     "mish", "moments", "momentum_step", "multinomial", "multiply", "negative",
-    "negative_log_likelihood", "norm", "normed_linear", "not_equal", "one_hot",
+    "negative_log_likelihood", "nonzero", "norm", "normed_linear", "not_equal", "one_hot",
     "one_hot_values", "ones", "ones_like", "origin", "pad", "permute", "post_transform", "pow",
     "prelu", "prod", "random_bits", "random_normal", "random_uniform", "reciprocal", "relu",
     "relu6", "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence",
     "rms_norm", "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast",
     "scalar", "scaled_by", "scan", "scatter", "scatter_nd", "searchsorted", "select",
     "select_scatter", "selu", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu",
-    "sin", "sinh", "size_value", "slice", "slice_scatter", "sliding", "softmax", "softplus",
-    "softshrink", "softsign", "sort", "space_to_depth", "split", "sqrt", "square", "squeeze",
-    "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
+    "sin", "sinh", "size_from", "size_value", "slice", "slice_scatter", "sliding", "softmax",
+    "softplus", "softshrink", "softsign", "sort", "space_to_depth", "split", "sqrt", "square",
+    "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
     "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble", "tril", "triu",
     "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where", "while_loop",
     "window", "zeros", "zeros_like",

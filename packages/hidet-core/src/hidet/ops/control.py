@@ -136,7 +136,7 @@ def traced(types: list[TensorType], function: Callable[..., list[Tensor]]) -> Bo
     """The body that a function computes of inputs of these types."""
     inputs = [symbol(each.shape, each.dtype) for each in types]
     with tracing():
-        return Body(FlowGraph(inputs, function(*inputs), "body"))
+        return Body(FlowGraph(inputs, function(*inputs), "body", told=()))
 
 
 def require(what: str, wanted: TensorType, given: TensorType) -> None:

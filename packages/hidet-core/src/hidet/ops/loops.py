@@ -195,7 +195,7 @@ class Trace:
     def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:
         """The body: its inputs, what it captures, and between them nodes of its own."""
         inside = {each: Tensor(each.type, each.device, name=each.name) for each in captured}
-        begun = FlowGraph((*self.inputs, *captured), results, "body")
+        begun = FlowGraph((*self.inputs, *captured), results, "body", told=())
         new = dict(inside)
         for node in begun.nodes:
             now = reading(node, tuple(new.get(each, each) for each in node.inputs))

@@ -25,13 +25,14 @@ from safetensors.numpy import save as save_tensors
 from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.calls import check_calls
 from hidet.runtime.files import AS_USUAL, write_whole
-from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.plan import Buffer, Launch, Plan
 from hidet.runtime.plan_reader import read_plan
 from hidet.types import dtype
 
-FORMAT = 3
-READABLE = (1, 2, FORMAT)
-"""The formats that are read; the first had no tensor maps, the second no plans that run plans."""
+FORMAT = 4
+READABLE = (1, 2, 3, FORMAT)
+"""The formats that are read; the first had no tensor maps, the second no plans that run plans, the
+third none that follow others. Only archives that need the last are written in it."""
 MANIFEST = "manifest.json"
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
@@ -58,6 +59,38 @@ class Archive:
     def main(self) -> Plan:
         """What a call does."""
         return self.plans["main"]
+
+    @property
+    def called(self) -> dict[str, Plan]:
+        """The plans of a call, in order: the main one, and those that follow as sizes are read."""
+        found = {"main": self.main}
+        while (then := [*found.values()][-1].then) is not None:
+            found[then.plan] = self.plans[then.plan]
+        return found
+
+    @property
+    def results(self) -> list[Buffer]:
+        """The buffers of all results of a call, in order."""
+        found: list[Buffer] = []
+        for plan in reversed(self.called.values()):
+            own = [plan.buffers[number] for number in plan.outputs]
+            if plan.then is not None:
+                own = own[: len(own) - plan.then.passed]
+                places, rest = plan.then.results, iter(found)
+                first = iter(own)
+                count = len(own) + len(found)
+                own = [next(rest) if at in places else next(first) for at in range(count)]
+            found = own
+        return found
+
+    @property
+    def constants(self) -> frozenset[str]:
+        """The names of the weights and derived constants that calls read."""
+        return frozenset(
+            plan.buffers[number].name
+            for plan in self.called.values()
+            for number in (*plan.of_role("weight"), *plan.of_role("derived"))
+        )
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -99,7 +132,7 @@ class Archive:
         members["weights.safetensors"] = save_tensors(raw)
         members |= {f"host/{number}": body for number, body in enumerate(self.host.values())}
         facts = {
-            "format": FORMAT,
+            "format": FORMAT if any(p.then is not None for p in self.plans.values()) else 3,
             "meta": dict(self.meta),
             "host": list(self.host),
             "plans": {name: plan.to_json() for name, plan in self.plans.items()},

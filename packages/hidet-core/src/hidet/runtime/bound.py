@@ -23,6 +23,7 @@ from hidet.runtime.plan import (
     Repeat,
     Scalar,
     Step,
+    Then,
 )
 from hidet.runtime.reuse import reused
 from hidet.runtime.sizes import Size, evaluate
@@ -56,6 +57,8 @@ class BoundPlan:
     """The plans that steps of control flow run, by the number of the step."""
     places: Mapping[int, int]
     """For each workspace the first one that lies in its place: itself, or what it replaces."""
+    sizes: Mapping[str, int]
+    """The number that each symbol is."""
 
     @cached_property
     def results(self) -> list[tuple[tuple[int, ...], str]]:
@@ -133,7 +136,7 @@ def at_sizes(
     }
     arena, places = placed(kept, sizes, users, waits)
     after = tuple(map(frozenset, waits))
-    return BoundPlan(plan, shapes, tuple(kept), after, arena, bodies, places)
+    return BoundPlan(plan, shapes, tuple(kept), after, arena, bodies, places, dict(symbols))
 
 
 def with_bodies(
@@ -157,7 +160,7 @@ def with_bodies(
 
 
 def body(plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan]) -> BoundPlan:
-    """A plan that another one runs, at that one's sizes."""
+    """A plan that another one runs, or that follows it, at sizes that are known by then."""
     given = {name: symbols[name] for name in plan.given}
     shapes = tuple(shape_of(buffer, given) for buffer in plan.buffers)
     return at_sizes(plan, given, shapes, plans)
@@ -171,6 +174,14 @@ def check_operands(
     there = [made.nbytes(each) for each in (*made.plan.inputs, *made.plan.outputs)]
     if here != there:
         raise BadArchive(f"a body takes {there} bytes, where its step gives {here}")
+
+
+def check_handed(before: BoundPlan, then: Then, following: BoundPlan) -> None:
+    """Refuse a plan that reads other bytes than the one before it hands to it."""
+    here = [before.nbytes(each) for each in then.handed]
+    there = [following.nbytes(each) for each in following.plan.inputs]
+    if here != there:
+        raise BadArchive(f"plan {then.plan!r} takes {there} bytes, where it is given {here}")
 
 
 def is_short(step: Step, plan: Plan, shapes: Sequence[tuple[int, ...]]) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hidet.errors import BadArchive
-from hidet.runtime.plan import Branch, Buffer, Plan, Repeat
+from hidet.runtime.plan import Branch, Buffer, Plan, Repeat, Then
 
 MAX_DEPTH = 32
 """How deep plans may run plans."""
+MAX_STAGES = 256
+"""How many plans may follow each other, each after sizes were read."""
 
 
 def check_calls(plans: Mapping[str, Plan]) -> None:
@@ -18,7 +20,9 @@ def check_calls(plans: Mapping[str, Plan]) -> None:
     for name in plans:
         base, _, target = name.partition("@")
         if base in ("main", "prepare"):
-            check_below(name, plans, f"@{target}" if target else "", 0, used)
+            suffix = f"@{target}" if target else ""
+            check_below(name, plans, suffix, 0, used)
+            check_following(name, plans, suffix, used)
     lost = set(plans) - used
     if lost:
         raise BadArchive(f"nothing runs the plans {', '.join(sorted(lost))}"[:200])
@@ -36,13 +40,75 @@ def check_below(
         raise BadArchive(f"plans run each other more than {MAX_DEPTH} levels deep")
     used.add(name)
     plan = plans[name]
-    if depth == 0 and plan.given:
-        raise BadArchive(f"plan {name!r} waits for sizes, which nobody tells")
+    if depth > 0 and plan.then is not None:
+        raise BadArchive(f"plan {name!r} is run by a step, and another one follows it")
     for number, step in enumerate(plan.steps):
         if isinstance(step, Branch | Repeat):
             for each in step.plans:
                 check_below(f"{each}{target}", plans, target, depth + 1, used)
                 check_step(f"step {number} of {name}", step, plan, plans[f"{each}{target}"])
+
+
+def check_following(name: str, plans: Mapping[str, Plan], target: str, used: set[str]) -> None:
+    """Check the plans that follow a first one, each after sizes were read."""
+    if plans[name].given:
+        raise BadArchive(f"plan {name!r} waits for sizes, which nobody tells")
+    chain = [name]
+    while (then := plans[chain[-1]].then) is not None:
+        if len(chain) == MAX_STAGES or name.partition("@")[0] == "prepare":
+            raise BadArchive(f"{len(chain)} plans follow {name!r}, or more")
+        following = f"{then.plan}{target}"
+        check_below(following, plans, target, 0, used)
+        check_handed(f"what follows {chain[-1]}", then, plans[chain[-1]], plans[following])
+        chain.append(following)
+    count = 0
+    for each in map(plans.__getitem__, reversed(chain)):
+        count = results_of(name, each, count)
+
+
+def results_of(name: str, plan: Plan, after: int) -> int:
+    """How many results come of a plan and of those after it, which have `after`."""
+    then = plan.then
+    if then is None:
+        return len(plan.outputs)
+    count = len(plan.outputs) - then.passed + after
+    fit = 0 <= then.passed <= len(plan.outputs) and len(then.results) == after
+    if not fit or sorted({*then.results, *range(count)}) != list(range(count)):
+        raise BadArchive(f"the results of {name!r} have no places, or one for two")
+    if len({*then.results}) < after:
+        raise BadArchive(f"two results of {name!r} have one place")
+    return count
+
+
+def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
+    """Refuse a plan that follows another one with sizes or tensors that this has not."""
+    names = [each.name for each in then.told]
+    known = [*plan.symbols, *plan.given]
+    if len({*names, *known}) < len(names) + len(known):
+        raise BadArchive(f"{where} has two sizes of one name")
+    if following.target != plan.target or following.symbols or following.limits:
+        raise BadArchive(f"{where} is a plan for {following.target} that has sizes of its own")
+    if not set(following.given) <= {*names, *known}:
+        raise BadArchive(f"{where} is a plan of sizes {following.given}, which nobody tells it")
+    roles = {plan.buffers[each].role for each in (*then.handed, *(t.buffer for t in then.told))}
+    if not roles <= {"input", "output", "weight", "derived"}:
+        raise BadArchive(f"{where} gets memory that is not there any more")
+    for each in then.told:
+        scalar(where, plan.buffers[each.buffer], "int64")
+    check_types(where, plan, then.handed, following, following.inputs)
+
+
+def check_types(
+    where: str, plan: Plan, given: Sequence[int], other: Plan, taken: Sequence[int]
+) -> None:
+    """Refuse tensors of a plan that are not of the types that another one takes."""
+    here = [plan.buffers[each] for each in given]
+    there = [other.buffers[each] for each in taken]
+    if [each.dtype for each in here] != [each.dtype for each in there]:
+        raise BadArchive(f"{where} gives its plan other tensors than that takes")
+    for one, two in zip(here, there, strict=True):
+        if None not in (one.elements, two.elements) and one.elements != two.elements:
+            raise BadArchive(f"{where} gives its plan a tensor of another size than that takes")
 
 
 def check_step(where: str, step: Branch | Repeat, plan: Plan, body: Plan) -> None:
@@ -51,13 +117,7 @@ def check_step(where: str, step: Branch | Repeat, plan: Plan, body: Plan) -> Non
         raise BadArchive(f"{where} runs a plan for {body.target} that has sizes of its own")
     if not set(body.given) <= {*plan.symbols, *plan.given}:
         raise BadArchive(f"{where} runs a plan of sizes {body.given}, which it does not know")
-    here = [plan.buffers[each] for each in step.passed]
-    there = [body.buffers[each] for each in (*body.inputs, *body.outputs)]
-    if [each.dtype for each in here] != [each.dtype for each in there]:
-        raise BadArchive(f"{where} gives its plan other tensors than that takes")
-    for one, other in zip(here, there, strict=True):
-        if None not in (one.elements, other.elements) and one.elements != other.elements:
-            raise BadArchive(f"{where} gives its plan a tensor of another size than that takes")
+    check_types(where, plan, step.passed, body, (*body.inputs, *body.outputs))
     if isinstance(step, Repeat):
         check_turns(where, step, plan)
     else:

@@ -11,7 +11,7 @@ from typing import cast
 
 from hidet.errors import BadArchive, BadArgument, Capturing
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import BoundPlan, bind, called
+from hidet.runtime.bound import BoundPlan, bind, body, called, check_handed
 from hidet.runtime.captures import aside, wait_for_device
 from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
@@ -20,10 +20,11 @@ from hidet.runtime.driver import call
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
-from hidet.runtime.plan import Host, Launch, Plan
+from hidet.runtime.plan import Host, Launch, Plan, Then
 from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work, is_capturing
+from hidet.runtime.told import told_sizes
 from hidet.runtime.view import View
 from hidet.target import Target
 
@@ -69,6 +70,8 @@ class Executor:
         self.allocator = allocator or allocator_for(self.device)
         self.host_steps = host_steps or {}
         self.programs: OrderedDict[object, Program] = OrderedDict()
+        self.following: OrderedDict[object, Program] = OrderedDict()
+        """The programs of plans that begin once sizes were read, by name and sizes."""
         self.lock = Lock()
         self.constants: dict[str, View] = dict(weights or {})
         self.origins = origins
@@ -89,8 +92,7 @@ class Executor:
 
     def release(self) -> None:
         """Let go of weights that were only needed to derive others; they never change."""
-        main = self.archive.main
-        used = {main.buffers[n].name for n in (*main.of_role("weight"), *main.of_role("derived"))}
+        used = self.archive.constants
         self.constants = {name: view for name, view in self.constants.items() if name in used}
         self.prepared = None
 
@@ -125,7 +127,45 @@ class Executor:
             addresses.append(made.pointer)
             outputs.append(made)
         program(addresses, stream)
+        if program.bound.plan.then is not None:
+            return self.go_on(program.bound, program.bound.plan.then, addresses, outputs, stream)
         return outputs
+
+    def go_on(
+        self, bound: BoundPlan, then: Then, addresses: list[int], outputs: list[View], stream: int
+    ) -> list[View]:
+        """All results of a call whose first plan gave `outputs`: sizes are read that these tell,
+        then the next plan runs."""
+        plan = bound.plan
+        at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
+        at |= self.constant_pointers(bound)
+        sizes = {**bound.sizes, **told_sizes(then, at, self.device, stream)}
+        program = self.next_program(bound, then, sizes)
+        rest = self.run(program, [at[each] for each in then.handed], stream)
+        own = iter(outputs[: len(outputs) - then.passed])
+        later = dict(zip(then.results, rest, strict=True))
+        count = len(outputs) - then.passed + len(rest)
+        return [later[place] if place in later else next(own) for place in range(count)]
+
+    def next_program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> Program:
+        """The program of a plan that follows another one, at the sizes that are known by now.
+
+        On a GPU its kernels are launched one by one: most calls bring other sizes, and a CUDA graph
+        pays only when it is launched again.
+        """
+        plan = self.archive.plans[then.plan]
+        key = then.plan, tuple(sizes[name] for name in plan.given)
+        with self.lock:
+            found = self.following.get(key)
+            if found is None:
+                bound = body(plan, sizes, self.archive.plans)
+                check_handed(before, then, bound)
+                found = self.following[key] = self.load(bound, self.scratch_on, use_graph=False)
+                if len(self.following) > SHAPES_KEPT:
+                    self.following.popitem(last=False)
+            else:
+                self.following.move_to_end(key)
+        return found
 
     def refresh(self, stream: int = 0) -> None:
         """Compute the derived constants again, into the same memory, from what the weights are.
@@ -199,7 +239,8 @@ class Executor:
         Regions that the framework runs may call other graphs on the same stream, so between them a
         plan keeps what it has in memory of its own.
         """
-        if not all(isinstance(step, Launch) for step in self.archive.main.steps):
+        plans = (plan for name, plan in self.archive.plans.items() if name != "prepare")
+        if not all(isinstance(step, Launch) for plan in plans for step in plan.steps):
             return Scratch(self.allocator, self.device)
         return shared_scratch(self.allocator, self.device, stream)
 

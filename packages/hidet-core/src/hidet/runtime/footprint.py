@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hidet.errors import BadArgument
 from hidet.runtime.arena import rounded
-from hidet.runtime.bound import NO_PLANS, BoundPlan, bind, shape_of
+from hidet.runtime.bound import NO_PLANS, BoundPlan, bind, body, shape_of
 from hidet.runtime.plan import Plan
 from hidet.runtime.view import View
 
@@ -59,14 +59,23 @@ class Footprint:
 
 
 def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = None) -> Footprint:
-    """What calls of an archive's plans need, where sizes that vary are `symbols`."""
-    main = bound_at(plans["main"], symbols or {}, plans)
-    derived = main.plan.of_role("derived")
+    """What calls of an archive's plans need, where sizes that vary are `symbols`, those that data
+    tell too."""
+    sizes = symbols or {}
+    bound = [bound_at(plans["main"], sizes, plans)]
+    while (then := bound[-1].plan.then) is not None:
+        require(plans[then.plan].given, sizes)
+        bound.append(body(plans[then.plan], sizes, plans))
+    derived = {
+        each.plan.buffers[number].name: each.nbytes(number)
+        for each in bound
+        for number in each.plan.of_role("derived")
+    }
     return Footprint(
-        sum(map(main.nbytes, derived)),
-        main.arena.nbytes,
-        most_in_use(main),
-        sum(map(main.nbytes, main.plan.outputs)),
+        sum(derived.values()),
+        max(each.arena.nbytes for each in bound),
+        max(map(most_in_use, bound)),
+        sum(each.nbytes(number) for each in bound for number in each.plan.outputs),
     )
 
 
@@ -74,15 +83,20 @@ def bound_at(
     plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan] = NO_PLANS
 ) -> BoundPlan:
     """The plan at these sizes; BadArgument names those that are missing."""
-    missing = sorted(set(plan.symbols) - set(symbols))
+    require(plan.symbols, symbols)
+    buffers = [plan.buffers[number] for number in plan.inputs]
+    inputs = [View(0, shape_of(each, symbols), each.dtype, "") for each in buffers]
+    return bind(plan, inputs, plans)
+
+
+def require(names: Iterable[str], symbols: Mapping[str, int]) -> None:
+    """Raise BadArgument that names the sizes of which no number is known."""
+    missing = sorted(set(names) - set(symbols))
     if missing:
         raise BadArgument(
             f"the memory of a call depends on {', '.join(missing)}",
             help="give a number for each",
         )
-    buffers = [plan.buffers[number] for number in plan.inputs]
-    inputs = [View(0, shape_of(each, symbols), each.dtype, "") for each in buffers]
-    return bind(plan, inputs, plans)
 
 
 def most_in_use(bound: BoundPlan) -> int:

@@ -274,11 +274,43 @@ class Guard:
 
 
 @dataclass(frozen=True)
+class ToldSize:
+    """A size of the plans that follow: the i64 in a buffer, once it has been computed. Sizes beyond
+    `low` and `high` (None: there is no such limit) are refused."""
+
+    name: str
+    buffer: int
+    low: int = 0
+    high: int | None = None
+
+
+@dataclass(frozen=True)
+class Then:
+    """The plan that follows, once sizes were read that depend on data; it takes the buffers
+    `handed` for its inputs.
+
+    The results of the call are the plan's own outputs, but for the last `passed` ones, with those
+    of what follows put in at the positions `results`.
+    """
+
+    plan: str
+    told: tuple[ToldSize, ...]
+    handed: tuple[int, ...]
+    results: tuple[int, ...]
+    passed: int
+
+    def on(self, number: Callable[[int], int]) -> Then:
+        """The same on other buffers: `number` gives the new one for each."""
+        told = tuple(replace(each, buffer=number(each.buffer)) for each in self.told)
+        return replace(self, told=told, handed=tuple(map(number, self.handed)))
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a call does. `symbols` maps a size's name to the input and axis it is read from.
 
     `limits` are those of sizes that may not be any number. `given` are the sizes of a body that the
-    plan tells which runs it.
+    plan tells which runs it, or ends before it begins. `then` follows where sizes depend on data.
     """
 
     target: str
@@ -290,10 +322,13 @@ class Plan:
     limits: dict[str, Limits] = field(default_factory=dict)
     guards: tuple[Guard, ...] = ()
     given: tuple[str, ...] = ()
+    then: Then | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""
         data = asdict(self)
+        if self.then is None:  # as in files that older versions read
+            del data["then"]
         for made, step in zip(data["steps"], self.steps, strict=True):
             made["kind"] = type(step).__name__
         return data

@@ -23,6 +23,8 @@ from hidet.runtime.plan import (
     Room,
     Scalar,
     Step,
+    Then,
+    ToldSize,
     arguments,
     is_range,
 )
@@ -77,8 +79,27 @@ class Reader:
             self.guard(each, inputs)
             for each in self.sequence({"guards": [], **self.data}, "guards", "the plan")
         )
-        told = tuple(self.given)
-        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards, told)
+        then = None if self.data.get("then") is None else self.then(self.data["then"])
+        sizes = tuple(self.given)
+        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards, sizes, then)
+
+    def then(self, data: Any) -> Then:
+        """What follows; what it takes is checked with it (`calls.py`)."""
+        where = "what follows the plan"
+        fields = self.mapping(data, where)
+        told = tuple(self.told(each) for each in self.sequence(fields, "told", where))
+        handed = self.numbers(fields.get("handed"), where)
+        results = self.whole(fields.get("results"), where)
+        (passed,) = self.whole([fields.get("passed")], where, len_=1)
+        return Then(self.text(fields.get("plan"), where), told, handed, results, passed)
+
+    def told(self, data: Any) -> ToldSize:
+        """A size that a buffer tells."""
+        where = "a size that data tell"
+        fields = self.mapping(data, where)
+        name = self.text(fields.get("name"), where)
+        (buffer,) = self.numbers([fields.get("buffer")], where)
+        return ToldSize(name, buffer, *self.range([fields.get("low"), fields.get("high")], name))
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""
@@ -93,6 +114,10 @@ class Reader:
         """The least and the greatest number that a size may be."""
         if name not in self.symbols:
             raise BadArchive(f"there are limits of a size {name!r}, which no input has")
+        return self.range(data, name)
+
+    def range(self, data: Any, name: str) -> Limits:
+        """Two ends, of which the second may be missing."""
         low, high = self.sequence({"limits": data}, "limits", f"size {name!r}", 2)
         self.whole([low] if high is None else [low, high], f"size {name!r}")
         if not is_range(low, high):

@@ -15,8 +15,11 @@ def written_over(plan: Plan, wanted: Mapping[int, int]) -> tuple[Plan, frozenset
 
     `wanted` has the number of an input, of each another one, for that of an output. Such an output
     does not come out. It is written there if all that reads the input comes before, or is the
-    launch that writes it and may write over this operand.
+    launch that writes it and may write over this operand. None is where another plan follows, which
+    may read the input too.
     """
+    if plan.then is not None:
+        return plan, frozenset()
     if len(set(wanted.values())) < len(wanted):
         raise InternalError(f"several outputs are to lie where one input does: {wanted}")
     given_plan, plan = plan, with_writers_last(plan, [plan.outputs[out] for out in wanted])

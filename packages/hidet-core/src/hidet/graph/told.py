@@ -1,0 +1,162 @@
+"""Sizes that depend on data: a tensor computed on the way tells how large later ones are.
+
+`ops.size_from` makes such a size while a graph is traced. A `FlowGraph` finds those that its nodes
+mention, calls them `u0`, `u1` and so on, and has the tensors that tell them as its last outputs, so
+that whatever changes a graph keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from types import MappingProxyType
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from hidet.errors import BadArgument, Place
+from hidet.errors.place import here
+from hidet.graph.operator import resized
+from hidet.graph.tensor import Node, Tensor
+from hidet.ir.expr import Expr, Var, wrap
+from hidet.ir.order import producers_first
+from hidet.ir.walk import substitute, variables
+from hidet.runtime.plan import Limits
+from hidet.types import Size, i32
+
+SIZE = (0, None)
+"""What a size may be of which nothing else is known."""
+NO_FLOORS: Mapping[Node, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Told:
+    """A size that a tensor tells: an integer without axes, within limits, needed at `place`."""
+
+    size: Var
+    limits: Limits = SIZE
+    place: Place | None = None
+    traced: Var | None = None
+    """The size as it was called while the graph was traced."""
+
+
+_numbers = count()
+_told: WeakKeyDictionary[Var, tuple[Tensor, Told]] = WeakKeyDictionary()
+_sizes: WeakValueDictionary[int, Var] = WeakValueDictionary()
+"""By the identity of what tells them, which lives as long as they do."""
+
+
+def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
+    """The size that `tensor`, an i64 without axes, will tell; the same one each time."""
+    found = _sizes.get(id(tensor))
+    if found is None:
+        found = Var(f"{name}.{next(_numbers)}", i32)
+        _told[found] = tensor, Told(found, limits, here(), found)
+        _sizes[id(tensor)] = found
+    return found
+
+
+def sizes_in(node: Node) -> list[Var]:
+    """The symbols that a node's types and attributes mention, in order."""
+    found: dict[Var, None] = {}
+
+    def note(size: Expr) -> Size:
+        found.update(dict.fromkeys(variables(size)))
+        return size
+
+    node.op.with_sizes(note)
+    return list(found)
+
+
+def sizes_of(tensor: Tensor) -> list[Var]:
+    """The symbols that a tensor's shape mentions."""
+    return [var for size in tensor.shape if isinstance(size, Expr) for var in variables(size)]
+
+
+def found_in(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], nodes: Callable[..., list[Node]]
+) -> tuple[list[Tensor], list[Told]]:
+    """The outputs of a trace, then the tensors that tell sizes which its nodes mention, and these
+    sizes; `nodes` orders what outputs need. Sizes get names that depend on their order alone."""
+    if not _told:  # as in most processes
+        return [*outputs], []
+    given = {var for each in inputs for var in sizes_of(each)}
+    told: dict[Var, tuple[Tensor, Told]] = {}
+    before = -1
+    while before < len(told):
+        before = len(told)
+        for node in nodes([*outputs, *(tensor for tensor, _ in told.values())], inputs):
+            new = [var for var in sizes_in(node) if var in _told and var not in given]
+            told.update((var, _told[var]) for var in new)
+    whole = [*outputs, *(tensor for tensor, _ in told.values())]
+    used = {var.name for var in given}
+    fresh = (Var(name, i32) for name in map("u{}".format, count()) if name not in used)
+    now = {var: next(fresh) for var in told}
+    put_in: dict[Var, Expr] = {old: wrap(new) for old, new in now.items()}
+    stands = changed((), nodes(whole, inputs), lambda size: substitute(size, put_in))
+    named = [replace(each, size=now[each.size]) for _, each in told.values()]
+    return [stands.get(each, each) for each in whole], named
+
+
+def told_by(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:
+    """The sizes of a trace that nodes mention of which one of these inputs is needed to tell it."""
+    if not _told:
+        return []
+    sizes = dict.fromkeys(var for node in nodes for var in sizes_in(node) if var in _told)
+    given = set(inputs)
+    return [var for var in sizes if not given.isdisjoint(behind(_told[var][0]))]
+
+
+def behind(tensor: Tensor) -> list[Tensor]:
+    """The tensor, and all that it is computed from."""
+    return producers_first(
+        [tensor], lambda each: [] if each.trace is None else [*each.trace[0].inputs]
+    )
+
+
+def stages_of(
+    nodes: Sequence[Node],
+    told: Mapping[Var, Tensor],
+    inputs: Iterable[Tensor],
+    floors: Mapping[Node, int] = NO_FLOORS,
+) -> dict[Node, int]:
+    """How many sizes have to be read, one after the other, before each node can run; `floors` are
+    those that some nodes wait for anyway.
+
+    Raises BadArgument if a size is told by what has that size itself.
+    """
+    given = set(inputs)
+    mentioned = {node: [told[var] for var in sizes_in(node) if var in told] for node in nodes}
+    stages = {node: floors.get(node, 0) for node in nodes}
+
+    def stage(tensor: Tensor) -> int:
+        known = tensor in given or tensor.storage is not None or tensor.trace is None
+        return 0 if known or tensor.trace is None else stages[tensor.trace[0]]
+
+    for _ in range(len(told) + 2):
+        before = dict(stages)
+        for node in nodes:
+            after = [stages[node], *(stage(each) for each in node.inputs)]
+            stages[node] = max([*after, *(1 + stage(each) for each in mentioned[node])])
+        if stages == before:
+            return stages
+    raise BadArgument("a size that data tell is told by a tensor of that size")
+
+
+def changed(
+    inputs: Iterable[Tensor], nodes: Iterable[Node], change: Callable[[Expr], Size]
+) -> dict[Tensor, Tensor]:
+    """For each tensor whose sizes change, or those of what it is computed from, the new one."""
+    new: dict[Tensor, Tensor] = {}
+    for each in inputs:
+        type_ = resized(each.type, change)
+        if type_ != each.type:
+            new[each] = Tensor(type_, each.device, each.storage, None, each.name)
+    for node in nodes:
+        op = node.op.with_sizes(change)
+        if op == node.op and not any(each in new for each in node.inputs):
+            continue
+        made = Node(op, tuple(new.get(each, each) for each in node.inputs), node.place, node.device)
+        for old, now in zip(node.outputs, made.outputs, strict=True):
+            now.name = old.name
+            new[old] = now
+    return new

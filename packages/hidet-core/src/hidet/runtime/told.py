@@ -1,0 +1,62 @@
+"""Sizes that a device has computed, read by the host so that the plan after them can be bound."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+
+from hidet.errors import Capturing, ShapeMismatch
+from hidet.runtime.bound import between
+from hidet.runtime.driver import call
+from hidet.runtime.plan import Then, ToldSize
+from hidet.runtime.stream import is_capturing
+
+MOST = 2**31 - 1
+"""The greatest size of an axis."""
+
+
+def told_sizes(
+    then: Then, addresses: Mapping[int, int], device: str, stream: int
+) -> dict[str, int]:
+    """The sizes that a plan tells the next one, read from its buffers at `addresses`.
+
+    On a GPU all are copied on the stream, and the host waits for them once. ShapeMismatch names one
+    that is beyond its limits.
+    """
+    if not then.told:
+        return {}
+    read = read_host if device == "cpu" else read_device
+    numbers = read([addresses[each.buffer] for each in then.told], stream)
+    for each, number in zip(then.told, numbers, strict=True):
+        check(each, number)
+    return {each.name: number for each, number in zip(then.told, numbers, strict=True)}
+
+
+def read_host(addresses: Sequence[int], stream: int) -> list[int]:
+    """The i64 at each of these addresses of the host."""
+    return [ctypes.c_int64.from_address(each).value for each in addresses]
+
+
+def read_device(addresses: Sequence[int], stream: int) -> list[int]:
+    """The i64 at each of these addresses of a GPU, once the stream has computed them."""
+    if is_capturing(stream):
+        raise Capturing(
+            "a model whose sizes depend on data cannot be captured into a CUDA graph: the host has "
+            "to read them",
+            help="capture what comes before and after it, or mask instead of selecting",
+        )
+    found = (ctypes.c_int64 * len(addresses))()
+    for place, address in enumerate(addresses):
+        target = ctypes.addressof(found) + 8 * place
+        call("cuMemcpyDtoHAsync", target, address, 8, stream)
+    call("cuStreamSynchronize", stream)
+    return list(found)
+
+
+def check(size: ToldSize, number: int) -> None:
+    """Raise unless a size is within its limits."""
+    if not size.low <= number <= (MOST if size.high is None else size.high):
+        raise ShapeMismatch(
+            f"the data give `{size.name}` = {number}, a size that has to be "
+            f"{between(size.low, MOST if size.high is None else size.high)}"
+        )
