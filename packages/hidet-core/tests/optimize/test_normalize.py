@@ -71,6 +71,21 @@ def test_numbers_that_change_something(made):
     assert len(after(ops.tanh(made), X)) == 3
 
 
+def test_casts_by_way_of_types_that_lack_some_values_stay():
+    for source, between, to, left in (
+        ("float8_e4m3", "float16", "float32", ["cast"]),
+        ("float8_e8m0", "float16", "float32", ["cast", "cast"]),  # beyond its range
+        ("float8_e8m0", "bfloat16", "float32", ["cast"]),
+        ("float4_e2m1", "float8_e5m2", "float32", ["cast"]),
+        ("float4_e2m1", "float8_e4m3fnuz", "float32", ["cast", "cast"]),  # no minus zero
+        ("int4", "float4_e2m1", "float32", ["cast", "cast"]),
+        ("int4", "int8", "float32", ["cast"]),
+        ("float32", "float8_e5m2fnuz", "float32", ["cast", "cast"]),
+    ):
+        x = symbol([4], source)
+        assert after(ops.cast(ops.cast(x, between), to), x) == left, (source, between)
+
+
 def test_integers_plus_zero():
     assert after(ops.absolute(WHOLE + 0), WHOLE) == ["absolute"]
 

@@ -20,6 +20,7 @@ from hidet.ops.in_place import updated_tensor
 from hidet.ops.matmul import Matmul
 from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.types import DType
+from hidet.types.narrow import NARROW, keeps_codes
 
 Rule = Callable[[Node], "Tensor | None"]
 
@@ -157,6 +158,8 @@ def joined_cast(node: Node) -> Tensor | None:
 
 def holds(wide: DType, narrow: DType) -> bool:
     """Whether each value of `narrow` is one of `wide`."""
+    if narrow in NARROW and wide.is_float:
+        return keeps_codes(wide, narrow)
     if wide.is_float and narrow.is_float:
         return wide.bits > narrow.bits
     if wide.is_integer and narrow.is_integer:

@@ -6,6 +6,7 @@ One element takes a whole byte, its code in the low bits and zeros above, as in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,15 @@ def converted(array: Any, to: DType) -> np.ndarray[Any, Any]:
     if to in NARROW and given.dtype in STORED:
         given = given.astype(np.float32)
     return np.asarray(given.astype(to.numpy))
+
+
+@cache
+def keeps_codes(wide: DType, narrow: DType) -> bool:
+    """Whether each number of a narrow type is one of another float type, minus zero too."""
+    codes = np.arange(2**narrow.bits, dtype=np.uint8).view(narrow.numpy)
+    with np.errstate(over="ignore"):
+        there, own = (converted(each, f32) for each in (converted(codes, wide), codes))
+    return bool(np.all((there.view(np.uint32) == own.view(np.uint32)) | (own != own)))
 
 
 STORED = frozenset(each.numpy for each in NARROW)

@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import DType, f32, f64, i32, u8
-from hidet_onnx.converters.cast import saturated
+from hidet_onnx.converters.cast import FLOAT8, saturated
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, padding
 from hidet_onnx.dtypes import element
@@ -47,16 +47,22 @@ def quantize_linear(
     x: Tensor, scale: Tensor, zero_point: Tensor | None = None, *, axis: int = 1,
     block_size: int = 0, output_dtype: int = 0, precision: int = 0, saturate: int = 1,
 ) -> Tensor:  # fmt: skip
-    """x / scale + zero_point, rounded to the nearest, as a narrow type."""
+    """x / scale + zero_point, rounded to the nearest, as a narrow type; that of float8 is 0.
+
+    The quotient is a float32 or float64, whatever less `precision` asks for.
+    """
     if zero_point is not None:
         result = zero_point.dtype
     else:
         result = element(output_dtype) if output_dtype else u8
-    wide = f64 if f64 in (x.dtype, scale.dtype) else f32
+    asked = element(precision) if precision else f32
+    wide = f64 if f64 in (x.dtype, scale.dtype, asked) else f32
     real = ops.divide(ops.cast(x, wide), ops.cast(spread(scale, x, axis, block_size), wide))
+    if result in FLOAT8:
+        return saturated(real, result, saturate)
     zero = None if zero_point is None else ops.cast(spread(zero_point, x, axis, block_size), wide)
     if result.is_float:
-        return saturated(real if zero is None else ops.add(real, zero), result, saturate)
+        return ops.cast(real if zero is None else ops.add(real, zero), result)
     return narrowed(ops.round(real), zero, result)
 
 
