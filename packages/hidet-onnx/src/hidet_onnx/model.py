@@ -20,6 +20,7 @@ from hidet.options import options as core_options
 from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, form_of, leaves
 from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
 from hidet_onnx.reading.load import Given, Source, load
+from hidet_onnx.reading.soundness import require_sound
 from hidet_onnx.settings import Settings, settings_for
 
 
@@ -71,6 +72,7 @@ class CompiledModel:
 
     def __init__(self, source: Source, device: str, settings: Settings, lazy: bool = False) -> None:
         self.source, self.device, self.settings = source, device, settings
+        require_sound(source.model, settings.limits)
         self.arguments = tuple(inputs_of(source, settings.limits))
         self.inputs = tuple(each for each in self.arguments if not each.has_default)
         """The inputs that a call has to give, in order: name, element type and sizes of each."""

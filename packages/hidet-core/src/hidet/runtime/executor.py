@@ -17,6 +17,7 @@ from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
 from hidet.runtime.driver import call
+from hidet.runtime.host_memory import require_room
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
@@ -194,6 +195,7 @@ class Executor:
         """Run the prepare plan; its output number i is the constant `derived<i>`."""
         if self.prepared is None:
             bound = bind(plan, [], self.archive.plans)
+            self.require_room(bound)
             self.take_derived(bound)
             self.prepared = self.load(bound, lambda stream: self.scratch, use_graph=False)
         self.prepared([each.view.pointer for each in self.derived], 0)
@@ -226,12 +228,18 @@ class Executor:
             if found is None:
                 self.check_devices(inputs)
                 bound = bind(self.archive.main, inputs, self.archive.plans)
+                self.require_room(bound)
                 found = self.programs[key] = self.load(bound, self.scratch_on, self.use_graph)
                 if len(self.programs) > SHAPES_KEPT:
                     self.programs.popitem(last=False)
             elif len(self.programs) > 1:
                 self.programs.move_to_end(key)
         return found
+
+    def require_room(self, bound: BoundPlan) -> None:
+        """Raise OutOfMemory for a call that the host has no memory for; a GPU's driver says so."""
+        if self.device == "cpu":
+            require_room(bound)
 
     def scratch_on(self, stream: int) -> Scratch:
         """The memory for workspaces on a GPU's stream.

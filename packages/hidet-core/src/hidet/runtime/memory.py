@@ -14,6 +14,7 @@ from hidet.runtime.captures import beside_captures
 from hidet.runtime.cuda_memory import CudaAllocator
 from hidet.runtime.device import on
 from hidet.runtime.driver import call
+from hidet.runtime.host_memory import refused
 from hidet.runtime.view import View as View
 from hidet.types import DType, u8
 from hidet.types import dtype as dtype_of
@@ -54,7 +55,11 @@ def allocator_for(device: str) -> Allocator:
 
 def aligned(shape: tuple[int, ...], of: DType) -> View:
     """An array whose data starts at a multiple of 64 bytes; its values are undefined."""
-    raw = np.empty(prod(shape) * of.nbytes + ALIGNMENT, np.uint8)
+    nbytes = prod(shape) * of.nbytes + ALIGNMENT
+    try:
+        raw = np.empty(nbytes, np.uint8)
+    except MemoryError:
+        raise refused(nbytes) from None
     base = start_of(raw)
     start = -base % ALIGNMENT
     return View(base + start, shape, of.name, "cpu", np.ndarray(shape, of.numpy, raw, start))

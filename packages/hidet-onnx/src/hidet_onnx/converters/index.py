@@ -26,14 +26,25 @@ def rule_of(reduction: str) -> Rule:
 
 def from_start(index: Tensor, size: Size) -> Tensor:
     """Positions along an axis of this size, none of them negative."""
+    require_inside(index, size)
     wide = ops.cast(index, i64)
     return ops.where(ops.less(wide, 0), ops.add(wide, size), wide)
+
+
+def require_inside(index: Tensor, size: Size) -> None:
+    """Raise BadArgument for constant positions outside of an axis: kernels would read zeros."""
+    if index.storage is None or not isinstance(size, int):
+        return
+    found = index.cpu().numpy()
+    if found.size and (found.min() < -size or found.max() >= size):
+        raise BadArgument(f"positions from {found.min()} to {found.max()} of an axis of {size}")
 
 
 @onnx("Gather", since=1)
 def gather(x: Tensor, index: Tensor, *, axis: int = 0) -> Tensor:
     """x[..., index, ...] along an axis."""
     where = axis + x.ndim if axis < 0 else axis
+    require_inside(index, x.shape[where])
     return ops.take(x, [*[None] * where, index])
 
 

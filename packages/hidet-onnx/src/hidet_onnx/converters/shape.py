@@ -199,7 +199,9 @@ def split(
     """The pieces of an axis, of the sizes said, or equal but for the last one."""
     if sizes is not None:
         return ops.split(x, numbers(sizes), axis)
-    return equal_parts(x, num_outputs or here().results, axis)
+    if num_outputs not in (None, here().results):
+        raise BadArgument(f"num_outputs is {num_outputs}, and there are {here().results} results")
+    return equal_parts(x, here().results, axis)
 
 
 @onnx("Split", since=13)

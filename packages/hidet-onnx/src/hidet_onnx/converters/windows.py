@@ -8,6 +8,9 @@ from hidet import ops
 from hidet.compute.sizes import Shape
 from hidet.errors import BadArgument, NotYet
 
+MOST = 2**31 - 1
+"""The largest stride, dilation and padding: kernels count positions in 32 bits."""
+
 Sides = list[tuple[int, int]]
 """What is added before and after, for each spatial axis."""
 
@@ -15,7 +18,7 @@ Sides = list[tuple[int, int]]
 def each(given: Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """One number for each spatial axis, by default 1."""
     found = (1,) * rank if not given else tuple(given)
-    if len(found) != rank or min(found, default=1) < 1:
+    if len(found) != rank or min(found, default=1) < 1 or max(found, default=1) > MOST:
         raise BadArgument(f"{list(found)} are no {rank} positive numbers, one for each axis")
     return found
 
@@ -24,8 +27,8 @@ def explicit(pads: Sequence[int] | None, rank: int) -> Sides:
     """ONNX's padding, all that is before and then all that is after, by axis."""
     if not pads:
         return [(0, 0)] * rank
-    if len(pads) != 2 * rank:
-        raise BadArgument(f"pads {list(pads)} are not two for each of {rank} axes")
+    if len(pads) != 2 * rank or max(map(abs, pads)) > MOST:
+        raise BadArgument(f"pads {list(pads)} are not two numbers for each of {rank} axes")
     return [(pads[axis], pads[axis + rank]) for axis in range(rank)]
 
 

@@ -42,11 +42,6 @@ class Reader:
 
     def value(self, attribute: AttributeProto, node: NodeProto) -> Any:
         """One attribute."""
-        if attribute.ref_attr_name:
-            raise BadArgument(
-                f"attribute {attribute.name!r} of {node.op_type} is that of a function, "
-                f"{attribute.ref_attr_name!r}, but the node is in none"
-            )
         read = self.by_kind.get(attribute.type)
         if read is None:
             raise NotYet(
@@ -54,6 +49,16 @@ class Reader:
                 f"{attribute.type}, which is not read"
             )
         return read(attribute)
+
+
+def require_own_attributes(node: NodeProto) -> None:
+    """Raise BadArgument for an attribute that stands for one of a function that is not there."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            raise BadArgument(
+                f"attribute {attribute.name!r} of {node.op_type} is that of a function, "
+                f"{attribute.ref_attr_name!r}, but the node is in none"
+            )
 
 
 def text(given: bytes) -> str | bytes:

@@ -72,6 +72,7 @@ def import_model(
         results = Results()
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
     made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
+    limits.require_constants(made)
     return Imported(guarded(made, guards), outputs, importer.staying.calls, coverage)
 
 

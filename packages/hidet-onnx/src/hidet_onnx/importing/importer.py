@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, NodeProto, TensorProto, TypeProto
+from onnx import GraphProto, NodeProto, SparseTensorProto, TypeProto
 
 from hidet.errors import BadArgument, Place
 from hidet.frontend.coverage import Use
@@ -19,17 +19,17 @@ from hidet.types import TensorType, dtype
 from hidet_onnx.converters import load, table
 from hidet_onnx.converters.here import Here, standing
 from hidet_onnx.importing.accepted import by_schema, by_signature
-from hidet_onnx.importing.attributes import Reader
+from hidet_onnx.importing.attributes import Reader, require_own_attributes
 from hidet_onnx.importing.functions import Functions
 from hidet_onnx.importing.order import in_order
-from hidet_onnx.importing.place import place_of, title
+from hidet_onnx.importing.place import place_of, title, told
 from hidet_onnx.importing.protos import Types
 from hidet_onnx.importing.reference import HostNode, computed, host_call
-from hidet_onnx.importing.scope import Names, Scope
+from hidet_onnx.importing.scope import Held, Names, Scope
 from hidet_onnx.importing.subgraph import Subgraph
 from hidet_onnx.importing.types import Symbols, typed
 from hidet_onnx.importing.versions import domain_of, versions_of
-from hidet_onnx.reading.initializers import array_of
+from hidet_onnx.reading.initializers import array_of, dense_array
 from hidet_onnx.reading.load import Source
 
 
@@ -119,7 +119,10 @@ class OnnxImporter(Importer[NodeProto]):
 
     def leave(self, node: NodeProto) -> HostCall | None:
         given = [self.values[name] if name else None for name in node.input]
-        return host_call(self.host_node(node, given))
+        call = host_call(self.host_node(node, given))
+        for each in () if call is None else call.gives:
+            self.limits.require_shape(() if each is None else each.shape)
+        return call
 
     def host_node(self, node: NodeProto, given: Sequence[Any]) -> HostNode:
         """A node as onnx's reference evaluator runs it."""
@@ -128,17 +131,29 @@ class OnnxImporter(Importer[NodeProto]):
     def visit(self, node: NodeProto) -> None:
         read = tuple(bool(name) for name in node.output)
         _, version = self.key(node)
-        with standing(Here(self.device, version, len(read), read)):
+        with standing(Here(self.device, version, len(read), read)), told(node):
+            require_own_attributes(node)
             super().visit(node)
+
+    def agreed(self, node: NodeProto, found: Sequence[Any]) -> Sequence[Any]:
+        for each in found:
+            if isinstance(each, Tensor):
+                self.limits.require_shape(each.shape)
+        return found
 
     # ---- values ---------------------------------------------------------------------------------
 
     def names(self, graph: GraphProto, outer: Names | None = None) -> Names:
         """The names of a graph whose initialisers become constants when they are read."""
-        return Names({each.name: each for each in graph.initializer}, self.constant, outer)
+        held: dict[str, Held] = {each.name: each for each in graph.initializer}
+        held |= {each.values.name: each for each in graph.sparse_initializer}
+        return Names(held, self.constant, outer)
 
-    def constant(self, tensor: TensorProto) -> Any:
+    def constant(self, tensor: Held) -> Any:
         """A tensor whose values are there, in the file's memory; strings stay numpy's."""
+        if isinstance(tensor, SparseTensorProto):
+            array = dense_array(tensor, self.source.folder, self.limits)
+            return self.held(array, tensor.values.name)
         return self.held(array_of(tensor, self.source.folder, self.limits), tensor.name)
 
     def held(self, array: np.ndarray[Any, Any], name: str = "") -> Any:

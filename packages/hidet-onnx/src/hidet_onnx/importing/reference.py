@@ -22,7 +22,7 @@ from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_onnx.importing.functions import schema_of
 from hidet_onnx.importing.order import graphs_of
-from hidet_onnx.importing.place import title
+from hidet_onnx.importing.place import title, told
 from hidet_onnx.importing.protos import Types, array_known, tensor_known
 from hidet_onnx.importing.versions import domain_of
 
@@ -55,7 +55,13 @@ class HostNode:
     def evaluator(self) -> Callable[[Mapping[str, Any]], list[Any]]:
         """What computes the node's results from its operands by name."""
         found = ReferenceEvaluator(model_of(self.node, self.versions))
-        return lambda feeds: found.run(None, dict(feeds))
+
+        def run(feeds: Mapping[str, Any]) -> list[Any]:
+            with told(self.node, "run"):
+                results: list[Any] = found.run(None, dict(feeds))
+            return results
+
+        return run
 
     def inferred(self) -> list[TensorType | None]:
         """The types of the results by onnx's inference; None for one that it does not tell."""
@@ -156,10 +162,13 @@ def step_of(model: ModelProto) -> HostStep:
     """A step that runs a model of one node."""
     evaluator, inputs = ReferenceEvaluator(model), model.graph.input
     names = [each.name for each in inputs]
-    return numpy_step(
-        lambda *arrays: evaluator.run(None, dict(zip(names, arrays, strict=True))),
-        [sizes_of(each) for each in inputs],
-    )
+
+    def compute(*arrays: np.ndarray[Any, Any]) -> Sequence[np.ndarray[Any, Any]]:
+        with told(model.graph.node[0], "run"):
+            results: list[Any] = evaluator.run(None, dict(zip(names, arrays, strict=True)))
+        return results
+
+    return numpy_step(compute, [sizes_of(each) for each in inputs])
 
 
 def sizes_of(declared: ValueInfoProto) -> list[int | None]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-from onnx import TensorProto
+from onnx import SparseTensorProto, TensorProto
 
 from hidet.errors import BadArgument, Place
+
+Held: TypeAlias = TensorProto | SparseTensorProto
 
 
 class Names(dict[Hashable, Any]):
@@ -19,8 +21,8 @@ class Names(dict[Hashable, Any]):
 
     def __init__(
         self,
-        tensors: Mapping[str, TensorProto],
-        constant: Callable[[TensorProto], Any],
+        tensors: Mapping[str, Held],
+        constant: Callable[[Held], Any],
         outer: Names | None = None,
     ) -> None:
         super().__init__()

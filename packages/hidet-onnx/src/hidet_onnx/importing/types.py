@@ -89,10 +89,8 @@ def sizes(name: str, tensor: TypeProto.Tensor, limits: Limits) -> tuple[int | st
     found: list[int | str | None] = []
     for axis, dimension in enumerate(tensor.shape.dim):
         kind = dimension.WhichOneof("value")
-        if kind == "dim_value":
-            if dimension.dim_value < 0:
-                raise BadArgument(f"axis {axis} of {name!r} has the size {dimension.dim_value}")
-            limits.require("axis", dimension.dim_value)
+        if kind == "dim_value" and dimension.dim_value < 0:
+            raise BadArgument(f"axis {axis} of {name!r} has the size {dimension.dim_value}")
         found.append(
             getattr(dimension, kind) or None
             if kind == "dim_param"
@@ -100,6 +98,7 @@ def sizes(name: str, tensor: TypeProto.Tensor, limits: Limits) -> tuple[int | st
             if kind
             else None
         )
+    limits.require_shape([size for size in found if isinstance(size, int)])
     return tuple(found)
 
 

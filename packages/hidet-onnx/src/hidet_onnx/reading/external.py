@@ -38,7 +38,8 @@ class Folder:
             self.files[location] = mapped(self.path, location, tensor.name)
         whole = self.files[location]
         offset = number(facts.get("offset", "0"), "offset", tensor.name)
-        length = number(facts.get("length", str(len(whole) - offset)), "length", tensor.name)
+        rest = str(max(len(whole) - offset, 0))
+        length = number(facts.get("length", rest), "length", tensor.name)
         if offset + length > len(whole):
             raise BadArgument(
                 f"{tensor.name!r} lies at bytes {offset} to {offset + length} of {location!r}, "

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from hidet.errors import BadArgument
 from hidet.frontend.limits import Limits
@@ -44,12 +44,30 @@ def array_of(tensor: TensorProto, folder: Folder, limits: Limits) -> np.ndarray[
     return aligned(np.frombuffer(raw, kind).reshape(shape))
 
 
+def dense_array(sparse: SparseTensorProto, folder: Folder, limits: Limits) -> np.ndarray[Any, Any]:
+    """The values of a sparse tensor and the zeros between them.
+
+    Positions are numbers in row-major order, or rows of one number for each axis.
+    """
+    name, shape = sparse.values.name, tuple(sparse.dims)
+    values = array_of(sparse.values, folder, limits)
+    indices = array_of(sparse.indices, folder, limits)
+    limits.require_shape(shape)
+    limits.require("constant_bytes", prod(shape) * values.itemsize)
+    found = np.zeros(shape, values.dtype)
+    where = indices if indices.ndim == 2 else np.stack(np.unravel_index(indices, shape), 1)
+    if where.shape != (values.size, len(shape)) or ((where < 0) | (where >= shape)).any():
+        raise BadArgument(f"the values of {name!r} do not lie in a tensor of {list(shape)}")
+    found[tuple(where.T)] = values.reshape(-1)
+    return aligned(found)
+
+
 def shape_of(tensor: TensorProto, limits: Limits) -> tuple[int, ...]:
     """The shape of a tensor; BadArgument for a negative size or more elements than are accepted."""
     shape = tuple(tensor.dims)
     if any(size < 0 for size in shape):
         raise BadArgument(f"{tensor.name!r} has a negative size: {list(shape)}")
-    limits.require("elements", prod(shape))
+    limits.require_shape(shape)
     return shape
 
 
