@@ -153,6 +153,13 @@ def onnx_suite(session: nox.Session) -> None:
     environment(session, "hidet-onnx", PYTHONS[0]).run("-m", "ci.onnx_suite", *session.posargs)
 
 
+@nox.session(default=False)
+@timed
+def onnx_fuzz(session: nox.Session) -> None:
+    """Damaged ONNX models end in results or errors; arguments after `--` go to ci/onnx_fuzz."""
+    environment(session, "hidet-onnx", PYTHONS[0]).run("-m", "ci.onnx_fuzz", *session.posargs)
+
+
 def benchmark(session: nox.Session, name: str) -> None:
     """Run a file of benchmarks/ with torch and the models' package."""
     torch(session).run("-m", f"benchmarks.{name}", *session.posargs)

@@ -78,6 +78,12 @@ def unknown_operators(folder: Path) -> Any:
     return compiled(node("Frobnicate", ["x"], ["a"]), other)
 
 
+@attack(r"the name b'guilt.xff' in the model is no text")
+def names_that_are_no_text(folder: Path) -> Any:
+    data = model_of(graph_of(node("Exp", ["x"], ["y"]))).SerializeToString()
+    return hidet_onnx.compile(data.replace(b"guilty", b"guilt\xff"))
+
+
 @attack("version 9999 of the operators.*pip install")
 def newer_opset(folder: Path) -> Any:
     return hidet_onnx.compile(model_of(graph_of(node("Exp", ["x"], ["y"])), version=9999))

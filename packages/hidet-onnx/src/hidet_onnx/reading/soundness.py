@@ -9,6 +9,7 @@ from onnx import IR_VERSION, FunctionProto, ModelProto, NodeProto, OperatorSetId
 
 from hidet.errors import BadArgument, NotYet
 from hidet.frontend.limits import Limits
+from hidet_onnx.reading.names import require_text
 
 Key = tuple[str, str, str]
 """A function by domain, name and overload."""
@@ -17,7 +18,8 @@ STANDARD = ("", "ai.onnx")
 
 
 def require_sound(model: ModelProto, limits: Limits) -> None:
-    """Raise an error for versions that nobody here knows, and for functions that come to more nodes
+    """Raise an error for versions that nobody here knows, names that are no
+    text, and for functions that come to more nodes
     than `limits` allow, that call themselves, or that call each other too deep."""
     if model.ir_version > IR_VERSION:
         raise NotYet(
@@ -25,6 +27,7 @@ def require_sound(model: ModelProto, limits: Limits) -> None:
             f"those up to {IR_VERSION}",
             help="pip install --upgrade hidet-onnx onnx, or save the model with an older onnx",
         )
+    require_text(model)
     require_known(model.opset_import, "the model")
     for function in model.functions:
         require_known(function.opset_import, f"the function {function.name}")
