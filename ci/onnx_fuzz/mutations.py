@@ -40,8 +40,8 @@ def damaged(data: bytes, random: Random) -> bytes:
 
 def change(model: ModelProto, random: Random) -> None:
     """Change one field of one message in a model."""
-    messages = [each for each in within(model) if each.ListFields()]
-    message = random.choice(messages)
+    messages = [*within(model)]
+    message = random.choice([each for each in messages if each.ListFields()])
     field, value = random.choice(message.ListFields())
     if field.is_repeated:
         change_list(value, field, message, messages, random)

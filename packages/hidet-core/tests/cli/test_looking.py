@@ -106,9 +106,9 @@ def test_what_cannot_be_measured(model, message, capsys):
 
 
 @pytest.mark.parametrize("option", [["--device", "cpu"], ["--size", "n=3"]])
-def test_options_of_saved_graphs_are_refused_for_models(option, capsys):
+def test_options_of_files_are_refused_for_models(option, capsys):
     assert main(["bench", "platform:libc_ver", *option]) == 1
-    assert "are for saved graphs" in capsys.readouterr().err
+    assert "are for files" in capsys.readouterr().err
 
 
 def test_an_error_in_the_users_function_is_shown_as_it_is(tmp_path, monkeypatch):

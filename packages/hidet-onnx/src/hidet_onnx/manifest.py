@@ -9,4 +9,6 @@ FRONTEND = Frontend(
     framework="onnx",
     requires="onnx>=1.18,<1.24",
     host_steps="hidet_onnx.importing.reference:steps",
+    files=(".onnx",),
+    beside="hidet_onnx.beside:others",
 )

@@ -185,6 +185,17 @@ class CompiledModel:
             )
         return next(reversed(self.variants.forms.values()))
 
+    @property
+    def graph(self) -> FlowGraph:
+        """The graph of the form that ran last, or that was compiled before any call."""
+        return self.latest().imported.graph
+
+    @property
+    def compiled(self) -> CompiledGraph:
+        """The same form compiled: what runs, without the model's names for what it takes."""
+        with core_options(**self.settings.core):
+            return self.latest().compiled
+
     def explain(self) -> str:
         """Which operators are compiled, which are not and why, and which share kernels."""
         variant = self.latest()

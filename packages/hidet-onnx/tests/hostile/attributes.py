@@ -118,6 +118,17 @@ def split_into_a_billion(folder: Path) -> Any:
     return called(node("Split", ["x"], ["y"], num_outputs=BILLION, axis=0))
 
 
+@attack("2147483647 pieces.*guilty")
+def sequence_of_two_billion(folder: Path) -> Any:
+    return called(node("SplitToSequence", ["x"], ["y"], axis=1), shape=(3, 2**31 - 1))
+
+
+@attack("2147483647 pieces.*guilty")
+def sequence_of_single_elements(folder: Path) -> Any:
+    made = node("SplitToSequence", ["x", "one"], ["y"], axis=1)
+    return called(made, held={"one": np.int64(1)}, shape=(3, 2**31 - 1))
+
+
 @attack("not str.*guilty")
 def wrong_kind_of_attribute(folder: Path) -> Any:
     return called(node("Softmax", ["x"], ["y"], axis="one"))

@@ -11,27 +11,29 @@ from typing import Any
 
 from hidet.build.arguments import current_stream, described, glance
 from hidet.build.compiled import load
+from hidet.cli.bench_file import bench_file
 from hidet.cli.run import arguments, assigned
 from hidet.errors import BadArgument
 from hidet.frontend import installed
 from hidet.frontend import load as load_frontend
+from hidet.frontend.files import frontend_for
 from hidet.runtime.timing import median_seconds
 
 
-def bench(model: str, device: str | None, sizes: list[str], repeat: int) -> int:
-    """Measure a saved graph, or `module:function` that gives a model and its inputs."""
+def bench(model: str, device: str | None, inputs: list[str], sizes: list[str], repeat: int) -> int:
+    """Measure a model file, a saved graph, or what `module:function` gives: a model, its inputs."""
     if repeat < 1:
         raise BadArgument(f"--repeat {repeat} measures nothing")
+    if frontend_for(model):
+        return bench_file(model, device, inputs, dict(map(assigned, sizes)), repeat)
     if Path(model).exists():
         compiled = load(model, device)
-        given = arguments(compiled, (), dict(map(assigned, sizes)))
+        given = arguments(compiled, inputs, dict(map(assigned, sizes)))
         print(compiled)
         measured("hidet", lambda: compiled.run(given), compiled.device, repeat)
         return 0
-    if device is not None or sizes:
-        raise BadArgument(
-            f"--device and --size are for saved graphs: {model} runs where its inputs are"
-        )
+    if device is not None or sizes or inputs:
+        raise BadArgument(f"--device, --input and --size are for files: {model} gives its inputs")
     made, *inputs = example(model)
     name = frontend_of(made)
     direct = load_frontend(name).compile(made, *inputs)
@@ -54,8 +56,8 @@ def example(model: str) -> Any:
     if not colon:
         raise BadArgument(
             f"{model!r} is no file",
-            help="name a file that CompiledGraph.save wrote, or module:function that gives "
-            "(model, *inputs)",
+            help="name a model file, what CompiledGraph.save wrote, or module:function that "
+            "gives (model, *inputs)",
         )
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does: the model is the user's own file

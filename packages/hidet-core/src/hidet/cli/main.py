@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from hidet.__about__ import __version__
 from hidet.cli.bench import bench
 from hidet.cli.cache import clear, status
+from hidet.cli.compile import compile
 from hidet.cli.doctor import doctor
 from hidet.cli.explain import explain
 from hidet.cli.frontends import frontends
@@ -18,7 +19,7 @@ from hidet.cli.run import run
 from hidet.cli.show import show
 from hidet.errors import BadArgument, HidetError
 
-INPUT = "a .npy file for each input, in order or as name=file"
+INPUT = "a .npy file for each input, in order or as name=file; others are random"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,8 +53,10 @@ def chosen(given: argparse.Namespace) -> int:
             return operators(given.name)
         case "show":
             return show(given.folder, given.stages)
+        case "compile":
+            return compile(given.path, given.output, given.target, given.device)
         case "bench":
-            return bench(given.model, given.device, given.size, given.repeat)
+            return bench(given.model, given.device, given.input, given.size, given.repeat)
         case "run":
             return run(
                 given.path, given.device, given.input, given.size, given.output, given.repeat
@@ -67,27 +70,51 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="hidet", description="A deep-learning inference compiler.")
     top.add_argument("--version", action="version", version=f"hidet {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
-    commands.add_parser("doctor", help="say what works on this machine, and what is missing")
-    cache = commands.add_parser("cache", help="look at the compile cache, or empty it")
+
+    def command(name: str, does: str, *examples: str) -> argparse.ArgumentParser:
+        lines = ["examples:", *(f"hidet {name} {each}" for each in examples)]
+        return commands.add_parser(
+            name,
+            help=does,
+            description=f"{does[0].upper()}{does[1:]}.",
+            epilog="\n  ".join(lines),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    compiling = command("compile", "compile a model file into one that hidet run takes", *COMPILE)
+    compiling.add_argument("path", help="a model file of an installed frontend, such as .onnx")
+    compiling.add_argument("-o", "--output", help="the file to write; else the same name in .hidet")
+    compiling.add_argument("--target", action="append", default=[], help="such as sm_90a; several")
+    compiling.add_argument("--device", help="compile for this device: cpu, cuda:1")
+    running = command("run", "run a compiled file, or a model file, on arrays", *RUN)
+    running.add_argument("path", help="what hidet compile or CompiledGraph.save wrote, or a model")
+    calling(running, repeat=0)
+    running.add_argument("--output", help="the .npz file to write the results to")
+    measuring = command("bench", "measure a model beside other programs that run it", *BENCH)
+    measuring.add_argument("model", help="a file, or module:function for (model, *inputs)")
+    calling(measuring, repeat=20)
+    command("doctor", "say what works on this machine, and what is missing", "")
+    cache = command("cache", "look at the compile cache, or empty it", "status", "clear")
     cache.add_argument("action", choices=["status", "clear"])
-    explaining = commands.add_parser("explain", help="say what an error code means")
+    explaining = command("explain", "say what an error code means", "shape-mismatch")
     explaining.add_argument("code", nargs="?", help="such as shape-mismatch; none lists all")
-    commands.add_parser("frontends", help="list the installed frontends")
-    listing = commands.add_parser("ops", help="list the operators, or say all about one")
+    command("frontends", "list the installed frontends", "")
+    listing = command("ops", "list the operators, or say all about one", "softmax")
     listing.add_argument("name", nargs="?", help="such as softmax; none lists all")
-    showing = commands.add_parser("show", help="look at what HIDET_DUMP wrote")
+    showing = command("show", "look at what HIDET_DUMP wrote", "dump/main 03 04")
     showing.add_argument("folder", help="the folder, or that of one kernel in it")
     showing.add_argument("stages", nargs="*", help="one to see it, two to compare; such as 03")
-    measuring = commands.add_parser("bench", help="measure a model beside its framework")
-    measuring.add_argument("model", help="a saved graph, or module:function for (model, *inputs)")
-    measuring.add_argument("--device", help="such as cpu or cuda:1; of a saved graph")
-    measuring.add_argument("--size", action="append", default=[], help="a size, such as n=8")
-    measuring.add_argument("--repeat", type=int, default=20, help="measure this many calls")
-    running = commands.add_parser("run", help="run a graph that was saved to a file")
-    running.add_argument("path", help="what CompiledGraph.save wrote")
-    running.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")
-    running.add_argument("--input", action="append", default=[], help=INPUT)
-    running.add_argument("--size", action="append", default=[], help="a size, such as n=8")
-    running.add_argument("--output", help="the .npz file to write the results to")
-    running.add_argument("--repeat", type=int, default=0, help="measure this many calls")
     return top
+
+
+COMPILE = ("model.onnx", "model.onnx -o model.hidet --target sm_90a --target cpu")
+RUN = ("model.hidet --input x=x.npy --output y.npz", "model.onnx --size batch=8 --repeat 20")
+BENCH = ("model.onnx --size batch=8", "model.hidet --device cuda", "my_module:make_model")
+
+
+def calling(command: argparse.ArgumentParser, repeat: int) -> None:
+    """The arguments that say what a model is called with."""
+    command.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")
+    command.add_argument("--input", action="append", default=[], help=INPUT)
+    command.add_argument("--size", action="append", default=[], help="a size, such as n=8")
+    command.add_argument("--repeat", type=int, default=repeat, help="measure this many calls")

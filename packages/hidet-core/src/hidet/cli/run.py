@@ -10,6 +10,7 @@ import numpy as np
 
 from hidet.build.compiled import CompiledGraph, load
 from hidet.errors import BadArgument
+from hidet.frontend.files import compile_file, frontend_for
 from hidet.graph import Tensor, asarray, randint, randn
 from hidet.runtime.bound import between, typed
 from hidet.runtime.plan import Buffer
@@ -29,8 +30,8 @@ def run(
     output: str | None,
     repeat: int,
 ) -> int:
-    """Run the graph in a file; inputs that no file gives are random."""
-    compiled = load(path, device)
+    """Run the graph in a file, or a model file; inputs that no file gives are random."""
+    compiled = compile_file(path, device).compiled if frontend_for(path) else load(path, device)
     plan = compiled.plan
     print(compiled)
     for name, (low, high) in plan.limits.items():

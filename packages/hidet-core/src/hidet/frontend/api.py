@@ -19,7 +19,10 @@ class Frontend:
     `requires` the framework versions it was tested with ("torch>=2.11,<2.14"), empty for no demand;
     `usable` is False for one that is announced: its functions say that they are not there yet.
     `host_steps` names a function, "hidet_toy.steps:steps", that makes host steps again of what
-    files keep of them: from a mapping of payloads to one of steps, by the same keys.
+    files keep of them: from a mapping of payloads to one of steps, by the same keys. `files` says
+    how names of model files end that `compile(path, device=...)` of the module takes, as the
+    command `hidet` calls it; it gives a `frontend.files.CompiledFile`. `beside` names a function,
+    "hidet_toy.beside:others", that gives other programs which run such a file.
     """
 
     name: str
@@ -29,3 +32,5 @@ class Frontend:
     requires: str = ""
     usable: bool = True
     host_steps: str = ""
+    files: tuple[str, ...] = ()
+    beside: str = ""

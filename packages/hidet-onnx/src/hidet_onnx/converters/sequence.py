@@ -12,7 +12,7 @@ from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import boolean, i64
 from hidet_onnx.converters.known import constant, integer, numbers
-from hidet_onnx.converters.shape import equal_parts
+from hidet_onnx.converters.shape import equal_parts, require_few
 from hidet_onnx.converters.table import onnx
 
 
@@ -93,6 +93,7 @@ def split_to_sequence(
     (one,) = sizes
     if not isinstance(one, int):
         raise BadArgument("the length of the list is known only at a call")
+    require_few(x.shape[where] // max(one, 1))
     return list(ops.split(x, one, where))
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from hidet import ops
 from hidet.compute.sizes import product, same
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
@@ -229,8 +229,18 @@ def split_before_2(
     return split_before_13(x, axis=axis or 0, split=split)
 
 
+def require_few(pieces: Size) -> None:
+    """Raise NotYet for a list of more tensors than anybody wants."""
+    if isinstance(pieces, int) and pieces > MOST_PIECES:
+        raise NotYet(f"{pieces} pieces of an axis; at most {MOST_PIECES} are made")
+
+
+MOST_PIECES = 2**16
+
+
 def equal_parts(x: Tensor, count: int, axis: int) -> tuple[Tensor, ...]:
     """So many pieces of equal size, the last one smaller if need be."""
+    require_few(count)
     whole = x.shape[axis]
     if not isinstance(whole, int):
         return ops.split(x, [whole // count] * count, axis)
