@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
+from hidet.build.invariant import compacted, lifted, movable
 from hidet.runtime.maps import Map
 from hidet.runtime.plan import Buffer, Launch, Plan, Scalar, Step
 from hidet.runtime.sizes import Size
@@ -19,7 +20,9 @@ MADE_BYTES = 1 << 20
 
 
 def hoist(plans: Mapping[str, Plan]) -> dict[str, Plan]:
-    """The plans of a call, and "prepare" if there is one, with such launches in the latter."""
+    """The plans of a call, and "prepare" if there is one, with such launches in the latter; what
+    is the same in each turn of a loop leaves its body before."""
+    plans = lifted(plans)
     if plans["main"].then is None:
         return hoisted(plans, "main")
     found, name = dict(plans), "main"
@@ -32,7 +35,7 @@ def hoisted(plans: Mapping[str, Plan], name: str, shared: bool = False) -> dict[
     """The plans with such launches of one of them in "prepare", whose outputs others read too if it
     is `shared`."""
     main = plans[name]
-    moved = movable(main)
+    moved = movable(main, constants(main), is_kept)
     if not moved:
         return dict(plans)
     prepare = plans.get("prepare") or Plan(main.target, (), (), (), ())
@@ -67,20 +70,15 @@ def without_unread(plans: Mapping[str, Plan]) -> dict[str, Plan]:
     return {**found, "prepare": replace(prepare, buffers=buffers, outputs=outputs)}
 
 
-def movable(main: Plan) -> dict[int, None]:
-    """The steps that read constants alone and write nothing but workspaces of their own."""
-    written: dict[int, int] = {}
-    for step in main.steps:
-        for each in step.writes:
-            written[each] = written.get(each, 0) + 1
-    known = {n for n, b in enumerate(main.buffers) if b.role in ("weight", "derived")} - {*written}
-    found: dict[int, None] = {}
-    for number, step in enumerate(main.steps):
-        own = all(main.buffers[n].role == "workspace" and written[n] == 1 for n in step.writes)
-        if own and known.issuperset(step.reads) and is_fixed(step, main) and pays(step, main):
-            found[number] = None
-            known.update(step.writes)
-    return found
+def constants(plan: Plan) -> set[int]:
+    """The buffers that no call changes."""
+    written = {each for step in plan.steps for each in step.writes}
+    return {n for n, b in enumerate(plan.buffers) if b.role in ("weight", "derived")} - written
+
+
+def is_kept(step: Step, plan: Plan) -> bool:
+    """Whether what a step makes of constants is kept between calls."""
+    return is_fixed(step, plan) and pays(step, plan)
 
 
 def is_fixed(step: Step, plan: Plan) -> bool:
@@ -133,9 +131,24 @@ class Extended:
                 self.place[number] = prepare.outputs[int(each.name.removeprefix("derived"))]
             elif each.role == "weight" and each.name in weights:
                 self.place[number] = weights[each.name]
-        self.steps = (*prepare.steps, *(step.on(self.find) for step in moved))
+        self.steps = [*prepare.steps]
+        self.made: dict[Step, Step] = {}
+        """For each launch of the main plan, with its operands here, the one that is here for it."""
+        for step in moved:
+            self.add(step)
         read = dict.fromkeys(each for step in rest for each in step.reads)
         self.wanted = [n for n in read if n in self.place and main.buffers[n].role != "weight"]
+
+    def add(self, step: Step) -> None:
+        """A launch of the main plan, which makes nothing anew if another one has made the same: a
+        weight that several steps read in another order is brought into it once."""
+        written = {each: -1 - position for position, each in enumerate(step.writes)}
+        alike = step.on(lambda each: written[each] if each in written else self.find(each))
+        if alike in self.made:
+            self.place.update(zip(step.writes, self.made[alike].writes, strict=True))
+        else:
+            self.made[alike] = step.on(self.find)
+            self.steps.append(self.made[alike])
 
     def find(self, number: int) -> int:
         """The buffer of this plan for one of the main plan's."""
@@ -153,34 +166,16 @@ class Extended:
             buffer if buffer.role == "weight" else as_output(buffer, number, outputs)
             for number, buffer in enumerate(self.buffers)
         )
-        return Plan(self.old.target, buffers, self.steps, (), outputs)
+        return Plan(self.old.target, buffers, tuple(self.steps), (), outputs)
 
     def main(self) -> Plan:
         """The main plan, without buffers that nothing in it uses."""
         old, outputs = self.old, self.plan().outputs
-        used = {each for step in self.rest for each in (*step.reads, *step.writes)}
-        used |= {old.wholes[each] for each in used if each in old.wholes}
-        used |= {*old.inputs, *old.outputs}
-        if old.then is not None:
-            used |= {*old.then.handed, *(each.buffer for each in old.then.told)}
-        kept = [n for n in range(len(old.buffers)) if n in used]
         buffers = list(old.buffers)
         for each in self.wanted:
             name = f"derived{outputs.index(self.place[each])}"
             buffers[each] = replace(old.buffers[each], name=name, role="derived")
-        place = {number: position for position, number in enumerate(kept)}
-        for part, whole in old.wholes.items():
-            buffers[part] = replace(buffers[part], within=place.get(whole))
-        return Plan(
-            old.target,
-            tuple(buffers[each] for each in kept),
-            tuple(step.on(place.__getitem__) for step in self.rest),
-            tuple(place[each] for each in old.inputs),
-            tuple(place[each] for each in old.outputs),
-            old.symbols,
-            given=old.given,
-            then=None if old.then is None else old.then.on(place.__getitem__),
-        )
+        return compacted(replace(old, buffers=tuple(buffers), steps=tuple(self.rest)))
 
 
 def as_output(buffer: Buffer, number: int, outputs: Sequence[int]) -> Buffer:
