@@ -12,7 +12,7 @@ from hidet.compute.sizes import (
 )
 from hidet.errors import ShapeMismatch
 from hidet.graph.evaluate import resolved
-from hidet.ir.expr import Var, constant
+from hidet.ir.expr import Maximum, Minimum, Var, constant, wrap
 from hidet.types import i32
 
 m, n = Var("m", i32), Var("n", i32)
@@ -29,6 +29,21 @@ def test_sizes_that_differ_always_or_perhaps():
     assert same(m, n) is None
     assert same(m, 1) is None
     assert same(3, 4) is False
+
+
+def test_sums_divide_sums():
+    assert quotient(4 * m * n + 4 * m * m, m + n) is not None
+    assert same(quotient(4 * m * n + 4 * m * m, 2 * m + 2 * n), 2 * m) is True
+    assert same(quotient(m * m - 1, m + 1), m - 1) is True
+    assert quotient(m * m + 1, m + 1) is None
+    assert quotient(3 * m + n, m + n) is None
+
+
+def test_the_lesser_of_two_sizes_is_simple_where_it_is_known():
+    assert same(Maximum(Minimum(m, wrap(512)), wrap(0)), Minimum(m, wrap(512))) is True
+    assert same(Minimum(m, m + n), m) is True
+    assert same(Maximum(m, m + n), m + n) is True
+    assert same(Minimum(m, wrap(512)), m) is None
 
 
 def test_quotients_take_out_what_divides():

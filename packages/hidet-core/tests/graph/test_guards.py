@@ -106,3 +106,29 @@ def test_a_limit_that_cannot_hold_is_refused():
         graph = FlowGraph([x, y], [x + y], limits={"n": (9, None)})
     with pytest.raises(BadArgument, match="not 7"):
         guarded(graph, guards)
+
+
+def sliced_table() -> FlowGraph:
+    """A model that adds the first rows of a table, one for each token there is."""
+    length = size_symbol("length")
+    x = Tensor(hidet.types.TensorType(hidet.types.f32, (length, 3)), name="x")
+    with tracing(), assuming() as guards:
+        table = ops.cast(ops.reshape(ops.iota(15), (5, 3)), hidet.types.f32)
+        graph = FlowGraph([x], [x + ops.slice(table, 0, 0, length)])
+    return guarded(graph, guards)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_lengths_that_a_table_bounds(target):
+    """A slice of a table is as long as is asked for, up to the table's own length: no more is
+    taken."""
+    graph = sliced_table()
+    assert graph.limits == {"length": (0, 5)}
+    assert "min" not in str(graph)
+    x = RANDOM.standard_normal((3, 3)).astype(np.float32)
+    with options(target=target):
+        compiled = graph.build()
+        table = np.arange(15, dtype=np.float32).reshape(5, 3)
+        np.testing.assert_allclose(compiled(from_numpy(x)).numpy(), x + table[:3])
+        with pytest.raises(ShapeMismatch, match="at most 5"):
+            compiled(from_numpy(np.zeros((6, 3), np.float32)))

@@ -28,7 +28,16 @@ class Guard:
 
 
 class Guards(dict[Var, Guard]):
-    """What was assumed so far, by the symbol that is replaced."""
+    """What was assumed so far, by the symbol that is replaced; `most` is how large symbols are taken
+    to be at most."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most: dict[Var, int] = {}
+
+    def limit(self, symbol: Var, most: int) -> None:
+        """Assume that a symbol is no larger than a number."""
+        self.most[symbol] = min(most, self.most.get(symbol, most))
 
     def add(self, symbol: Var, size: Size) -> None:
         """Assume that a symbol, of which nothing was assumed yet, is `size`."""

@@ -7,14 +7,26 @@ same sum are the same size, whatever the symbols turn out to be.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TypeAlias
 
 from hidet.compute.guards import assumptions
 from hidet.errors import ShapeMismatch
 from hidet.ir.bounds import range_of
-from hidet.ir.expr import Add, Const, Expr, FloorDiv, FloorMod, Mul, Negate, Sub, Var
+from hidet.ir.expr import (
+    Add,
+    Const,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Maximum,
+    Minimum,
+    Mul,
+    Negate,
+    Sub,
+    Var,
+)
 from hidet.ir.ranges import Range
 from hidet.types import Size
 
@@ -70,10 +82,31 @@ def agree(a: Size, b: Size) -> bool:
     alike, guards = same(a, b), assumptions()
     if alike is not None or guards is None:
         return alike is True
-    solved = solution(total(terms(a), scaled(terms(b), -1)))
+    zero = total(terms(a), scaled(terms(b), -1))
+    solved = solution(zero)
     if solved is not None:
         guards.add(*solved)
-    return solved is not None
+        return True
+    clamped = [*clamps(zero)]
+    for symbol, most in clamped:
+        guards.limit(symbol, most)
+    return bool(clamped) and agree(a, b)
+
+
+def clamps(zero: Terms) -> Iterator[tuple[Var, int]]:
+    """The symbols in a sum that count no further than to a number, as the length of a slice of a
+    table does; none if the sum would not be 0 without that."""
+    free: Terms = {}
+    found: dict[Var, int] = {}
+    for atoms, count in zero.items():
+        match atoms:
+            case (Minimum(Var() as symbol, Const(int(most))),):
+                found[symbol] = most
+                free = total(free, {(symbol,): count})
+            case _:
+                free = total(free, {atoms: count})
+    if not free:
+        yield from found.items()
 
 
 def agree_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
@@ -120,22 +153,35 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def quotient(a: Size, b: Size) -> Size | None:
-    """a / b where b is a single product that divides each term of a, else None."""
-    divisor = terms(b)
-    if len(divisor) != 1:
-        return 1 if same(a, b) else None
-    (atoms, factor), *_ = divisor.items()
+    """a / b where that is a sum of products, else None."""
+    divisor, left = terms(b), terms(a)
+    if not divisor:
+        return None
     out: Terms = {}
-    for key, count in terms(a).items():
-        rest = list(key)
-        for atom in atoms:
-            if atom not in rest:
-                return None
-            rest.remove(atom)
-        if count % factor:
+    while left:  # its leading term is a smaller one in each turn
+        term = term_quotient(leading(left), leading(divisor))
+        if term is None:
             return None
-        out[tuple(rest)] = count // factor
+        out = total(out, term)
+        left = total(left, scaled(multiplied(term, divisor), -1))
     return built(out)
+
+
+def leading(sum_: Terms) -> tuple[tuple[Expr, ...], int]:
+    """The term of a sum with most atoms, the last one of these by their names."""
+    return max(sum_.items(), key=lambda term: (len(term[0]), [*map(str, term[0])]))
+
+
+def term_quotient(
+    term: tuple[tuple[Expr, ...], int], by: tuple[tuple[Expr, ...], int]
+) -> Terms | None:
+    """One term divided by another, if that leaves nothing."""
+    rest, count = list(term[0]), term[1]
+    for atom in by[0]:
+        if atom not in rest:
+            return None
+        rest.remove(atom)
+    return None if count % by[1] else {tuple(rest): count // by[1]}
 
 
 def broadcast(*shapes: Sequence[Size]) -> Shape:
@@ -186,7 +232,20 @@ def terms(size: Size) -> Terms:
         case FloorDiv(a, b):
             exact = quotient(a, b)
             return {(size,): 1} if exact is None else terms(exact)
+        case Minimum(a, b) | Maximum(a, b):
+            least = a if at_most(a, b) else b if at_most(b, a) else None
+            if least is not None:
+                return terms(least if isinstance(size, Minimum) else b if least is a else a)
     return {(size,): 1}
+
+
+def at_most(a: Size, b: Size) -> bool:
+    """Whether a <= b, whatever the symbols are, as far as they are assumed to be."""
+    guards = assumptions()
+    match a, b:
+        case Var(), Const(int(high)) if guards is not None and a in guards.most:
+            return guards.most[a] <= high
+    return below(b, a) is False
 
 
 def total(a: Terms, b: Terms) -> Terms:

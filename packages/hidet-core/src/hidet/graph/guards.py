@@ -23,18 +23,20 @@ from hidet.types import Size
 def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
     """The graph that was made inside of `assuming()`, whose guards it keeps; inputs and outputs
     stay in their order."""
-    if not guards:
+    if not guards and not guards.most:
         return graph
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
-    refuse_told(graph, guards, sizes)
-    put_in = {symbol: wrap(size) for symbol, size in sizes.items()}
-    new = changed(graph.inputs, graph.nodes, lambda size: tidy(substitute(size, put_in)))
+        refuse_told(graph, guards, sizes)
+        put_in = {symbol: wrap(size) for symbol, size in sizes.items()}
+        new = changed(graph.inputs, graph.nodes, lambda size: tidy(substitute(size, put_in)))
     return FlowGraph(
         (new.get(each, each) for each in graph.inputs),
         (new.get(each, each) for each in graph.outputs),
         graph.name,
-        merged(graph.limits, {symbol.name: size for symbol, size in sizes.items()}),
+        merged(
+            limited(graph.limits, guards), {symbol.name: size for symbol, size in sizes.items()}
+        ),
         (
             *graph.guards,
             *(
@@ -55,6 +57,17 @@ def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> 
         if not told.isdisjoint((symbol, *variables(wrap(size)))):
             where = guards[symbol].place
             raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
+    for symbol in told & guards.most.keys():
+        raise NotYet(f"{symbol}, which data tell, has to be at most {guards.most[symbol]}")
+
+
+def limited(limits: Mapping[str, Limits], guards: Guards) -> dict[str, Limits]:
+    """The limits of sizes, and those that are assumed."""
+    found = dict(limits)
+    for symbol, most in guards.most.items():
+        low, high = found.get(symbol.name, (0, None))
+        found[symbol.name] = low, most if high is None else min(most, high)
+    return found
 
 
 def merged(limits: Mapping[str, Limits], sizes: Mapping[str, Size]) -> dict[str, Limits]:
