@@ -3,7 +3,7 @@
 import pytest
 
 from hidet import ops
-from hidet.graph import symbol, trace_from
+from hidet.graph import symbol, trace_from, tracing
 from hidet.optimize import optimize
 from hidet.optimize.find_attention import find_attention
 from hidet.optimize.normalize import normalize
@@ -223,6 +223,48 @@ def test_tiled_heads_stay():
     wide = ops.reshape(ops.expand(ops.reshape(k, (1, 1, 2, 7, 8)), (1, 3, 2, 7, 8)), (1, 6, 7, 8))
     graph = trace_from([ops.attention(q, wide, wide, scale=0.5)], [q, k])
     assert find_attention(graph) is graph
+
+
+def zeros_for_nan(weights):
+    """What exporters of ONNX write behind each softmax."""
+    return ops.masked_fill(weights, ops.isnan(weights), 0.0)
+
+
+def test_zeros_for_rows_that_keep_nothing():
+    low = symbol((2, 1, 5, 1))  # -inf in places, for whole rows
+    for before in (lambda s: s, lambda s: s + MASK, lambda s: never(s, 1.0) * 0.5):
+        after = found(spelled(before, (Q, K, V, MASK), zeros_for_nan))
+        assert kinds(after)[-1] == "attention"
+        assert not {"softmax", "isnan"} & {*kinds(after)}
+    rows = ops.masked_fill(low, ops.less(low, 0.0), float("-inf"))
+    after = found(spelled(lambda s: s + rows, (Q, K, V, low), zeros_for_nan))
+    assert "softmax" not in kinds(after)
+
+
+def test_other_uses_of_isnan_stay():
+    shared = ops.softmax(ops.matmul(Q, ops.transpose(K)), -1)
+    kept = trace_from([ops.matmul(zeros_for_nan(shared), V), shared], (Q, K, V))
+    one = spelled(weights=lambda w: ops.masked_fill(w, ops.isnan(w), 1.0))
+    other = spelled(weights=lambda w: ops.masked_fill(w, ops.isinf(w), 0.0))
+    for graph in (kept, one, other):
+        assert "softmax" in kinds(find_attention(normalize(graph)))
+
+
+@pytest.mark.parametrize("turn", [lambda k: ops.transpose(k) * 0.5, lambda k: ops.transpose(k / 2)])
+def test_operands_that_are_scaled_each(turn):
+    scores = ops.matmul(Q * 0.25, turn(K))
+    after = found(trace_from([ops.matmul(ops.softmax(scores, -1), V)], (Q, K, V)))
+    assert kinds(after)[-1] == "attention"
+    factor = after.nodes[-1].op.scale
+    assert factor == (0.125 if len(after.nodes) == 1 else 0.25)
+
+
+def test_a_mask_of_zeros_is_none():
+    with tracing():
+        zeros = ops.zeros((2, 1, 5, 7))
+    after = found(spelled(lambda s: s * 0.5 + zeros))
+    assert kinds(after) == ["attention"]
+    assert after.nodes[0].op.mask is None
 
 
 def test_attention_stays_whole_where_a_schedule_computes_it():

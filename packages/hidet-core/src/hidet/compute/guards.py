@@ -28,8 +28,8 @@ class Guard:
 
 
 class Guards(dict[Var, Guard]):
-    """What was assumed so far, by the symbol that is replaced; `most` is how large symbols are taken
-    to be at most."""
+    """What was assumed so far, by the symbol that is replaced; `most` says how large symbols are
+    taken to be at most."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -229,14 +229,24 @@ def terms(size: Size) -> Terms:
             return divided(terms(a), value)
         case FloorMod(a, Const(int(value))) if value > 0:
             return remainder(terms(a), value)
+    simple = simpler(size)
+    return {(size,): 1} if simple is None else terms(simple)
+
+
+def simpler(size: Expr) -> Size | None:
+    """What a quotient, or the lesser or larger one of two sizes is, if that is known."""
+    match size:
         case FloorDiv(a, b):
-            exact = quotient(a, b)
-            return {(size,): 1} if exact is None else terms(exact)
-        case Minimum(a, b) | Maximum(a, b):
-            least = a if at_most(a, b) else b if at_most(b, a) else None
-            if least is not None:
-                return terms(least if isinstance(size, Minimum) else b if least is a else a)
-    return {(size,): 1}
+            return quotient(a, b)
+        case Minimum(a, b) if at_most(a, b):
+            return a
+        case Minimum(a, b) if at_most(b, a):
+            return b
+        case Maximum(a, b) if at_most(a, b):
+            return b
+        case Maximum(a, b) if at_most(b, a):
+            return a
+    return None
 
 
 def at_most(a: Size, b: Size) -> bool:

@@ -57,8 +57,9 @@ def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> 
         if not told.isdisjoint((symbol, *variables(wrap(size)))):
             where = guards[symbol].place
             raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
-    for symbol in told & guards.most.keys():
-        raise NotYet(f"{symbol}, which data tell, has to be at most {guards.most[symbol]}")
+    for symbol, most in guards.most.items():
+        if symbol in told:
+            raise NotYet(f"{symbol}, which data tell, has to be at most {most}")
 
 
 def limited(limits: Mapping[str, Limits], guards: Guards) -> dict[str, Limits]:

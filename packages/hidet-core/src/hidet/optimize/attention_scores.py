@@ -161,6 +161,8 @@ def masked(node: Node, known: Scores, single: set[Tensor]) -> tuple[Tensor, Scor
         return None
     for scores, mask in (node.inputs, node.inputs[::-1]):
         if whole(scores, node, single) and mask.dtype.is_float:
+            if value_of(mask) == 0:
+                return scores, known
             found = parted(mask, node.outputs[0].shape, known.shape)
             return None if found is None else (scores, with_mask(known, found))
     return None

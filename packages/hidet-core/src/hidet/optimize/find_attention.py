@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hidet import ops, options
 from hidet.compute.sizes import Shape, broadcast, same, same_shape
 from hidet.graph.apply import placed, tracing
@@ -10,11 +12,12 @@ from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.attention import Attention
 from hidet.ops.matmul import Matmul
+from hidet.ops.select import Where
 from hidet.ops.shape import Expand, Reshape
 from hidet.ops.softmax import Softmax
 from hidet.optimize.attention_scores import Scores, behind_casts, keeps_rows, scores_of
 from hidet.optimize.constants import Readers
-from hidet.optimize.normalize import again, before_reshape, maker
+from hidet.optimize.normalize import again, before_reshape, maker, value_of
 from hidet.types import bf16, f16, f32
 
 
@@ -25,16 +28,17 @@ def find_attention(graph: FlowGraph) -> FlowGraph:
     after    y = attention(q, k, v, mask, scale=1 / 8)
 
     Masks may be added, or chosen by `where` with a very low number, several of them, before the
-    scale or after it; the scale may be of each head. Functions of scores ahead of masks, as where
-    these are held within bounds, become `steps`. Batch and heads may be one axis for products.
-    Where several heads of q read one of k and v that was repeated for them, it is read once. A
-    row that keeps nothing gives zeros, where softmax gives NaN. Without the option `attention`
-    nothing changes.
+    scale or after it; the scale may be of each head, or a number of each operand. Functions of
+    scores ahead of masks, as where these are held within bounds, become `steps`. Batch and heads
+    may be one axis for products. Where several heads of q read one of k and v that was repeated for
+    them, it is read once. A row that keeps nothing gives zeros, where softmax gives NaN, also where
+    a model says so by `where(isnan(p), 0, p)`: what is NaN for its operands' sake stays NaN.
+    Without the option `attention` nothing changes.
     """
     if not options.attention.get():
         return graph
     readers = Readers(graph)
-    inner = {each for node in graph.nodes for each in node.outputs if readers.only(each)}
+    inner = {each for node in graph.nodes for each in node.outputs if has_one_use(each, readers)}
     single: set[Tensor] = set()
 
     def change(original: Node, node: Node) -> tuple[Tensor, ...] | None:
@@ -75,8 +79,11 @@ def of_weights(weights: Tensor, v: Tensor, transposed: bool, single: set[Tensor]
         return None
     op = product.op
     assert isinstance(op, Matmul)
-    q = turned(product.inputs[0], lead, op.transpose_a)
-    k = turned(product.inputs[1], lead, not op.transpose_b)
+    a, b = product.inputs
+    (a, of_a), (b, of_b) = unscaled(a), unscaled(b)
+    scores = replace(scores, scale=scores.scale * of_a * of_b)
+    q = turned(a, lead, op.transpose_a)
+    k = turned(b, lead, not op.transpose_b)
     v = turned(v, lead, transposed)
     if scores.factor is not None:
         q = q * scores.factor
@@ -89,14 +96,47 @@ def of_weights(weights: Tensor, v: Tensor, transposed: bool, single: set[Tensor]
 
 
 def softmax_behind(tensor: Tensor, single: set[Tensor]) -> Node | None:
-    """The softmax over the last axis behind weights, which may have another batch since."""
+    """The softmax over the last axis behind weights, which may have another batch since, and zeros
+    for what is no number."""
     made = behind_casts(tensor, single)
-    while made is not None and keeps_rows(made):
-        made = behind_casts(made.inputs[0], single)
+    while made is not None and (keeps_rows(made) or cleaned(made) is not None):
+        inner = cleaned(made)
+        made = behind_casts(made.inputs[0] if inner is None else inner, single)
     if made is None or not isinstance(made.op, Softmax):
         return None
     (weights,) = made.outputs
     return made if made.op.axis == weights.ndim - 1 and weights in single else None
+
+
+def cleaned(node: Node) -> Tensor | None:
+    """What a node gives as it is, except for zeros where that is no number; None if it does not.
+
+    Exporters write it behind a softmax, for rows that keep nothing.
+    """
+    if not isinstance(node.op, Where) or value_of(node.inputs[1]) != 0:
+        return None
+    test, x = maker(node.inputs[0]), node.inputs[2]
+    is_test = test is not None and test.op.name == "isnan" and test.inputs[0] is x
+    return x if is_test and same_shape(x.shape, node.outputs[0].shape) else None
+
+
+def has_one_use(x: Tensor, readers: Readers) -> bool:
+    """Whether one node reads a tensor; one that has zeros for what is no number counts as one."""
+    found = readers.of(x)
+    return len(found) == 1 or (len(found) == 2 and any(cleaned(node) is x for node in found))
+
+
+def unscaled(x: Tensor) -> tuple[Tensor, float]:
+    """A tensor of which `x` is a multiple, and by what number; 1 times `x` if it is none."""
+    made = maker(x)
+    if made is None or made.op.name not in ("multiply", "divide"):
+        return x, 1.0
+    pairs = [made.inputs] if made.op.name == "divide" else [made.inputs, made.inputs[::-1]]
+    for other, number in pairs:
+        factor = value_of(number)
+        if factor and other.type == x.type:
+            return other, float(factor) if made.op.name == "multiply" else 1 / float(factor)
+    return x, 1.0
 
 
 def lead_of(weights: Tensor, product: Tensor, scores: Scores) -> Shape | None:

@@ -13,6 +13,7 @@ from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import Size, TensorType, dtype
+from hidet_onnx.importing.dense import with_dense_layers
 from hidet_onnx.importing.forms import Absent, Fixed, Form, Listed, Open
 from hidet_onnx.importing.importer import OnnxImporter
 from hidet_onnx.importing.order import in_order
@@ -73,7 +74,8 @@ def import_model(
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
     made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
     limits.require_constants(made)
-    return Imported(guarded(made, guards), outputs, importer.staying.calls, coverage)
+    whole = with_dense_layers(guarded(made, guards))
+    return Imported(whole, outputs, importer.staying.calls, coverage)
 
 
 class Entry:

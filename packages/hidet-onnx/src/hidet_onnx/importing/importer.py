@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, NodeProto, SparseTensorProto, TypeProto
 
+from hidet import ops
 from hidet.errors import BadArgument, Place
 from hidet.frontend.coverage import Use
 from hidet.frontend.importer import LOST, Importer
@@ -26,6 +27,7 @@ from hidet_onnx.importing.place import place_of, title, told
 from hidet_onnx.importing.protos import Types
 from hidet_onnx.importing.reference import HostNode, computed, host_call
 from hidet_onnx.importing.scope import Held, Names, Scope
+from hidet_onnx.importing.single import as_number, one_number
 from hidet_onnx.importing.subgraph import Subgraph
 from hidet_onnx.importing.types import Symbols, typed
 from hidet_onnx.importing.versions import domain_of, versions_of
@@ -124,6 +126,9 @@ class OnnxImporter(Importer[NodeProto]):
             self.limits.require_shape(() if each is None else each.shape)
         return call
 
+    def bind(self, node: NodeProto, values: Sequence[Any]) -> None:
+        super().bind(node, [*map(as_number, values)])
+
     def host_node(self, node: NodeProto, given: Sequence[Any]) -> HostNode:
         """A node as onnx's reference evaluator runs it."""
         return HostNode(node, dict(self.scope.versions), given, self.types, self.limits)
@@ -160,6 +165,10 @@ class OnnxImporter(Importer[NodeProto]):
         """An array as a constant; strings stay numpy's."""
         if array.dtype == object:
             return array
+        number = one_number(array)
+        if number is not None:
+            kind = dtype(array.dtype)
+            return ops.full(array.shape, number, kind, device=self.device)
         return Tensor(TensorType(dtype(array.dtype), array.shape), self.device, array, name=name)
 
     def held_value(self, value: Any) -> Any:
