@@ -43,3 +43,40 @@ def test_wrong_names(session):
         session.run(None, {"v": x})
     with pytest.raises(BadArgument, match="there is no provider 'TPU'"):
         hidet_onnx.InferenceSession(two_results(), providers=["TPU"])
+
+
+def test_a_binding_keeps_arrays_on_the_device(session):
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", np.full((2, 3), -2, np.float32))
+    binding.bind_output("z")
+    session.run_with_iobinding(binding)
+    (z,) = binding.get_outputs()
+    assert (z.shape, z.device) == ((2, 3), "cpu")
+    np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], 2)
+    binding.bind_ortvalue_input("x", z)  # a result is the next call's input
+    session.run_with_iobinding(binding)
+    np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], -2)
+    binding.clear_binding_outputs()
+    session.run_with_iobinding(binding)
+    assert len(binding.copy_outputs_to_cpu()) == 2
+    with pytest.raises(BadArgument, match="there is no result 'w'"):
+        binding.bind_output("w")
+
+
+def test_the_first_provider_that_is_there():
+    wanted = ["TensorrtExecutionProvider", ("CPUExecutionProvider", {"device_id": 0})]
+    with pytest.warns(UserWarning, match="no TensorrtExecutionProvider: the model runs by CPU"):
+        session = hidet_onnx.InferenceSession(two_results(), providers=wanted)
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    assert session.model.device == "cpu"
+
+
+def test_what_is_of_onnx_runtime_alone(session):
+    with pytest.raises(BadArgument, match="session options are ONNX Runtime's"):
+        hidet_onnx.InferenceSession(two_results(), object())
+    with pytest.raises(BadArgument, match="run options"):
+        session.run(None, {}, object())
+
+
+def test_an_empty_list_of_names_means_all_results(session):
+    assert len(session.run([], {"x": np.zeros((2, 3), np.float32)})) == 2

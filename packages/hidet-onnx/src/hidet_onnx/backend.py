@@ -9,10 +9,9 @@ import numpy as np
 from onnx import ModelProto, NodeProto, helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from hidet.build.target import target_on
-from hidet.errors import HidetError
 from hidet_onnx.dtypes import code_of
 from hidet_onnx.model import CompiledModel, compile
+from hidet_onnx.session import is_there
 
 
 class HidetRep(BackendRep):
@@ -72,11 +71,7 @@ class HidetBackend(Backend):
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Whether models run on a device: "CPU", "CUDA" or "CUDA:1"."""
-        try:
-            target_on(device.lower())
-        except HidetError:
-            return False
-        return True
+        return is_there(device.lower())
 
 
 is_compatible = HidetBackend.is_compatible
