@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 
 from hidet import ops, seams
 from hidet.errors import BadArgument, Place, ShapeMismatch
-from hidet.graph import apply, asarray, placed, symbol, tracing
+from hidet.graph import FlowGraph, apply, asarray, placed, symbol, tracing
 from hidet.graph.creation import from_numpy
 from hidet.graph.evaluate import evaluate
 from hidet.ops.norm import LayerNorm
@@ -72,3 +73,22 @@ def test_wrong_operands_are_refused():
         ops.add(symbol((2,)), symbol((2,), device="cuda"))
     with pytest.raises(BadArgument, match="must be a tensor"):
         ops.add(1, 2)
+
+
+def test_what_only_a_call_can_size_stays_a_node():
+    x = symbol(("n", 3), "float32")
+    n = x.shape[0]
+    row = asarray([1.0, 2.0, 3.0])
+    made = [
+        ops.iota(n, dtype=f32),
+        ops.full((n,), 2.0),
+        ops.expand(asarray([1.0]), (n,)),
+        ops.add(asarray([1.0]), ops.size_value(n, f32)),
+    ]
+    assert all(each.storage is None for each in (*made, ops.slice(row, 0, 0, n)))
+    graph = FlowGraph([x], made)
+    counted, twos, ones, sized = evaluate(graph, np.zeros((2, 3), np.float32))
+    np.testing.assert_array_equal(counted, [0, 1])
+    np.testing.assert_array_equal(twos, [2, 2])
+    np.testing.assert_array_equal(ones, [1, 1])
+    np.testing.assert_array_equal(sized, [3])

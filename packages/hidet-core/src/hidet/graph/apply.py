@@ -104,7 +104,10 @@ def common_device(name: str, tensors: Sequence[Tensor], asked: str | None) -> st
 
 def is_known(tensor: Tensor) -> bool:
     """Whether the value is there, or computed from nothing (as a scalar's is)."""
-    return tensor.storage is not None or (tensor.trace is not None and not tensor.trace[0].inputs)
+    if tensor.storage is not None or tensor.trace is None:
+        return tensor.storage is not None
+    node = tensor.trace[0]
+    return not (node.inputs or sizes_in(node))
 
 
 def detached(node: Node, concrete: Sequence[Tensor]) -> tuple[FlowGraph, tuple[Tensor, ...]]:
