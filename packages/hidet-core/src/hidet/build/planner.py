@@ -135,8 +135,8 @@ class Planner:
         assert isinstance(op, Foreign)
         # One that is read twice is there twice: the framework counts its operands.
         reads = tuple(map(self.find, group.last.inputs))
-        step = Host(op.key, reads, tuple(map(self.find, group.results)))
-        self.steps.append(step)
+        shapes = tuple(tuple(map(plan_size, each.shape)) for each in group.last.inputs)
+        self.steps.append(Host(op.key, reads, tuple(map(self.find, group.results)), shapes))
 
     def workspace(self, dtype: str, shape: tuple[Any, ...]) -> int:
         """A workspace that no tensor of the graph is."""

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import ShapeMismatch
 from hidet.frontend.execute import HostStep, View
 from hidet.graph import Foreign, Tensor, apply_all, asarray
 from hidet.graph.foreign import ResultTypes
 from hidet.runtime.memory import array_of, write_array
-from hidet.types import Size, TensorType, u8
+from hidet.types import TensorType, u8
 
 
 @dataclass(frozen=True)
@@ -59,38 +58,15 @@ class Staying:
         return results
 
 
-def numpy_step(
-    run: Callable[..., Sequence[np.ndarray[Any, Any]]],
-    shapes: Sequence[Sequence[Size | None]] | None = None,
-) -> HostStep:
+def numpy_step(run: Callable[..., Sequence[np.ndarray[Any, Any]]]) -> HostStep:
     """A step by a function from arrays to a sequence of arrays; on a GPU they are copied there and
-    back, and the host waits.
-
-    `shapes` are those of the operands: memory may come under the shape that its elements had before
-    they were given another one. ShapeMismatch if a result does not fit where it is to lie.
-    """
+    back, and the host waits. ShapeMismatch if a result does not fit where it is to lie."""
 
     def step(reads: Sequence[View], writes: Sequence[View]) -> None:
-        arrays = [array_of(view) for view in reads]
-        if shapes is not None:
-            arrays = [shaped(array, shape) for array, shape in zip(arrays, shapes, strict=True)]
-        for view, array in zip(writes, run(*arrays), strict=False):
+        for view, array in zip(writes, run(*map(array_of, reads)), strict=False):
             write_array(view, array)
 
     return step
-
-
-def shaped(array: np.ndarray[Any, Any], shape: Sequence[Size | None]) -> np.ndarray[Any, Any]:
-    """The elements in a shape of which at most one size is not a number, or that it has already."""
-    sizes = [size if isinstance(size, int) else -1 for size in shape]
-    if sizes.count(-1) <= 1:
-        return array.reshape(sizes)
-    fits = array.ndim == len(sizes) and all(
-        b in (-1, a) for a, b in zip(array.shape, sizes, strict=True)
-    )
-    if not fits:
-        raise ShapeMismatch(f"a host step needs shape {sizes}, and {array.shape} lies there")
-    return array
 
 
 def on_device(value: Any, device: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -77,6 +77,21 @@ class BoundPlan:
             return False
         (before,) = self.waits[number]
         return may_overlap(self.steps[before], step)
+
+    def views(
+        self, step: Host, at: Callable[[int], int], device: str
+    ) -> tuple[list[View], list[View]]:
+        """What a region of the framework's reads, in its shapes, and what it writes; `at` tells
+        where a buffer lies."""
+
+        def views(numbers: Sequence[int], shapes: Sequence[Sequence[Size]]) -> list[View]:
+            return [
+                View(at(number), tuple(shape), self.plan.buffers[number].dtype, device)  # type: ignore[arg-type]
+                for number, shape in zip(numbers, shapes, strict=True)
+            ]
+
+        read, written = ([self.shapes[n] for n in each] for each in (step.reads, step.writes))
+        return views(step.reads, step.shapes or read), views(step.writes, written)
 
     def nbytes(self, buffer: int) -> int:
         """Bytes of a buffer."""
@@ -221,8 +236,11 @@ def fixed(
     step: Step, symbols: Mapping[str, int], plan: Plan, shapes: Sequence[tuple[int, ...]]
 ) -> Step:
     """A step with every size a number."""
-    if isinstance(step, Host | Branch):
+    if isinstance(step, Branch):
         return step
+    if isinstance(step, Host):
+        at = tuple(tuple(evaluate(size, symbols) for size in shape) for shape in step.shapes)
+        return replace(step, shapes=at)
     if isinstance(step, Repeat):
         count = None if step.count is None else evaluate(step.count, symbols)
         return replace(step, count=count)

@@ -108,7 +108,8 @@ class Tracer:
         if isinstance(step, Branch | Repeat):
             raise InternalError("control flow makes no constants: it runs at each call")
         if isinstance(step, Host):
-            return f"{step.key} {[self.follow(each) for each in (*step.reads, *step.writes)]}"
+            buffers = [self.follow(each) for each in (*step.reads, *step.writes)]
+            return f"{step.key} {buffers} {step.shapes}"
         form = (step.function, step.grid, step.block, step.shared_bytes)
         return f"{form} {[self.argument(each) for each in step.args]}"
 

@@ -84,14 +84,7 @@ class HostProgram:
     def host(self, step: Host, host_steps: Mapping[str, HostStep]) -> Callable[[], Any]:
         """The call of a region that the framework runs."""
         region = host_steps[step.key]
-        return lambda: region(self.views(step.reads), self.views(step.writes))
-
-    def views(self, numbers: Sequence[int]) -> list[View]:
-        """Buffers as the framework sees them."""
-        buffers, shapes = self.bound.plan.buffers, self.bound.shapes
-        return [
-            View(self.pointers[n].value or 0, shapes[n], buffers[n].dtype, "cpu") for n in numbers
-        ]
+        return lambda: region(*self.bound.views(step, self.address, "cpu"))
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""

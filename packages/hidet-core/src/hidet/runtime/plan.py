@@ -137,11 +137,16 @@ class Launch:
 
 @dataclass(frozen=True)
 class Host:
-    """Let the framework run region `key` on some buffers into others."""
+    """Let the framework run region `key` on some buffers into others.
+
+    `shapes` are those that it takes what it reads in, which may lie in memory under other ones;
+    without any it takes them as they lie.
+    """
 
     key: str
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+    shapes: tuple[tuple[Size, ...], ...] = ()
 
     def on(self, number: Callable[[int], int]) -> Host:
         """The region on other buffers: `number` gives the new one for each."""

@@ -188,7 +188,9 @@ class Reader:
         reads = self.numbers(fields.get("reads"), where)
         writes = self.numbers(fields.get("writes"), where)
         if fields.get("kind") == "Host":
-            return Host(self.text(fields.get("key"), where), reads, writes)
+            return Host(
+                self.text(fields.get("key"), where), reads, writes, self.shapes(fields, where)
+            )
         if fields.get("kind") != "Launch":
             raise BadArchive(f"{where} is of kind {fields.get('kind')!r}")
         grid = tuple(self.size(each, where) for each in self.sequence(fields, "grid", where, 3))
@@ -213,6 +215,16 @@ class Reader:
             raise BadArchive(f"{where} reads {ahead} ahead, of which it reads only {reads}")
         more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where), ahead
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
+
+    def shapes(self, fields: dict[str, Any], where: str) -> tuple[tuple[Size, ...], ...]:
+        """The shapes in which a region takes what it reads, if it says any."""
+        given = self.sequence({"shapes": [], **fields}, "shapes", where)
+        if given and len(given) != len(self.sequence(fields, "reads", where)):
+            raise BadArchive(f"{where} has {len(given)} shapes for other numbers of operands")
+        return tuple(
+            tuple(self.size(each, where) for each in self.sequence({"shape": s}, "shape", where))
+            for s in given
+        )
 
     def branch(self, fields: dict[str, Any], where: str) -> Branch:
         """A choice of two plans; what they take is checked with them (`calls.py`)."""

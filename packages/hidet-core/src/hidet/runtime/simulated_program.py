@@ -72,11 +72,10 @@ class SimulatedProgram:
         arrays = {number: exposed(view) for number, view in views.items()}
 
         def host(number: int, step: Host | Branch | Repeat) -> None:
-            if not isinstance(step, Host):
-                at = lambda each: views[each].pointer  # noqa: E731
+            at = lambda each: views[each].pointer  # noqa: E731
+            if isinstance(step, Host):
+                self.host_steps[step.key](*self.bound.views(step, at, "cpu"))
+            else:
                 run_region(step, self.bound, at, HostMemory(), self.bodies[number])
-                return
-            reads, writes = ([views[n] for n in numbers] for numbers in (step.reads, step.writes))
-            self.host_steps[step.key](reads, writes)
 
         self.report = self.kernels.run(self.bound, arrays, host)

@@ -16,7 +16,6 @@ from hidet.runtime.relaunch import Relaunch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
 from hidet.runtime.stream_region import Body, Lent, StreamRegion
-from hidet.runtime.view import View
 
 
 class StreamProgram:
@@ -141,12 +140,8 @@ class StreamProgram:
 
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""
-        buffers, shapes = self.bound.plan.buffers, self.bound.shapes
-        reads, writes = (
-            [View(pointers[n], shapes[n], buffers[n].dtype, self.scratch.device) for n in numbers]
-            for numbers in (step.reads, step.writes)
-        )
-        self.host_steps[step.key](reads, writes)
+        views = self.bound.views(step, pointers.__getitem__, self.scratch.device)
+        self.host_steps[step.key](*views)
 
     def forget(self) -> None:
         """After a failure nobody knows which nodes point where: build the graphs again."""

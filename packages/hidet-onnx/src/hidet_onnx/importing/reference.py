@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, shape_inference
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from hidet.frontend.execute import HostStep
@@ -30,7 +29,6 @@ REFUSED = {"RegexFullMatch", "StringNormalizer", "Gradient"}
 """What the reference does by patterns that may take for ever, by changing the process's locale, or
 not at all."""
 
-NO_TYPES: Mapping[str, TypeProto] = MappingProxyType({})
 SMALL = 2**24
 """The most bytes of results that are computed while importing."""
 
@@ -54,14 +52,7 @@ class HostNode:
 
     def evaluator(self) -> Callable[[Mapping[str, Any]], list[Any]]:
         """What computes the node's results from its operands by name."""
-        found = ReferenceEvaluator(model_of(self.node, self.versions))
-
-        def run(feeds: Mapping[str, Any]) -> list[Any]:
-            with told(self.node, "run"):
-                results: list[Any] = found.run(None, dict(feeds))
-            return results
-
-        return run
+        return evaluator_of(model_of(self.node, self.versions))
 
     def inferred(self) -> list[TensorType | None]:
         """The types of the results by onnx's inference; None for one that it does not tell."""
@@ -83,16 +74,26 @@ class HostNode:
         return [self.types.tensor(found[n]) if n in found else None for n in names]
 
 
-def model_of(
-    node: NodeProto, versions: Mapping[str, int], types: Mapping[str, TypeProto] = NO_TYPES
-) -> ModelProto:
-    """A model of one node, whose inputs are of these types."""
+def model_of(node: NodeProto, versions: Mapping[str, int]) -> ModelProto:
+    """A model of one node."""
     names = [name for name in dict.fromkeys(node.input) if name]
-    inputs = [ValueInfoProto(name=name, type=types.get(name)) for name in names]
+    inputs = [ValueInfoProto(name=name) for name in names]
     outputs = [ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], node.op_type, inputs, outputs)
     imports = [helper.make_opsetid(*each) for each in versions.items()]
     return helper.make_model(graph, opset_imports=imports)
+
+
+def evaluator_of(model: ModelProto) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """What runs a model of one node on its operands by name."""
+    found = ReferenceEvaluator(model)
+
+    def run(feeds: Mapping[str, Any]) -> list[Any]:
+        with told(model.graph.node[0], "run"):
+            results: list[Any] = found.run(None, dict(feeds))
+        return results
+
+    return run
 
 
 def computed(host: HostNode) -> list[Any] | None:
@@ -147,8 +148,8 @@ def host_call(host: HostNode) -> HostCall | None:
     def compute(*arrays: np.ndarray[Any, Any]) -> Sequence[np.ndarray[Any, Any]]:
         return run({**others, **dict(zip(tensors, arrays, strict=True))})
 
-    step = numpy_step(compute, [each.shape for each in tensors.values()])
-    model = model_of(host.node, host.versions, {n: host.types.of(v) for n, v in tensors.items()})
+    step = numpy_step(compute)
+    model = model_of(host.node, host.versions)
     payload = None if others else model.SerializeToString()
     return HostCall(name, tuple(tensors.values()), gives, step, payload)
 
@@ -160,18 +161,5 @@ def steps(host: Mapping[str, bytes]) -> Mapping[str, HostStep]:
 
 def step_of(model: ModelProto) -> HostStep:
     """A step that runs a model of one node."""
-    evaluator, inputs = ReferenceEvaluator(model), model.graph.input
-    names = [each.name for each in inputs]
-
-    def compute(*arrays: np.ndarray[Any, Any]) -> Sequence[np.ndarray[Any, Any]]:
-        with told(model.graph.node[0], "run"):
-            results: list[Any] = evaluator.run(None, dict(zip(names, arrays, strict=True)))
-        return results
-
-    return numpy_step(compute, [sizes_of(each) for each in inputs])
-
-
-def sizes_of(declared: ValueInfoProto) -> list[int | None]:
-    """The sizes of an input; None for one that only a call tells."""
-    sizes = declared.type.tensor_type.shape.dim
-    return [each.dim_value if each.HasField("dim_value") else None for each in sizes]
+    run, names = evaluator_of(model), [each.name for each in model.graph.input]
+    return numpy_step(lambda *arrays: run(dict(zip(names, arrays, strict=True))))
