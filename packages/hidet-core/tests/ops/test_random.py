@@ -23,6 +23,16 @@ def test_an_offset_goes_on_where_another_call_ended():
     assert not np.any(other == whole)
 
 
+def test_calls_draw_the_same_unless_they_count_on():
+    """A seed is no state: who wants others in each call keeps an offset."""
+    first, again = (run(lambda: ops.random_uniform((9,), seed=3)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    draw = lambda offset: ops.random_uniform((9,), seed=3, offset=offset)
+    counted = [run(draw, np.int64(at)) for at in (0, 9)]
+    np.testing.assert_array_equal(counted[0], first)
+    assert not np.any(counted[1] == first)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_uniform(dtype):
     found = run(lambda: ops.random_uniform(MANY, -1, 3, seed=1, dtype=dtype)).astype(np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypedDict, Unpack
 
 from hidet.build.compile import Compiled, compile_graph
 from hidet.build.target import device_of
@@ -141,34 +142,22 @@ class Runner:
         self.sealed = self.sealed or bool(gone & self.sources)
 
 
-def prepare_runner(
-    graph: FlowGraph,
-    view: Callable[[Tensor], View],
-    *,
-    allocator: Allocator | None = None,
-    host_steps: Mapping[str, HostStep] | None = None,
-    use_graph: bool = True,
-    origin: Callable[[Tensor], Origin] | None = None,
-    stream: int = 0,
-    over: Mapping[int, int] = NOTHING,
-) -> Runner:
-    """Compile a graph for its device and load it; `view` says where a constant's values lie.
+class Loading(TypedDict, total=False):
+    """How `load_runner` loads a graph."""
 
-    By the `origin` of its values what is derived from a constant is shared with other graphs.
-    `stream` is the caller's, where the values may still be computed. `over` has the numbers of
-    outputs, each with that of the input where it had best be written: see `Runner.over`.
-    """
-    return load_runner(
-        compile_graph(graph),
-        device_of(graph),
-        view,
-        allocator=allocator,
-        host_steps=host_steps,
-        use_graph=use_graph,
-        origin=origin,
-        stream=stream,
-        over=over,
-    )
+    allocator: Allocator | None
+    host_steps: Mapping[str, HostStep] | None
+    use_graph: bool
+    origin: Callable[[Tensor], Origin] | None
+    stream: int
+    over: Mapping[int, int]
+
+
+def prepare_runner(
+    graph: FlowGraph, view: Callable[[Tensor], View], **how: Unpack[Loading]
+) -> Runner:
+    """Compile a graph for its device and load it, as `load_runner` does."""
+    return load_runner(compile_graph(graph), device_of(graph), view, **how)
 
 
 def load_runner(
@@ -183,7 +172,12 @@ def load_runner(
     stream: int = 0,
     over: Mapping[int, int] = NOTHING,
 ) -> Runner:
-    """Load a compiled graph onto a device; otherwise as `prepare_runner`."""
+    """Load a compiled graph onto a device; `view` says where a constant's values lie.
+
+    By the `origin` of its values what is derived from a constant is shared with other graphs.
+    `stream` is the caller's, where the values may still be computed. `over` has the numbers of
+    outputs, each with that of the input where it had best be written: see `Runner.over`.
+    """
     archive = compiled.archive
     main, done = written_over(archive.main, over)
     executor = Executor(

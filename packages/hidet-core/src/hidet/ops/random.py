@@ -33,7 +33,8 @@ def random_bits(
 ) -> Tensor:  # fmt: skip
     """32 random bits (u32) for each element, by Philox4x32-10.
 
-    `seed` and `stream` are whole numbers of 64 bits; two streams of a seed are independent.
+    `seed` and `stream` are whole numbers of 64 bits; two streams of a seed are independent. Each
+    call of a compiled model gives the same bits, unless an `offset` that it is given counts on.
     """
     return apply(
         RandomBits, offset, shape=tuple(shape), seed=seed % 2**64, stream=stream % 2**64,
@@ -45,7 +46,10 @@ def random_uniform(
     shape: Sequence[Size], low: float = 0.0, high: float = 1.0, *, seed: int, stream: int = 0,
     offset: Tensor | None = None, dtype: Any = f32, device: str = "cpu",
 ) -> Tensor:  # fmt: skip
-    """Numbers from `low` to below `high`, each of 2**24 equally far apart as likely."""
+    """Numbers from `low` to below `high`, each of 2**24 equally far apart as likely.
+
+    The same in each call without an `offset` that counts on.
+    """
     bits = random_bits(shape, seed=seed, stream=stream, offset=offset, device=device)
     of = dtype_of(dtype)
     part = cast(shift_right(bits, 8), f64 if of is f64 else f32) * 2.0**-24
@@ -58,7 +62,8 @@ def random_normal(
 ) -> Tensor:  # fmt: skip
     """Normally distributed numbers, by the cosine half of Box and Muller's method.
 
-    It takes two streams: twice the number `stream`, and the one after it.
+    It takes two streams: twice the number `stream`, and the one after it. The same in each call
+    without an `offset` that counts on.
     """
     how: dict[str, Any] = {"seed": seed, "offset": offset, "device": device}
     first = random_uniform(shape, stream=2 * stream, **how)
@@ -71,7 +76,10 @@ def bernoulli(
     probability: Tensor, *, seed: int, stream: int = 0, offset: Tensor | None = None,
     dtype: Any = boolean,
 ) -> Tensor:  # fmt: skip
-    """True, or 1, with the probability that each element says."""
+    """True, or 1, with the probability that each element says.
+
+    The same in each call without an `offset` that counts on.
+    """
     drawn = random_uniform(
         probability.shape, seed=seed, stream=stream, offset=offset, device=probability.device
     )
@@ -85,7 +93,8 @@ def multinomial(
     """`count` classes drawn for each row of logits[n, classes], with replacement: [n, count].
 
     The logits are logarithms of probabilities that need not sum to one. A class is where logit plus
-    Gumbel noise is greatest. Raises ShapeMismatch. Source: ONNX Multinomial-22.
+    Gumbel noise is greatest. The same in each call without an `offset` that counts on.
+    Raises ShapeMismatch. Source: ONNX Multinomial-22.
     """
     if logits.ndim != 2:
         raise ShapeMismatch(f"multinomial takes [n, classes], not {logits.type}")
@@ -105,7 +114,8 @@ def dropout(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """`x` with elements zero by the probability `ratio`, others over 1 - ratio; and which stayed.
 
-    All stay unless `training`. Source: Srivastava et al. 2014; ONNX Dropout-22.
+    All stay unless `training`. The same go in each call without an `offset` that counts on.
+    Source: Srivastava et al. 2014; ONNX Dropout-22.
     """
     if not 0 <= ratio < 1:
         raise BadArgument(f"a dropout ratio of {ratio}", help="it is at least 0 and below 1")
