@@ -134,6 +134,13 @@ def bench(session: nox.Session) -> None:
 
 @nox.session(default=False)
 @timed
+def bench_onnx(session: nox.Session) -> None:
+    """Exported networks beside hidet-torch and ONNX Runtime; see benchmarks/onnx.py."""
+    benchmark(session, "onnx")
+
+
+@nox.session(default=False)
+@timed
 def demo(session: nox.Session) -> None:
     """The main job: compile networks and compare with eager and inductor."""
     benchmark(session, "demo")

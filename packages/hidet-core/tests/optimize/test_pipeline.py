@@ -46,6 +46,11 @@ def normed():
     return ops.linear(ops.layer_norm(h), weight(6, 64))
 
 
+def spelled_norm():
+    centred = X - ops.mean(X, -1, keepdims=True)
+    return centred / ops.sqrt(ops.mean(centred * centred, -1, keepdims=True) + 1e-5)
+
+
 def numbers():
     one = ops.full((), 0.5)
     return [ops.exp(X) + one, ops.softmax(X) * one]
@@ -66,6 +71,8 @@ GRAPHS = {
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
+    "find_norms": spelled_norm,
+    "find_activations": lambda: X * ops.sigmoid(X),
     "fold_scale": batch_norm,
     "find_attention": attention,
     "read_masks": causal,

@@ -153,7 +153,7 @@ def slice_range(size: Size, start: Size | None, stop: Size | None, step: int) ->
 
 def within(size: Size, bound: Size, low: Size, high: Size) -> Size:
     """A bound of a slice: counted from the end if negative, then brought into the axis."""
-    if isinstance(bound, int) and bound < 0 and not (bound == low == -1):
+    if isinstance(bound, int) and bound < 0:
         bound = size + bound
     return smallest(largest(tidy(bound), low), tidy(high))
 

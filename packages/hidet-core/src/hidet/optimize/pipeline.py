@@ -13,7 +13,9 @@ from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.bodies import optimize_bodies
 from hidet.optimize.control import settle_control
 from hidet.optimize.duplicate_creators import duplicate_creators
+from hidet.optimize.find_activations import find_activations
 from hidet.optimize.find_attention import find_attention
+from hidet.optimize.find_norms import find_norms
 from hidet.optimize.fold_scale import fold_scale
 from hidet.optimize.hand_norms import hand_norms
 from hidet.optimize.instruments import GraphPass, Observer, instruments
@@ -34,6 +36,8 @@ PASSES: tuple[GraphPass, ...] = (
     normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
     share_results,  # operands that are the same become one tensor, which siblings are found by
+    find_norms,  # equal tensors are one by now; before factors of channels go into weights
+    find_activations,  # before siblings are merged, which end in functions of one operand
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others
     read_masks,  # whichever way attention was found

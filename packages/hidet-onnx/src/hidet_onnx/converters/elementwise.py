@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.types import f32, f64
+from hidet_onnx.converters.known import literal
 from hidet_onnx.converters.table import onnx
 
 ONE = {
@@ -52,11 +54,24 @@ def modulo(a: Tensor, b: Tensor, *, fmod: int = 0) -> Tensor:
     return ops.fmod(a, b) if fmod else ops.remainder(a, b)
 
 
+PRODUCTS: dict[Any, Callable[[Tensor], Tensor]] = {
+    1: lambda x: x,
+    2: lambda x: ops.multiply(x, x),
+    3: lambda x: ops.multiply(ops.multiply(x, x), x),
+}
+
+
 @onnx("Pow", since=7)
 def power(x: Tensor, y: Tensor) -> Tensor:
-    """x to the power y, as x's type; a fractional power of an integer is computed in float64."""
+    """x to the power y, as x's type; a fractional power of an integer is computed in float64.
+
+    Small powers are products, as ONNX Runtime and PyTorch compute them too.
+    """
+    exponent = literal(y)
     if x.dtype.is_float:
         wide = f64 if x.dtype is f64 else f32
+        if exponent in PRODUCTS and y.ndim <= x.ndim:
+            return ops.cast(PRODUCTS[exponent](ops.cast(x, wide)), x.dtype)
         return ops.cast(ops.pow(x, y, dtype=wide), x.dtype)
     return ops.cast(ops.pow(x, y, dtype=f64 if y.dtype.is_float else x.dtype), x.dtype)
 
@@ -89,6 +104,10 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 @onnx("Clip", since=11)
 def clip(x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
     """x but at least `low` and then at most `high`."""
+    given = [each for each in (low, high) if each is not None]
+    known = [bound for bound in map(literal, given) if bound is not None]
+    if given and x.dtype.is_float and len(known) == len(given) and known == sorted(known):
+        return ops.clamp(x, *(None if each is None else literal(each) for each in (low, high)))
     least = x if low is None else ops.maximum(x, low)
     return least if high is None else ops.minimum(least, high)
 

@@ -9,10 +9,11 @@ import numpy as np
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.graph.known import numbers, values
+from hidet.ops.create import Full
 from hidet.types import DType, TensorType
 from hidet_onnx.converters.here import here
 
-__all__ = ["constant", "integer", "integers", "number", "numbers", "values"]
+__all__ = ["constant", "integer", "integers", "literal", "number", "numbers", "values"]
 
 
 def integers(tensor: Tensor) -> tuple[int, ...]:
@@ -34,6 +35,12 @@ def number(tensor: Tensor) -> Any:
     """The one element, an integer, a float or a truth."""
     (found,) = values(tensor)
     return found
+
+
+def literal(tensor: Tensor) -> Any:
+    """The one number that a tensor is made of; None if it is not made of one."""
+    made = None if tensor.trace is None else tensor.trace[0].op
+    return made.value if isinstance(made, Full) else None
 
 
 def constant(array: Any, dtype: DType) -> Tensor:

@@ -1,0 +1,68 @@
+"""Layer norms found whatever way they are spelled."""
+
+import pytest
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.optimize.find_norms import find_norms
+from hidet.optimize.normalize import normalize
+from hidet.optimize.share_results import share_results
+from hidet.testing.graph_passes import kinds, lines, same_value
+
+X, WEIGHT, BIAS = symbol((2, 3, 7)), symbol((7,)), symbol((7,))
+GIVEN = [X, WEIGHT, BIAS]
+
+
+def found(y):
+    graph = trace_from([y], GIVEN)
+    after = find_norms(share_results(normalize(graph)))
+    same_value(graph, after, 1e-6)
+    return after
+
+
+def centred(x, axes=-1):
+    return x - ops.mean(x, axes, keepdims=True)
+
+
+def variance(c, axes=-1):
+    return ops.mean(c * c, axes, keepdims=True) + 1e-5
+
+
+def test_the_text_before_and_after():
+    c = centred(X)
+    after = found(c / ops.sqrt(variance(c)) * WEIGHT + BIAS)
+    assert lines(after) == ["x_3 = LayerNorm(x, x_1, x_2)", "return x_3"]
+    assert abs(after.nodes[0].op.eps - 1e-5) < 1e-12
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda: centred(X) / ops.sqrt(variance(centred(X))),  # the same twice
+        lambda: centred(X) * ops.rsqrt(variance(centred(X))),
+        lambda: WEIGHT * (ops.reciprocal(ops.sqrt(variance(centred(X)))) * centred(X)),
+        lambda: BIAS + WEIGHT * (centred(X) / ops.sqrt(variance(centred(X)))),
+        lambda: centred(X, (1, 2)) / ops.sqrt(variance(centred(X, (1, 2)), (1, 2))),
+    ],
+)
+def test_spellings(spell):
+    assert kinds(found(spell())) == ["layer_norm"]
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda: X / ops.sqrt(variance(centred(X))),
+        lambda: centred(X) / ops.sqrt(variance(X)),
+        lambda: centred(X, 1) / ops.sqrt(variance(centred(X, 1), 1)),
+        lambda: centred(X) / variance(centred(X)),
+        lambda: centred(X, (1, 2)) / ops.sqrt(variance(centred(X))),
+    ],
+)
+def test_what_is_none_stays(spell):
+    assert "layer_norm" not in kinds(found(spell()))
+
+
+def test_a_bias_without_a_weight_stays_a_sum():
+    c = centred(X)
+    assert kinds(found(c / ops.sqrt(variance(c)) + BIAS)) == ["layer_norm", "add"]
