@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.testing.fuzz.pool import Pool, Unfit
-from hidet.types import bf16, f16, f32, i32, i64
+from hidet.types import bf16, f4e2m1, f8e4m3, f8e4m3fnuz, f8e5m2, f8e5m2fnuz, f16, f32, i32, i64
 
 SMOOTH = (
     ops.relu, ops.tanh, ops.sigmoid, ops.gelu, ops.silu, ops.erf, ops.sin, ops.cos, ops.softplus,
@@ -29,6 +29,7 @@ PAIRED = (
     lambda x, y: ops.divide(x, ops.absolute(y) + 1.0), lambda x, y: ops.hypot(x, y + 3.0),
     lambda x, y: ops.atan2(x, ops.absolute(y) + 1.0),
 )  # fmt: skip
+NARROW = (f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f4e2m1)
 DECIDING = (ops.sign, ops.floor, ops.ceil, ops.round, ops.trunc)
 COMPARING = (ops.less, ops.greater_equal, ops.equal, ops.not_equal, ops.greater, ops.less_equal)
 WHOLE = (
@@ -86,8 +87,10 @@ def chosen(pool: Pool) -> list[Tensor]:
 
 
 def converted(pool: Pool) -> list[Tensor]:
-    """A tensor of any type as floats of another one."""
+    """A tensor of any type as floats of another one, perhaps of what a narrow type keeps of it."""
     x = pool.pick()
+    if pool.maybe(0.3):
+        x = ops.saturating_cast(x, pool.random.choice(NARROW))
     return [ops.cast(x, pool.random.choice((f32, f32, f16, bf16)))]
 
 
