@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -29,8 +30,8 @@ def kind(code):
     return np.dtype(helper.tensor_dtype_to_np_dtype(code))
 
 
-def agree(nodes, inputs, result, version=25):
-    """Whether compiled nodes give what onnx's reference does, bit by bit."""
+def model(nodes, inputs, result, version):
+    """A model of nodes whose result is y."""
     given = [
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
         for name, x in inputs.items()
@@ -38,7 +39,13 @@ def agree(nodes, inputs, result, version=25):
     graph = helper.make_graph(
         nodes, "narrow", given, [helper.make_tensor_value_info("y", result, None)]
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=13)
+    imports = [helper.make_opsetid("", version)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=13)
+
+
+def agree(nodes, inputs, result, version=25):
+    """Whether compiled nodes give what onnx's reference does, bit by bit."""
+    made = model(nodes, inputs, result, version)
     (wanted,) = ReferenceEvaluator(made).run(None, inputs)
     (found,) = results(hidet_onnx.compile(made, options={"fallback": "error"})(*inputs.values()))
     assert found.dtype == wanted.dtype
@@ -101,3 +108,23 @@ def test_what_is_quantized_and_read_again_in_one_kernel_is_rounded(code):
     ]
     inputs = {"x": x, "scale": np.asarray(0.25, np.float32)}
     agree(nodes, inputs, TensorProto.FLOAT)
+
+
+@pytest.mark.parametrize("code", FLOATS[:4], ids=spelled)
+def test_products_of_float8_keep_their_fractions(code):
+    """The reference has none; all values here are exact in float32."""
+    random = np.random.default_rng(5)
+    a, b = (random.integers(-7, 8, shape).astype(kind(code)) for shape in ((5, 3), (3, 4)))
+    a = (a.astype(np.float32) / 4).astype(kind(code))
+    inputs = {
+        "a": a, "a_scale": np.asarray(2, np.float32), "b": b,
+        "b_scale": np.asarray([1, 0.5, 4, 64], np.float32), "y_scale": np.asarray(0.5, np.float32),
+        "zero": np.zeros((), kind(code)), "zeros": np.zeros(4, kind(code)),
+    }  # fmt: skip
+    names = ["a", "a_scale", "zero", "b", "b_scale", "zeros", "y_scale", "zero"]
+    made = model([helper.make_node("QLinearMatMul", names, ["y"])], inputs, code, 21)
+    found = hidet_onnx.compile(made, options={"fallback": "error"})(*inputs.values())
+    exact = (a.astype(np.float32) * 2) @ (b.astype(np.float32) * inputs["b_scale"]) / 0.5
+    info = ml_dtypes.finfo(kind(code))
+    wanted = np.clip(exact, info.min, info.max).astype(kind(code))
+    np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))

@@ -98,9 +98,13 @@ def qlinear_matmul(
     a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Tensor, b_scale: Tensor, b_zero: Tensor,
     y_scale: Tensor, y_zero: Tensor,
 ) -> Tensor:  # fmt: skip
-    """The product of two quantised matrices, quantised."""
-    product = ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+    """The product of two quantised matrices, quantised; zero points of float8 are 0."""
     scale = ops.multiply(by_axis(a_scale, a, -2), by_axis(b_scale, b, -1))
+    if y_zero.dtype in FLOAT8:
+        factor = ops.divide(scale, ops.cast(ops.reshape(y_scale, ()), f32))
+        total = ops.matmul(ops.cast(a, f32), ops.cast(b, f32))
+        return saturated(ops.multiply(total, factor), y_zero.dtype, saturate=1)
+    product = ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
     return requantized(product, scale, y_scale, y_zero)
 
 
