@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto, helper
 
 from hostile.attack import BILLION, HARMLESS, attack, called, compiled, i64, node
 
@@ -181,6 +182,29 @@ def patterns_that_never_end(folder: Path) -> Any:
     held = {"t": np.array(["a" * 40 + "!"], object)}
     made = node("RegexFullMatch", ["t"], ["y"], pattern="(a+)+$")
     return called(made, held=held)
+
+
+def loop(turns: int, body: list[Any]) -> Any:
+    inputs = [
+        helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+        helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+        helper.make_tensor_value_info("v", TensorProto.FLOAT, None),
+    ]
+    outputs = [helper.make_empty_tensor_value_info(each) for each in ("on_next", "next")]
+    on = helper.make_node("Identity", ["on"], ["on_next"])
+    graph = helper.make_graph([on, *body], "body", inputs, outputs)
+    held = {"m": np.int64(turns), "yes": np.array(True)}
+    return called(node("Loop", ["m", "yes", "x"], ["y"], body=graph), held=held)
+
+
+@attack("an axis of size.*guilty")
+def loop_that_doubles(folder: Path) -> Any:
+    return loop(60, [helper.make_node("Concat", ["v", "v"], ["next"], axis=0)])
+
+
+@attack("guilty")
+def loop_of_a_billion_turns_that_grows(folder: Path) -> Any:
+    return loop(BILLION, [helper.make_node("Concat", ["v", "v"], ["next"], axis=0)])
 
 
 @attack("needs the attribute.*guilty")

@@ -50,6 +50,17 @@ def field(number: int, data: bytes) -> bytes:
     return bytes([number << 3 | 2]) + spelled + bytes([size]) + data
 
 
+@attack("within control flow to a depth of 6; at most 5.*import_bodies")
+def deep_branches(folder: Path) -> Any:
+    held = {"c": np.array(True)}
+    leaf = helper.make_graph([node("Exp", ["x"], ["y"])], "leaf", [], graph_of().output)
+    inner = leaf
+    for _ in range(6):
+        made = node("If", ["c"], ["y"], then_branch=inner, else_branch=leaf)
+        inner = helper.make_graph([made], "inner", [], leaf.output)
+    return hidet_onnx.compile(model_of(graph_of(made, held=held)), options={"import_bodies": 5})
+
+
 @attack("need each other's results: .*guilty.*->")
 def cycle(folder: Path) -> Any:
     return compiled(

@@ -19,7 +19,7 @@ STANDARD = ("", "ai.onnx")
 
 def require_sound(model: ModelProto, limits: Limits) -> None:
     """Raise an error for versions that nobody here knows, names that are no
-    text, and for functions that come to more nodes
+    text, graphs nested too deep, and for functions that come to more nodes
     than `limits` allow, that call themselves, or that call each other too deep."""
     if model.ir_version > IR_VERSION:
         raise NotYet(
@@ -37,6 +37,8 @@ def require_sound(model: ModelProto, limits: Limits) -> None:
             "the model does not say of what version its operators are",
             help="onnx.helper.make_model(graph, opset_imports=[...]) writes the version",
         )
+    for body in (model.graph, *model.functions):
+        limits.require("bodies", depth(body.node))
     require_few(model, limits)
 
 
@@ -99,6 +101,12 @@ def every(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
         for attribute in node.attribute:
             for graph in (attribute.g, *attribute.graphs):
                 yield from every(graph.node)
+
+
+def depth(nodes: Iterable[NodeProto]) -> int:
+    """How deep graphs lie within graphs in these nodes."""
+    graphs = [g for n in nodes for a in n.attribute for g in (a.g, *a.graphs) if g.node]
+    return max((1 + depth(each.node) for each in graphs), default=0)
 
 
 def key_of(node: NodeProto) -> Key:
