@@ -7,6 +7,7 @@ from typing import Literal
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
+from hidet.graph.known import known
 from hidet.types import Size, i64
 from hidet_onnx.converters.known import number, numbers
 from hidet_onnx.converters.table import onnx
@@ -33,11 +34,16 @@ def from_start(index: Tensor, size: Size) -> Tensor:
 
 def require_inside(index: Tensor, size: Size) -> None:
     """Raise BadArgument for constant positions outside of an axis: kernels would read zeros."""
-    if index.storage is None or not isinstance(size, int):
+    if not isinstance(size, int):
         return
-    found = index.cpu().numpy()
-    if found.size and (found.min() < -size or found.max() >= size):
-        raise BadArgument(f"positions from {found.min()} to {found.max()} of an axis of {size}")
+    if index.storage is not None:
+        found = index.cpu().numpy().reshape(-1)
+        places = [int(found.min()), int(found.max())] if found.size else []
+    else:
+        elements = known(index)
+        places = [] if elements is None else [n for n in elements.flat if isinstance(n, int)]
+    if places and (min(places) < -size or max(places) >= size):
+        raise BadArgument(f"positions from {min(places)} to {max(places)} of an axis of {size}")
 
 
 @onnx("Gather", since=1)
