@@ -52,6 +52,15 @@ def test_a_path_and_bytes(tmp_path: object) -> None:
         np.testing.assert_array_equal(hidet_onnx.compile(given)(x), expected)
 
 
+def test_a_profile_names_the_kernels() -> None:
+    model = hidet_onnx.compile(layer())
+    x = RNG.standard_normal((7, 5)).astype(np.float32)
+    (row,) = model.profile(x=x, repeat=3).rows
+    assert row.name.startswith("matmul")
+    assert row.runs == 1
+    assert row.microseconds > 0
+
+
 def test_wrong_feeds_are_named() -> None:
     model = hidet_onnx.compile(layer())
     with pytest.raises(HidetError, match="no input 'z'"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hidet.build.compiled import CompiledGraph
+from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import warn
 from hidet.frontend.report import require_complete, table, warning
@@ -61,10 +61,13 @@ class Variant:
 
     def __call__(self, given: Sequence[Any]) -> list[Tensor]:
         """The results of the graph."""
+        return self.compiled.run(self.flat(given))
+
+    def flat(self, given: Sequence[Any]) -> list[Any]:
+        """What the graph takes of a call's values, where it runs."""
         pairs = zip(self.forms, given, strict=True)
         device = self.compiled.device
-        flat = [on_device(leaf, device) for form, value in pairs for leaf in leaves(form, value)]
-        return self.compiled.run(flat)
+        return [on_device(leaf, device) for form, value in pairs for leaf in leaves(form, value)]
 
 
 class CompiledModel:
@@ -202,6 +205,16 @@ class CompiledModel:
         with core_options(**self.settings.core):
             kernels = variant.imported.graph.explain()
         return f"{table(variant.imported.coverage)}\n{kernels}"
+
+    def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
+        """The microseconds of each kernel and host step of a call with these inputs.
+
+        See `CompiledGraph.profile`.
+        """
+        given = self.ordered(inputs, named)
+        with core_options(**self.settings.core):
+            variant = self.variant_for(given)
+            return variant.compiled.profile(*variant.flat(given), repeat=repeat)
 
     def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
         """How far each operator, and the whole, is from what it means, for these inputs: a Report.

@@ -10,6 +10,7 @@ from typing import Any
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.launchable import HostModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
+from hidet.runtime.profile import run_steps
 from hidet.runtime.region import HostMemory, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.view import View
@@ -37,6 +38,7 @@ class HostProgram:
             self.pointers[buffer].value = address
         self.moving = [self.pointers[n] for n in (*bound.plan.inputs, *bound.plan.outputs)]
         self.arena = 0
+        self.names = [name_of(step) for step in bound.steps]
         self.calls = [
             self.call(number, step, modules, host_steps) for number, step in enumerate(bound.steps)
         ]
@@ -99,8 +101,17 @@ class HostProgram:
                 self.pointers[buffer].value = arena + offset
         for pointer, address in zip(self.moving, addresses, strict=True):
             pointer.value = address
-        for call in self.calls:
-            call()
+        run_steps(self.names, self.calls)
+
+
+def name_of(step: Step) -> str:
+    """What a profile calls a step; control flow has no name, but its bodies' steps have."""
+    match step:
+        case Launch():
+            return step.function
+        case Host():
+            return step.key
+    return ""
 
 
 def number(arg: Scalar) -> Any:
