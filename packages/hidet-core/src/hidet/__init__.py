@@ -39,7 +39,7 @@ FRONTENDS = ("torch", "onnx", "tf")
 
 SHORT_TYPES = (
     *("DType", "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2"),
-    *("f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0", "f4e2m1", "i2", "i4", "u2", "u4"),
+    *("f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0", "f6e2m3", "f6e3m2", "f4e2m1", "i2", "i4", "u2", "u4"),
     *("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "boolean"),
 )
 
@@ -92,6 +92,8 @@ NAMES: dict[str, str] = {
             "float8_e4m3fnuz": "f8e4m3fnuz",
             "float8_e5m2fnuz": "f8e5m2fnuz",
             "float8_e8m0": "f8e8m0",
+            "float6_e2m3": "f6e2m3",
+            "float6_e3m2": "f6e3m2",
             "float4_e2m1": "f4e2m1",
             "int2": "i2",
             "int4": "i4",

@@ -12,7 +12,8 @@ import hidet_onnx
 
 FLOATS = [
     TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2,
-    TensorProto.FLOAT8E5M2FNUZ, TensorProto.FLOAT4E2M1,
+    TensorProto.FLOAT8E5M2FNUZ, TensorProto.FLOAT4E2M1, TensorProto.FLOAT6E2M3,
+    TensorProto.FLOAT6E3M2,
 ]  # fmt: skip
 INTEGERS = [
     TensorProto.INT4, TensorProto.UINT4, TensorProto.INT2, TensorProto.UINT2, TensorProto.INT8,
@@ -43,7 +44,7 @@ def model(nodes, inputs, result, version):
     return helper.make_model(graph, opset_imports=imports, ir_version=13)
 
 
-def agree(nodes, inputs, result, version=25):
+def agree(nodes, inputs, result, version=28):
     """Whether compiled nodes give what onnx's reference does, bit by bit."""
     made = model(nodes, inputs, result, version)
     (wanted,) = ReferenceEvaluator(made).run(None, inputs)

@@ -68,6 +68,8 @@ from hidet.types import (
     bf16,
     boolean,
     f4e2m1,
+    f6e2m3,
+    f6e3m2,
     f8e4m3,
     f8e4m3fnuz,
     f8e5m2,
@@ -97,6 +99,7 @@ float64, float32, tfloat32, float16, bfloat16 = f64, f32, tf32, f16, bf16
 float8_e4m3, float8_e5m2 = f8e4m3, f8e5m2
 float8_e4m3fnuz, float8_e5m2fnuz = f8e4m3fnuz, f8e5m2fnuz
 float8_e8m0, float4_e2m1 = f8e8m0, f4e2m1
+float6_e2m3, float6_e3m2 = f6e2m3, f6e3m2
 int2, int4, uint2, uint4 = i2, i4, u2, u4
 int8, int16, int32, int64 = i8, i16, i32, i64
 uint8, uint16, uint32, uint64 = u8, u16, u32, u64
@@ -151,6 +154,8 @@ __all__ = [
     "exp2",
     "expm1",
     "f4e2m1",
+    "f6e2m3",
+    "f6e3m2",
     "f8e4m3",
     "f8e4m3fnuz",
     "f8e5m2",
@@ -160,6 +165,8 @@ __all__ = [
     "f32",
     "f64",
     "float4_e2m1",
+    "float6_e2m3",
+    "float6_e3m2",
     "float8_e4m3",
     "float8_e4m3fnuz",
     "float8_e5m2",

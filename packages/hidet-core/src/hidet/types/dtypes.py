@@ -114,6 +114,8 @@ f8e5m2fnuz = DType(
     "float8_e5m2fnuz", "f8e5m2fnuz", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e5m2fnuz)
 )
 f8e8m0 = DType("float8_e8m0", "f8e8m0", Kind.FLOAT, 8, np.dtype(ml_dtypes.float8_e8m0fnu))
+f6e2m3 = DType("float6_e2m3", "f6e2m3", Kind.FLOAT, 6, np.dtype(ml_dtypes.float6_e2m3fn))
+f6e3m2 = DType("float6_e3m2", "f6e3m2", Kind.FLOAT, 6, np.dtype(ml_dtypes.float6_e3m2fn))
 f4e2m1 = DType("float4_e2m1", "f4e2m1", Kind.FLOAT, 4, np.dtype(ml_dtypes.float4_e2m1fn))
 i2 = DType("int2", "i2", Kind.SIGNED, 2, np.dtype(ml_dtypes.int2))
 i4 = DType("int4", "i4", Kind.SIGNED, 4, np.dtype(ml_dtypes.int4))
@@ -130,7 +132,8 @@ u64 = DType("uint64", "u64", Kind.UNSIGNED, 64, np.dtype(np.uint64))
 boolean = DType("bool", "bool", Kind.BOOL, 8, np.dtype(np.bool_))
 
 DTYPES: tuple[DType, ...] = (
-    f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0, f4e2m1,
+    f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f8e8m0, f6e2m3,
+    f6e3m2, f4e2m1,
     i2, i4, i8, i16, i32, i64, u2, u4, u8, u16, u32, u64, boolean,
 )  # fmt: skip
 """Every element type."""

@@ -15,6 +15,8 @@ from hidet.types.dtypes import (
     DType,
     Kind,
     f4e2m1,
+    f6e2m3,
+    f6e3m2,
     f8e4m3,
     f8e4m3fnuz,
     f8e5m2,
@@ -58,6 +60,8 @@ FORMATS: dict[DType, Format] = {
     f8e5m2: Format(5, 2, 15, top=0x7B, over=0x7C, nan=0x7E, infinite=True),
     f8e4m3fnuz: Format(4, 3, 8, top=0x7F, over=0x80, nan=0x80, unsigned_zero=True),
     f8e5m2fnuz: Format(5, 2, 16, top=0x7F, over=0x80, nan=0x80, unsigned_zero=True),
+    f6e2m3: Format(2, 3, 1, top=0x1F, over=0x1F, nan=0x20),
+    f6e3m2: Format(3, 2, 3, top=0x1F, over=0x1F, nan=0x20),
     f4e2m1: Format(2, 1, 1, top=0x7, over=0x7, nan=0x8),
 }
 """The floating-point formats with a sign; f8e8m0 is an exponent alone."""

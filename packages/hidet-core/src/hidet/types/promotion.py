@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hidet.types.dtypes import DType, Kind, f8e8m0, f32, i4, i8, i16, i32, i64
+from hidet.types.dtypes import DType, Kind, f32, i4, i8, i16, i32, i64
+from hidet.types.narrow import NARROW, keeps_codes
 
 _RANK = {Kind.BOOL: 0, Kind.UNSIGNED: 1, Kind.SIGNED: 1, Kind.FLOAT: 2}
 
@@ -28,8 +29,8 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def _promote_floats(a: DType, b: DType) -> DType:
-    wide = a if a.bits > b.bits else b
+    wide, narrow = (a, b) if a.bits > b.bits else (b, a)
     if a.bits == b.bits:  # float16 with bfloat16, two kinds of float8, float32 with tfloat32
         return f32
-    # Powers of two from 2^-127 to 2^127 fit no type of fewer exponent bits.
-    return f32 if f8e8m0 in (a, b) and wide.limits[1] < f8e8m0.limits[1] else wide
+    # Not all types of more bits hold those of fewer: exponents alone fit no float16.
+    return f32 if narrow in NARROW and not keeps_codes(wide, narrow) else wide
