@@ -69,6 +69,7 @@ def test_bench_compares_with_onnx_runtime(folder: Path, capsys: pytest.CaptureFi
         (["compile", "x.npy"], r"no installed frontend takes x.npy\n  help: .*\.onnx"),
         (["compile", "model.onnx", "-o", "model.onnx"], "is the model itself"),
         (["compile", "model.onnx", "--target", "sm_1"], "sm_1"),
+        (["compile", "model.onnx", "-o", "none/model.hidet"], "there is no folder none"),
         (["bench", "model.onnx"], "the size batch of .* is not known\n  help: pass --size batch=8"),
         (["bench", "model.onnx", "--size", "n=3"], "no size 'n'"),
         (["run", "model.onnx", "--input", "z=x.npy"], "z=x.npy is no .npy file"),

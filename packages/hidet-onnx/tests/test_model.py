@@ -61,6 +61,19 @@ def test_a_profile_names_the_kernels() -> None:
     assert row.microseconds > 0
 
 
+def test_options_that_do_not_exist_are_said() -> None:
+    with pytest.raises(HidetError, match="no option 'fallbak'") as raised:
+        hidet_onnx.compile(layer(), options={"fallbak": "error"})
+    assert "fallback, import_nodes" in str(raised.value.help)
+    with pytest.raises(HidetError, match="import_nodes is -1"):
+        hidet_onnx.compile(layer(), options={"import_nodes": -1})
+
+
+def test_a_model_says_what_it_takes() -> None:
+    said = repr(hidet_onnx.compile(layer()))
+    assert said == "CompiledModel(x: float[rows, 5] -> y: float[rows, 3], device='cpu')"
+
+
 def test_wrong_feeds_are_named() -> None:
     model = hidet_onnx.compile(layer())
     with pytest.raises(HidetError, match="no input 'z'"):

@@ -74,6 +74,8 @@ def test_the_first_provider_that_is_there():
 def test_what_is_of_onnx_runtime_alone(session):
     with pytest.raises(BadArgument, match="session options are ONNX Runtime's"):
         hidet_onnx.InferenceSession(two_results(), object())
+    with pytest.raises(BadArgument, match="a mapping, not list"):
+        session.run(None, [np.zeros((2, 3), np.float32)])
     with pytest.raises(BadArgument, match="run options"):
         session.run(None, {}, object())
 

@@ -103,6 +103,10 @@ class CompiledModel:
             made = [each.cpu().numpy() for each in made]
         return [taken(each, made) for each in variant.imported.outputs]
 
+    def __repr__(self) -> str:
+        given, found = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
+        return f"CompiledModel({given} -> {found}, device={self.device!r})"
+
     # ---- forms ----------------------------------------------------------------------------------
 
     def declared_forms(self) -> tuple[Form, ...]:

@@ -69,6 +69,8 @@ class InferenceSession:
         """The results of these names, or all of them, for inputs by name."""
         if run_options is not None:
             raise BadArgument("run options are ONNX Runtime's; there are none here")
+        if not isinstance(input_feed, Mapping):
+            raise BadArgument(f"inputs by name are a mapping, not {type(input_feed).__name__}")
         results = self.model.run(named=input_feed)
         if not output_names:
             return results

@@ -34,4 +34,8 @@ def settings_for(options: Mapping[str, Any]) -> Settings:
     for name, value in limits.items():
         if type(value) is not int or value < 1:
             raise BadArgument(f"option import_{name} is {value!r}", help="use a positive number")
-    return Settings(fallback, Limits(**limits), checked(given))
+    try:
+        return Settings(fallback, Limits(**limits), checked(given))
+    except BadArgument as error:
+        known = ", ".join(["fallback", *LIMITS])
+        raise BadArgument(error.message, help=f"of ONNX models: {known}; {error.help}") from None

@@ -15,6 +15,10 @@ def compile(path: str, output: str | None, targets: Sequence[str], device: str |
     to = Path(output) if output else Path(path).with_suffix(".hidet")
     if to.resolve() == Path(path).resolve():
         raise BadArgument(f"{to} is the model itself", help="name another file with -o")
+    if not to.parent.is_dir():
+        raise BadArgument(
+            f"there is no folder {to.parent}", help="make it, or name another with -o"
+        )
     start = time.perf_counter()
     model = compile_file(path, device)
     model.save(to, *targets)
