@@ -132,3 +132,35 @@ def test_lengths_that_a_table_bounds(target):
         np.testing.assert_allclose(compiled(from_numpy(x)).numpy(), x + table[:3])
         with pytest.raises(ShapeMismatch, match="at most 5"):
             compiled(from_numpy(np.zeros((6, 3), np.float32)))
+
+
+def selected_beside(other: int) -> FlowGraph:
+    """What is positive of x, times `other` tensors that nobody says to be as long."""
+    x = symbol(("n",), name="x")
+    inputs = [symbol((f"m{number}",), name=f"y{number}") for number in range(other)]
+    with tracing(), assuming() as guards:
+        made = ops.take(x, [ops.nonzero(ops.relu(x))[:, 0]])
+        for each in inputs:
+            made = made * each
+        graph = FlowGraph([x, *inputs], [made, ops.sum(made)])
+    return guarded(graph, guards)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("other", [1, 2])
+def test_a_size_that_data_tell_is_checked_where_another_stands_for_it(target, other):
+    graph = selected_beside(other)
+    assert "# u0 = m0 = " in str(graph)
+    x, y = np.asarray([1, -2, 3, 0], np.float32), np.asarray([5, 7], np.float32)
+    with options(target=target):
+        compiled = graph.build()
+        found, total = compiled(x, *[y] * other)
+        np.testing.assert_array_equal(found.numpy(), x[x > 0] * y**other)
+        assert total.numpy() == found.numpy().sum()
+        with pytest.raises(ShapeMismatch, match="`u0` = 1, which has to be m0 = 2"):
+            compiled(-x, *[y] * other)
+
+
+def test_such_a_graph_keeps_its_check_in_a_file(tmp_path):
+    selected_beside(1).save(tmp_path / "graph")
+    assert str(FlowGraph.load(tmp_path / "graph")) == str(selected_beside(1))

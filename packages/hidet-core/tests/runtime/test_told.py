@@ -147,13 +147,22 @@ def test_memory_of_another_size_than_a_plan_takes_is_refused():
 def test_sizes_beyond_their_limits_are_refused(number):
     memory = ctypes.c_int64(number)
     with pytest.raises(ShapeMismatch, match=f"`u0` = {number}, a size that has to be at most 9"):
-        told_sizes(THEN, {1: ctypes.addressof(memory)}, "cpu", 0)
+        told_sizes(THEN, {1: ctypes.addressof(memory)}, {}, "cpu", 0)
+
+
+def test_a_size_that_has_to_be_another_one_is_checked():
+    memory = ctypes.c_int64(6)
+    then = replace(THEN, told=(ToldSize("u0", 1, equals=["*", "n", 2]),))
+    at = {1: ctypes.addressof(memory)}
+    assert told_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6}
+    with pytest.raises(ShapeMismatch, match=r"`u0` = 6, which has to be \(n \* 2\) = 8"):
+        told_sizes(then, at, {"n": 4}, "cpu", 0)
 
 
 def test_nobody_reads_sizes_while_a_cuda_graph_is_captured(monkeypatch):
     monkeypatch.setattr(told, "is_capturing", lambda stream: True)
     with pytest.raises(Capturing, match="cannot be captured into a CUDA graph"):
-        told_sizes(THEN, {1: 0}, "cuda:0", 7)
+        told_sizes(THEN, {1: 0}, {}, "cuda:0", 7)
 
 
 def test_a_gpu_copies_all_sizes_and_waits_once(monkeypatch):
@@ -170,5 +179,5 @@ def test_a_gpu_copies_all_sizes_and_waits_once(monkeypatch):
     monkeypatch.setattr(told, "call", call)
     then = replace(THEN, told=(ToldSize("u0", 1), ToldSize("u1", 2)))
     at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
-    assert told_sizes(then, at, "cuda:0", 3) == {"u0": 5, "u1": 7}
+    assert told_sizes(then, at, {"n": 2}, "cuda:0", 3) == {"n": 2, "u0": 5, "u1": 7}
     assert calls == ["cuMemcpyDtoHAsync", "cuMemcpyDtoHAsync", "cuStreamSynchronize"]

@@ -153,18 +153,14 @@ def convertible(name: str) -> bool:
 
 MISSING: dict[str, str] = {
     "Cast-1": "the type was a name then",
-    "Compress": "no converter yet",
     "Gradient": "nobody implements it, onnx's reference neither",
     "MaxRoiPool": "no converter yet",
     "Multinomial": "no converter yet",
-    "NonMaxSuppression": "no converter yet",
-    "NonZero": "no converter yet",
     "RandomNormal": "no converter yet",
     "RandomNormalLike": "no converter yet",
     "RandomUniform": "no converter yet",
     "RandomUniformLike": "no converter yet",
     "SVMClassifier": "no converter yet",
     "SVMRegressor": "no converter yet",
-    "Unique": "no converter yet",
 }
 """Operators, or early versions of them, that stay without a converter, and why."""

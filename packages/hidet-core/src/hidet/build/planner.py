@@ -215,7 +215,13 @@ class Planner:
         """How the plan goes on."""
         stage = follows.stage
         told = (
-            ToldSize(each.size.name, self.find(tensor), *each.limits) for each, tensor in stage.told
+            ToldSize(
+                each.size.name,
+                self.find(tensor),
+                *each.limits,
+                None if each.equals is None else plan_size(each.equals),
+            )
+            for each, tensor in stage.told
         )
         handed = tuple(map(self.find, stage.handed))
         return Then(follows.part, tuple(told), handed, follows.results, stage.passed)

@@ -14,6 +14,8 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import reading
 from hidet.graph.tensor import Node, Tensor
 from hidet.graph.told import Told, stages_of
+from hidet.ir.expr import wrap
+from hidet.ir.walk import variables
 from hidet.ops.in_place import updated_tensor
 from hidet.optimize.separate_outputs import is_view, memory, separate_outputs
 from hidet.runtime.calls import MAX_STAGES
@@ -49,11 +51,26 @@ class Cutting:
         self.graph, self.shared, self.shared_set = graph, tuple(shared), set(shared)
         self.inputs = set(graph.inputs)
         self.stages = staged(graph)
-        self.last = max(self.stages.values(), default=0)
+        checked = (graph.tellers[each.size] for each in graph.told if each.equals is not None)
+        read = (1 + self.home(each) for each in checked)
+        self.last = max([*self.stages.values(), *read], default=0)
+        self.refuse_later()
         if self.last >= MAX_STAGES:
             raise NotYet(f"a graph with sizes that are read {self.last} times")
         self.out = [each for each in graph.results if updated_tensor(each) is None]
         """What comes out: an update in place is where the caller has it."""
+
+    def refuse_later(self) -> None:
+        """Raise NotYet if a size has to be another one that only a later stage knows."""
+        homes = {each.size: self.home(self.graph.tellers[each.size]) for each in self.graph.told}
+        for each in self.graph.told:
+            if each.equals is not None and any(
+                homes.get(var, -1) >= homes[each.size] for var in variables(wrap(each.equals))
+            ):
+                raise NotYet(
+                    f"a size that data tell has to be {each.equals}, told no sooner",
+                    place=each.place,
+                )
 
     def run(self) -> list[Stage]:
         """All stages."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from hidet.errors import Place
 from hidet.errors.place import here
@@ -43,6 +44,9 @@ class Guards(dict[Var, Guard]):
         """Assume that a symbol, of which nothing was assumed yet, is `size`."""
         self[symbol] = Guard(symbol, size, here())
 
+
+TOLD: WeakSet[Var] = WeakSet()
+"""The sizes that data tell. Others stand for them, since each call checks what it reads."""
 
 _guards: ContextVar[Guards | None] = ContextVar("guards", default=None)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from hidet.compute.guards import assumptions
+from hidet.compute.guards import TOLD, assumptions
 from hidet.errors import ShapeMismatch
 from hidet.ir.bounds import range_of
 from hidet.ir.expr import (
@@ -117,10 +117,12 @@ def agree_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
 def solution(zero: Terms) -> tuple[Var, Size] | None:
     """The symbol, and the size that it must be for a sum to be 0; None if no such size is there.
 
-    Of several symbols it is the last one. A size that could not be 1 or more is none.
+    Of several symbols it is the last one, of those that data tell if there is one. A size that
+    could not be 1 or more is none.
     """
     common = math.gcd(*zero.values())
-    for atoms, count in reversed(zero.items()):
+    last_first = reversed(zero.items())
+    for atoms, count in sorted(last_first, key=lambda each: not any(a in TOLD for a in each[0])):
         symbol = atoms[0] if len(atoms) == 1 else None
         if not isinstance(symbol, Var) or abs(count) != common:
             continue

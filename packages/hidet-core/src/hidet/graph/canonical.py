@@ -20,5 +20,5 @@ def canonical(graph: FlowGraph) -> list[str]:
         made = [f"{numbers[each]}: {each.type}" for each in node.outputs]
         lines.append(f"{made} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
-    lines += [f"{each.size.name} in {each.limits}" for each in graph.told]
+    lines += [f"{each.size.name} in {each.limits}, {each.equals}" for each in graph.told]
     return lines

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from hidet import seams
+from hidet.compute.guards import assumptions
 from hidet.errors import BadArgument, InternalError
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.picture import picture
@@ -49,9 +50,12 @@ class FlowGraph:
         self.name = name
         self.limits = dict(limits)
         self.guards = tuple(guards)
+        assumed = assumptions()
+        if told is None and assumed is not None and (assumed or assumed.most):
+            told = ()  # `guarded` finds them, once all is known that is assumed of them
         if told is None:
-            whole, told = found_in(found, self.inputs, sorted_nodes)
-            found = tuple(whole)
+            tellers, new = found_in(found, self.inputs, sorted_nodes)
+            found, told = (*(new.get(each, each) for each in found), *tellers), tellers.values()
         self.outputs, self.told = found, tuple(told)
         self.nodes = sorted_nodes(self.outputs, self.inputs)
         if self.told:

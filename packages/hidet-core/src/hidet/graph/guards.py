@@ -7,15 +7,16 @@ is refused by its shape, with the place of the operator that needs it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from hidet.compute.guards import Guards, assuming
+from hidet.compute.guards import TOLD, Guards, assuming
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph.axis_guard import AxisGuard
-from hidet.graph.flow import FlowGraph
-from hidet.graph.told import changed
+from hidet.graph.flow import FlowGraph, sorted_nodes
+from hidet.graph.told import Told, found_in
 from hidet.ir.expr import Var, wrap
-from hidet.ir.walk import substitute, variables
+from hidet.ir.walk import variables
 from hidet.runtime.plan import Limits
 from hidet.types import Size
 
@@ -28,11 +29,10 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
         refuse_told(graph, guards, sizes)
-        put_in = {symbol: wrap(size) for symbol, size in sizes.items()}
-        new = changed(graph.inputs, graph.nodes, lambda size: tidy(substitute(size, put_in)))
+        tellers, new = found_in(graph.outputs, graph.inputs, sorted_nodes, sizes)
     return FlowGraph(
         (new.get(each, each) for each in graph.inputs),
-        (new.get(each, each) for each in graph.outputs),
+        (*(new.get(each, each) for each in graph.outputs), *tellers),
         graph.name,
         merged(
             limited(graph.limits, guards), {symbol.name: size for symbol, size in sizes.items()}
@@ -46,19 +46,21 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
                 if isinstance(size, Var) and size in guards
             ),
         ),
-        graph.told,
+        (*graph.told, *(limited_told(each, guards) for each in tellers.values())),
     )
 
 
 def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> None:
-    """Raise NotYet where a size that data tell was taken to be another one: nothing checks it."""
-    told = {each.traced for each in graph.told}
+    """Raise NotYet where nothing checks that a size which data tell is what it was taken to be."""
+    early = {each.traced for each in graph.told}  # their names are not those of the trace any more
     for symbol, size in sizes.items():
-        if not told.isdisjoint((symbol, *variables(wrap(size)))):
+        others = set(variables(wrap(size)))
+        by_data = symbol not in TOLD and any(each in TOLD for each in others)
+        if by_data or not early.isdisjoint((symbol, *others)):
             where = guards[symbol].place
             raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
     for symbol, most in guards.most.items():
-        if symbol in told:
+        if symbol in early:
             raise NotYet(f"{symbol}, which data tell, has to be at most {most}")
 
 
@@ -66,9 +68,22 @@ def limited(limits: Mapping[str, Limits], guards: Guards) -> dict[str, Limits]:
     """The limits of sizes, and those that are assumed."""
     found = dict(limits)
     for symbol, most in guards.most.items():
-        low, high = found.get(symbol.name, (0, None))
-        found[symbol.name] = low, most if high is None else min(most, high)
+        if symbol not in TOLD:
+            found[symbol.name] = below(found.get(symbol.name, (0, None)), most)
     return found
+
+
+def below(limits: Limits, most: int | None) -> Limits:
+    """Limits of what is at most a number too, if there is one."""
+    low, high = limits
+    ends = [each for each in (high, most) if each is not None]
+    return low, min(ends, default=None)
+
+
+def limited_told(told: Told, guards: Guards) -> Told:
+    """A size that data tell, with the limit that is assumed of it."""
+    most = None if told.traced is None else guards.most.get(told.traced)
+    return replace(told, limits=below(told.limits, most))
 
 
 def merged(limits: Mapping[str, Limits], sizes: Mapping[str, Size]) -> dict[str, Limits]:

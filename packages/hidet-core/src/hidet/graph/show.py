@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from hidet.graph.body import bodies_of
 from hidet.graph.operator import spelled
 from hidet.graph.tensor import Tensor
-from hidet.ir.expr import Var
 
 if TYPE_CHECKING:
     from hidet.graph.flow import FlowGraph
@@ -24,16 +23,17 @@ def show(graph: FlowGraph) -> str:
         + (f" at {each.place}" * bool(each.place))
         for each in graph.guards
     ]
-    told: dict[Tensor, list[Var]] = {}
-    for size, tensor in graph.tellers.items():
-        told.setdefault(tensor, []).append(size)
+    told: dict[Tensor, list[str]] = {}
+    for size, tensor in zip(graph.told, graph.tellers.values(), strict=True):
+        equals = "" if size.equals is None else f" = {size.equals}"
+        told.setdefault(tensor, []).append(f"{size.size.name}{equals}")
     for node in graph.nodes:
         results = ", ".join(f"{names[each]}: {typed(each)}" for each in node.outputs)
         given = [names[each] for each in node.inputs]
         given += [f"{key}={spelled(value)}" for key, value in node.op.attributes().items()]
         lines.append(f"  {results} = {type(node.op).__name__}({', '.join(given)})")
         for each in node.outputs:
-            lines += [f"  # {size.name} = {names[each]}" for size in told.get(each, ())]
+            lines += [f"  # {name} = {names[each]}" for name in told.get(each, ())]
         for body in bodies_of(node.op):
             lines += [f"    {line}" for line in f"{body!r}: {show(body.graph)}".splitlines()]
     lines.append(f"  return {', '.join(names[each] for each in graph.results)}")

@@ -58,7 +58,13 @@ def stored(graph: FlowGraph) -> bytes:
             for each in graph.guards
         ],
         "told": [
-            [writer.value(each.size), *each.limits, writer.value(each.place)] for each in graph.told
+            [
+                writer.value(each.size),
+                *each.limits,
+                writer.value(each.place),
+                writer.value(each.equals),
+            ]
+            for each in graph.told
         ],
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
@@ -209,14 +215,14 @@ class Restoring:
     def told(self, outputs: int) -> list[Told]:
         """The sizes that the last outputs tell; older files say nothing of it."""
         found = []
-        for size, low, high, place in self.facts.get("told", []):
-            var, where = self.reader.value(size), self.reader.value(place)
+        for size, low, high, place, same in self.facts.get("told", []):
+            var, where, equals = map(self.reader.value, (size, place, same))
             numbers = fits(low, int) and (high is None or fits(high, int))
             if not (isinstance(var, Var) and numbers and is_range(low, high)):
                 raise ValueError(f"a size {var} of {low} to {high}")
-            if not fits(where, Place | None):
-                raise ValueError(f"{where} is no place")
-            found.append(Told(var, (low, high), where))
+            if not (fits(where, Place | None) and fits(equals, Expr | int | None)):
+                raise ValueError(f"a size {var} that is {equals} at {where}")
+            found.append(Told(var, (low, high), where, equals=equals))
         if len(found) > outputs:
             raise ValueError(f"{outputs} outputs tell {len(found)} sizes")
         return found

@@ -13,6 +13,8 @@ from itertools import count
 from types import MappingProxyType
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from hidet.compute.guards import TOLD, assumptions
+from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, Place
 from hidet.errors.place import here
 from hidet.graph.operator import resized
@@ -26,6 +28,7 @@ from hidet.types import Size, i32
 SIZE = (0, None)
 """What a size may be of which nothing else is known."""
 NO_FLOORS: Mapping[Node, int] = MappingProxyType({})
+NO_SIZES: Mapping[Var, Size] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Told:
     place: Place | None = None
     traced: Var | None = None
     """The size as it was called while the graph was traced."""
+    equals: Size | None = None
+    """The size that it was taken to be, which stands for it; each call checks that."""
 
 
 _numbers = count()
@@ -52,6 +57,7 @@ def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
         found = Var(f"{name}.{next(_numbers)}", i32)
         _told[found] = tensor, Told(found, limits, here(), found)
         _sizes[id(tensor)] = found
+        TOLD.add(found)
     return found
 
 
@@ -73,15 +79,20 @@ def sizes_of(tensor: Tensor) -> list[Var]:
 
 
 def found_in(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], nodes: Callable[..., list[Node]]
-) -> tuple[list[Tensor], list[Told]]:
-    """The outputs of a trace, then the tensors that tell sizes which its nodes mention, and these
-    sizes; `nodes` orders what outputs need. Sizes get names that depend on their order alone."""
-    if not _told:  # as in most processes
-        return [*outputs], []
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    nodes: Callable[..., list[Node]],
+    sizes: Mapping[Var, Size] = NO_SIZES,
+) -> tuple[dict[Tensor, Told], dict[Tensor, Tensor]]:
+    """The sizes that nodes of a trace mention, by what tells them, and what stands for tensors of
+    the trace from then on.
+
+    `nodes` orders what outputs need. Sizes get names that depend on their order alone; for those in
+    `sizes` others stand, which they have to be.
+    """
     given = {var for each in inputs for var in sizes_of(each)}
     told: dict[Var, tuple[Tensor, Told]] = {}
-    before = -1
+    before = -1 if _told else 0  # in most processes there are none
     while before < len(told):
         before = len(told)
         for node in nodes([*outputs, *(tensor for tensor, _ in told.values())], inputs):
@@ -91,10 +102,22 @@ def found_in(
     used = {var.name for var in given}
     fresh = (Var(name, i32) for name in map("u{}".format, count()) if name not in used)
     now = {var: next(fresh) for var in told}
-    put_in: dict[Var, Expr] = {old: wrap(new) for old, new in now.items()}
-    stands = changed((), nodes(whole, inputs), lambda size: substitute(size, put_in))
-    named = [replace(each, size=now[each.size]) for _, each in told.values()]
-    return [stands.get(each, each) for each in whole], named
+    names: dict[Var, Expr] = {old: wrap(new) for old, new in now.items()}
+    put_in = {**names, **{var: substitute(wrap(size), names) for var, size in sizes.items()}}
+
+    def renamed(size: Expr) -> Size:
+        return tidy(substitute(size, put_in))
+
+    stands: dict[Tensor, Tensor] = {}
+    if put_in or assumptions() is not None:  # what is assumed may make sizes simpler
+        stands = changed(inputs, nodes(whole, inputs), renamed)
+    found = {
+        stands.get(tensor, tensor): replace(
+            each, size=now[var], equals=tidy(put_in[var]) if var in sizes else None
+        )
+        for var, (tensor, each) in told.items()
+    }
+    return found, stands
 
 
 def told_by(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:

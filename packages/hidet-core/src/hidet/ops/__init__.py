@@ -85,7 +85,7 @@ from hidet.ops.grouped_matmul import grouped_matmul
 from hidet.ops.handed_norm import linear_moments, normed_linear
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
-from hidet.ops.joining import concat, repeat_interleave, stack, tile
+from hidet.ops.joining import concat, stack, tile
 from hidet.ops.local_norm import local_response_norm
 from hidet.ops.loops import if_, loop, scan, while_loop
 from hidet.ops.losses import cross_entropy, negative_log_likelihood
@@ -93,6 +93,7 @@ from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul
 from hidet.ops.max_unpool import max_unpool
 from hidet.ops.narrow_casts import exponent_cast, saturating_cast
+from hidet.ops.non_max_suppression import non_max_suppression
 from hidet.ops.norm import layer_norm, moments, rms_norm
 from hidet.ops.optimizers import adagrad, adam, momentum_step
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
@@ -114,6 +115,7 @@ from hidet.ops.roi_align import roi_align
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.scores import binarized, imputed, kernel_products, post_transform, scaled_by
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
+from hidet.ops.selection import compress, masked_select, repeat_interleave
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
 from hidet.ops.size_from import size_from
@@ -172,6 +174,7 @@ from hidet.ops.unary import (
     tanh,
     trunc,
 )
+from hidet.ops.unique import unique, unique_consecutive
 
 __all__ = [
     "absolute", "acos", "acosh", "adagrad", "adam", "adaptive_avg_pool", "adaptive_max_pool",
@@ -179,22 +182,23 @@ __all__ = [
     "asin", "asinh", "atan", "atan2", "atanh", "attention", "attention_weights", "avg_pool",
     "batch_norm", "batch_norm_training", "bernoulli", "binarized", "bitcast", "bitwise_and",
     "bitwise_not", "bitwise_or", "bitwise_xor", "blackman_window", "cast", "ceil", "celu",
-    "chunk", "clamp", "concat", "conv", "conv1d", "conv2d", "conv3d", "conv_transpose", "copy",
-    "copysign", "cos", "cosh", "cross_entropy", "cummax", "cummin", "cumprod", "cumsum",
-    "deform_conv", "depth_to_space", "det", "dft", "diagonal", "divide", "dropout", "einsum",
-    "elu", "embedding", "equal", "erf", "erfc", "exp", "exp2", "expand", "expm1",
-    "exponent_cast", "flatten", "flip", "floor", "floor_divide", "fmax", "fmin", "fmod", "fold",
-    "full", "full_like", "gather", "gather_nd", "gelu", "glu", "greater", "greater_equal",
-    "grid_sample", "group_norm", "grouped_matmul", "hamming_window", "hann_window", "hardmax",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hypot", "if_", "imputed", "in_place",
-    "index", "index_add", "index_put", "index_select", "instance_norm", "iota", "isfinite",
-    "isinf", "isnan", "kernel_products", "layer_norm", "leaky_relu", "less", "less_equal",
-    "linear", "linear_moments", "linspace", "local_response_norm", "log", "log1p", "log2",
-    "log10", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "loop", "lp_pool", "masked_fill", "matmul", "max", "max_pool",
-    "max_pool_with_indices", "max_unpool", "maximum", "mean", "mel_weights", "min", "minimum",
-    "mish", "moments", "momentum_step", "multinomial", "multiply", "negative",
-    "negative_log_likelihood", "nonzero", "norm", "normed_linear", "not_equal", "one_hot",
+    "chunk", "clamp", "compress", "concat", "conv", "conv1d", "conv2d", "conv3d",
+    "conv_transpose", "copy", "copysign", "cos", "cosh", "cross_entropy", "cummax", "cummin",
+    "cumprod", "cumsum", "deform_conv", "depth_to_space", "det", "dft", "diagonal", "divide",
+    "dropout", "einsum", "elu", "embedding", "equal", "erf", "erfc", "exp", "exp2", "expand",
+    "expm1", "exponent_cast", "flatten", "flip", "floor", "floor_divide", "fmax", "fmin",
+    "fmod", "fold", "full", "full_like", "gather", "gather_nd", "gelu", "glu", "greater",
+    "greater_equal", "grid_sample", "group_norm", "grouped_matmul", "hamming_window",
+    "hann_window", "hardmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hypot",
+    "if_", "imputed", "in_place", "index", "index_add", "index_put", "index_select",
+    "instance_norm", "iota", "isfinite", "isinf", "isnan", "kernel_products", "layer_norm",
+    "leaky_relu", "less", "less_equal", "linear", "linear_moments", "linspace",
+    "local_response_norm", "log", "log1p", "log2", "log10", "log_sigmoid", "log_softmax",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "loop", "lp_pool",
+    "masked_fill", "masked_select", "matmul", "max", "max_pool", "max_pool_with_indices",
+    "max_unpool", "maximum", "mean", "mel_weights", "min", "minimum", "mish", "moments",
+    "momentum_step", "multinomial", "multiply", "negative", "negative_log_likelihood",
+    "non_max_suppression", "nonzero", "norm", "normed_linear", "not_equal", "one_hot",
     "one_hot_values", "ones", "ones_like", "origin", "pad", "permute", "post_transform", "pow",
     "prelu", "prod", "random_bits", "random_normal", "random_uniform", "reciprocal", "relu",
     "relu6", "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence",
@@ -205,6 +209,6 @@ __all__ = [
     "softplus", "softshrink", "softsign", "sort", "space_to_depth", "split", "sqrt", "square",
     "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
     "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble", "tril", "triu",
-    "trunc", "trunc_divide", "unsqueeze", "updated_tensor", "var", "where", "while_loop",
-    "window", "zeros", "zeros_like",
+    "trunc", "trunc_divide", "unique", "unique_consecutive", "unsqueeze", "updated_tensor",
+    "var", "where", "while_loop", "window", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -10,11 +10,12 @@ import numpy as np
 
 from hidet.compute import Grid, grid, select
 from hidet.compute.grid import spread
-from hidet.compute.sizes import Shape, broadcast, numbers
+from hidet.compute.sizes import Shape, agree_shape, broadcast, numbers, spelled
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
 from hidet.graph.dims import axis_of
 from hidet.ir.expr import Expr, wrap
+from hidet.ops.compact import nonzero_columns
 from hidet.ops.shape import reshape
 from hidet.ops.slicing import select as select_one
 from hidet.ops.slicing import slice as slice_axis
@@ -42,7 +43,8 @@ def take(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """x[indices] as numpy has it, for integer tensors, None meaning the whole axis.
 
     The indices broadcast; their shape stands where the first of them is, or in front if axes
-    without an index lie between them. Negative positions count from the end.
+    without an index lie between them. Negative positions count from the end. A mask stands for as
+    many axes as it has, and for the positions where it holds.
     """
     if isinstance(indices, Tensor):
         raise BadArgument(
@@ -59,7 +61,7 @@ def one_hot(index: Tensor, classes: int) -> Tensor:
 
 
 def index(x: Tensor, items: Item | tuple[Item, ...]) -> Tensor:
-    """x[items] with integers, slices, None, ... and integer tensors, by numpy's rules."""
+    """x[items] with integers, slices, None, ..., integer tensors and masks, by numpy's rules."""
     listed = completed(items if isinstance(items, tuple) else (items,), x.ndim)
     tensors: list[Tensor | None] = []
     axis = 0
@@ -69,11 +71,18 @@ def index(x: Tensor, items: Item | tuple[Item, ...]) -> Tensor:
         elif isinstance(item, int):
             x = select_one(x, axis, item)
             continue
-        elif isinstance(item, slice):
+        elif isinstance(item, slice) and item != slice(None):
             x = slice_axis(x, axis, item.start, item.stop, item.step or 1)
         tensors.append(item if isinstance(item, Tensor) else None)
-        axis += 1
+        axis += axes_of(item)
     return x if all(each is None for each in tensors) else take(x, tensors)
+
+
+def axes_of(item: Any) -> int:
+    """How many axes an item is about: a mask about all that it has."""
+    if item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, Tensor) and item.dtype.is_bool else 1
 
 
 def completed(items: tuple[Any, ...], ndim: int) -> list[int | slice | Tensor | None]:
@@ -81,7 +90,7 @@ def completed(items: tuple[Any, ...], ndim: int) -> list[int | slice | Tensor | 
     places = [n for n, item in enumerate(items) if item is Ellipsis]
     if len(places) > 1:
         raise BadArgument("an index with more than one ...")
-    missing = ndim - sum(item is not None and item is not Ellipsis for item in items)
+    missing = ndim - sum(map(axes_of, (each for each in items if each is not None)))
     if missing < 0:
         raise ShapeMismatch(f"too many indices for {ndim} dimensions")
     for item in items:
@@ -96,17 +105,30 @@ def chosen(
     x: Tensor, indices: Sequence[Tensor | None]
 ) -> tuple[tuple[int, ...], tuple[Tensor, ...]]:
     """The indexed axes and their indices."""
+    indices = without_masks(x, indices)
     if len(indices) > x.ndim:
         raise ShapeMismatch(f"{len(indices)} indices for {x.ndim} dimensions")
     pairs = [(axis, each) for axis, each in enumerate(indices) if each is not None]
     if not pairs:
         raise BadArgument("no axis is indexed")
-    for _, each in pairs:
-        if each.dtype.is_bool:
-            raise DtypeMismatch(
-                "a bool mask gives a result whose size depends on the data", help="use where()"
-            )
     return tuple(axis for axis, _ in pairs), tuple(each for _, each in pairs)
+
+
+def without_masks(x: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """The indices with positions for each mask, along each of its axes."""
+    found: list[Tensor | None] = []
+    for each in indices:
+        if each is None or not each.dtype.is_bool:
+            found.append(each)
+            continue
+        axes = x.shape[len(found) : len(found) + each.ndim]
+        if not each.ndim or not agree_shape(axes, each.shape):
+            raise ShapeMismatch(
+                f"a mask of {spelled(each.shape)} for axes of {spelled(axes)}",
+                help="a mask is as large as what it selects from",
+            )
+        found += nonzero_columns(each)
+    return found
 
 
 def require_integers(name: str, index: TensorType) -> None:

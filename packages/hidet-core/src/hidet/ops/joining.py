@@ -15,7 +15,7 @@ from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
 from hidet.ir.expr import Expr
 from hidet.ops.cast import cast
-from hidet.ops.shape import expand, reshape, unsqueeze
+from hidet.ops.shape import reshape, unsqueeze
 from hidet.types import Size, TensorType, f16, f32, i32, promote
 
 
@@ -55,15 +55,6 @@ def tile(x: Tensor, counts: int | Sequence[int]) -> Tensor:
     wide = reshape(x, (1,) * (rank - x.ndim) + x.shape)
     times = (1,) * (rank - len(counts)) + tuple(counts)
     return wide if all(n == 1 for n in times) else apply(Tile, wide, counts=times)
-
-
-def repeat_interleave(x: Tensor, count: int, axis: int) -> Tensor:
-    """Each element repeated `count` times along `axis`."""
-    where = axis_of(axis, x.ndim)
-    wide = unsqueeze(x, where + 1)
-    spread = expand(wide, (*wide.shape[: where + 1], count, *wide.shape[where + 2 :]))
-    size = tidy(x.shape[where] * count)
-    return reshape(spread, (*x.shape[:where], size, *x.shape[where + 1 :]))
 
 
 @operator("concat")

@@ -140,7 +140,7 @@ class Executor:
         plan = bound.plan
         at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         at |= self.constant_pointers(bound)
-        sizes = {**bound.sizes, **told_sizes(then, at, self.device, stream)}
+        sizes = told_sizes(then, at, bound.sizes, self.device, stream)
         program = self.next_program(bound, then, sizes)
         rest = self.run(program, [at[each] for each in then.handed], stream)
         own = iter(outputs[: len(outputs) - then.passed])

@@ -281,12 +281,14 @@ class Guard:
 @dataclass(frozen=True)
 class ToldSize:
     """A size of the plans that follow: the i64 in a buffer, once it has been computed. Sizes beyond
-    `low` and `high` (None: there is no such limit) are refused."""
+    `low` and `high` (None: there is no such limit) are refused, and others than `equals`, if that
+    is given: a size over those that are known by then."""
 
     name: str
     buffer: int
     low: int = 0
     high: int | None = None
+    equals: Size | None = None
 
 
 @dataclass(frozen=True)

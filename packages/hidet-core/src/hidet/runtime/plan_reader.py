@@ -99,7 +99,9 @@ class Reader:
         fields = self.mapping(data, where)
         name = self.text(fields.get("name"), where)
         (buffer,) = self.numbers([fields.get("buffer")], where)
-        return ToldSize(name, buffer, *self.range([fields.get("low"), fields.get("high")], name))
+        limits = self.range([fields.get("low"), fields.get("high")], name)
+        given = fields.get("equals")
+        return ToldSize(name, buffer, *limits, None if given is None else self.size(given, where))
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""

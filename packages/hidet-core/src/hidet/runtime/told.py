@@ -6,9 +6,10 @@ import ctypes
 from collections.abc import Mapping, Sequence
 
 from hidet.errors import Capturing, ShapeMismatch
-from hidet.runtime.bound import between
+from hidet.runtime.bound import between, spelled
 from hidet.runtime.driver import call
 from hidet.runtime.plan import Then, ToldSize
+from hidet.runtime.sizes import evaluate
 from hidet.runtime.stream import is_capturing
 
 MOST = 2**31 - 1
@@ -16,20 +17,26 @@ MOST = 2**31 - 1
 
 
 def told_sizes(
-    then: Then, addresses: Mapping[int, int], device: str, stream: int
+    then: Then,
+    addresses: Mapping[int, int],
+    sizes: Mapping[str, int],
+    device: str,
+    stream: int,
 ) -> dict[str, int]:
-    """The sizes that a plan tells the next one, read from its buffers at `addresses`.
+    """The sizes that are known after a plan: its own, and those that its buffers at `addresses`
+    tell.
 
     On a GPU all are copied on the stream, and the host waits for them once. ShapeMismatch names one
-    that is beyond its limits.
+    that is beyond its limits, or is not the size that it has to be.
     """
     if not then.told:
-        return {}
+        return dict(sizes)
     read = read_host if device == "cpu" else read_device
     numbers = read([addresses[each.buffer] for each in then.told], stream)
     for each, number in zip(then.told, numbers, strict=True):
-        check(each, number)
-    return {each.name: number for each, number in zip(then.told, numbers, strict=True)}
+        check(each, number, sizes)
+    told = {each.name: number for each, number in zip(then.told, numbers, strict=True)}
+    return {**sizes, **told}
 
 
 def read_host(addresses: Sequence[int], stream: int) -> list[int]:
@@ -53,10 +60,15 @@ def read_device(addresses: Sequence[int], stream: int) -> list[int]:
     return list(found)
 
 
-def check(size: ToldSize, number: int) -> None:
-    """Raise unless a size is within its limits."""
+def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
+    """Raise unless a size is within its limits, and what it has to be."""
     if not size.low <= number <= (MOST if size.high is None else size.high):
         raise ShapeMismatch(
             f"the data give `{size.name}` = {number}, a size that has to be "
             f"{between(size.low, MOST if size.high is None else size.high)}"
+        )
+    if size.equals is not None and (wanted := evaluate(size.equals, sizes)) != number:
+        raise ShapeMismatch(
+            f"the data give `{size.name}` = {number}, which has to be {spelled(size.equals)} = "
+            f"{wanted}"
         )

@@ -11,7 +11,7 @@ FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
     "create", "cast", "resample", "attention", "linear_attention", "recurrent", "quantize",
     "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees", "features",
-    "msft", "msft_attention", "legacy",
+    "msft", "msft_attention", "legacy", "selection",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -72,7 +72,7 @@ def import_model(
         coverage = importer.coverage()
         results = Results()
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
-    made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
+        made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
     limits.require_constants(made)
     whole = with_dense_layers(guarded(made, guards))
     return Imported(whole, outputs, importer.staying.calls, coverage)
