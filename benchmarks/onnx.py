@@ -126,18 +126,14 @@ def measure(
     if wrong:
         raise SystemExit(f"{name}: {', '.join(wrong)} computed something else: {errors}")
     return [
-        Row(
-            name,
-            s,
-            statistics.median(t.wall),
-            min(t.wall),
-            min(t.busy),
-            compiled[s],
-            errors[s],
-            *ready[s].counts,
-        )  # fmt: skip
-        for s, t in times.items()
+        Row(name, system, *summary(each), compiled[system], errors[system], *ready[system].counts)
+        for system, each in times.items()
     ]
+
+
+def summary(times: Times) -> tuple[float, float, float]:
+    """The median and the least by the clock, and the least at work."""
+    return statistics.median(times.wall), min(times.wall), min(times.busy)
 
 
 @dataclass(frozen=True)

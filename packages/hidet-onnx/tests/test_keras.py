@@ -9,6 +9,7 @@ import onnxruntime
 import pytest
 
 import hidet_onnx
+from hidet.optimize import optimize
 
 DATA = Path(__file__).parent / "data"
 
@@ -23,6 +24,13 @@ def test_a_model_of_keras(name: str) -> None:
     (other,) = session.run(None, {session.get_inputs()[0].name: kept["x"]})
     far = 3 * np.abs(other - kept["y"]).max() + 1e-7  # TensorFlow's own is as far from float64
     np.testing.assert_allclose(found, kept["y"], rtol=0, atol=far)
+
+
+def test_what_keras_spells_out_is_found() -> None:
+    graph = hidet_onnx.from_onnx(DATA / "keras_transformer.onnx")
+    found = [node.op.name for node in optimize(graph, scheduled=lambda op: True).nodes]
+    assert [found.count(each) for each in ("attention", "layer_norm", "gelu")] == [1, 2, 1]
+    assert "softmax" not in found
 
 
 @pytest.mark.parametrize("rows", [1, 7])

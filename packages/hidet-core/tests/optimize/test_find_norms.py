@@ -49,6 +49,29 @@ def test_spellings(spell):
     assert kinds(found(spell())) == ["layer_norm"]
 
 
+WIDE = symbol((1, 1, 7))
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT, WIDE])
+@pytest.mark.parametrize(
+    "shift",
+    [
+        lambda mean, factor: BIAS - mean * factor,
+        lambda mean, factor: (-mean) * factor + BIAS,
+        lambda mean, factor: -(mean * factor),
+    ],
+)
+def test_by_one_factor_and_one_summand(weight, shift):
+    mean = ops.mean(X, -1, keepdims=True)
+    factor = ops.rsqrt(variance(centred(X)))
+    factor = factor if weight is None else factor * weight
+    graph = trace_from([X * factor + shift(mean, factor)], [*GIVEN, WIDE])
+    after = find_norms(share_results(normalize(graph)))
+    same_value(graph, after, 1e-6)
+    has_bias = "BIAS" in str(shift.__code__.co_names)
+    assert ("layer_norm" in kinds(after)) == (weight is not None or not has_bias)
+
+
 @pytest.mark.parametrize(
     "spell",
     [

@@ -18,12 +18,15 @@ def find_norms(graph: FlowGraph) -> FlowGraph:
 
     before   c = x - mean(x);  y = c / sqrt(mean(c * c) + eps) * weight + bias
     after    y = layer_norm(x, weight, bias)
+
+    Also where it is x * f + (bias - mean(x) * f), with f = weight / sqrt(...), as Keras has it.
     """
 
     def change(node: Node) -> tuple[Tensor, ...] | None:
         with tracing(), placed(node.place):
             found = normed(node)
             found = scaled(node) if found is None else found
+            found = by_factor(node) if found is None else found
         return None if found is None or found.type != node.outputs[0].type else (found,)
 
     return rewrite(graph, change)
@@ -36,14 +39,23 @@ def normed(node: Node) -> Tensor | None:
         return None if total is None else norm_of(node.inputs[0], total)
     if node.op.name != "multiply":
         return None
-    for centred, factor in (node.inputs, node.inputs[::-1]):
-        total, inverse = argument(factor, "rsqrt"), argument(factor, "reciprocal")
-        if inverse is not None:
-            total = argument(inverse, "sqrt")
+    for centred, factor in pairs(node):
+        total = under_root(factor)
         found = None if total is None else norm_of(centred, total)
         if found is not None:
             return found
     return None
+
+
+def under_root(x: Tensor) -> Tensor | None:
+    """The tensor of which `x` is one over the root."""
+    inverse = argument(x, "reciprocal")
+    return argument(x, "rsqrt") if inverse is None else argument(inverse, "sqrt")
+
+
+def pairs(node: Node) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The two operands in both orders."""
+    return node.inputs, node.inputs[::-1]
 
 
 def norm_of(centred: Tensor, inside: Tensor) -> Tensor | None:
@@ -57,7 +69,7 @@ def norm_of(centred: Tensor, inside: Tensor) -> Tensor | None:
     first = mean_over_last(mean)
     if first is None or first[0] is not x:
         return None
-    for variance, eps in (total.inputs, total.inputs[::-1]):
+    for variance, eps in pairs(total):
         number, second = value_of(eps), mean_over_last(variance)
         if number is None or second is None or second[1] != first[1]:
             continue
@@ -94,16 +106,113 @@ def scaled(node: Node) -> Tensor | None:
     """A layer norm with the weight, then with the bias that this node brings."""
     if node.op.name not in ("multiply", "add") or len(node.inputs) != 2:
         return None
-    for y, given in (node.inputs, node.inputs[::-1]):
-        made = maker(y)
-        if made is None or not isinstance(made.op, LayerNorm) or given.dtype is not y.dtype:
-            continue
-        op, axes = made.op, made.op.axes
-        if not same_shape(given.shape, y.shape[axes[0] :]) or op.bias is not None:
-            continue
-        x = made.inputs[0]
-        if node.op.name == "multiply" and op.weight is None:
-            return ops.layer_norm(x, given, axes=axes, eps=op.eps)
-        if node.op.name == "add" and op.weight is not None:
-            return ops.layer_norm(x, made.inputs[1], given, axes=axes, eps=op.eps)
+    for y, given in pairs(node):
+        found = with_weight(y, given) if node.op.name == "multiply" else with_bias(y, given)
+        if found is not None:
+            return found
     return None
+
+
+def with_weight(y: Tensor, weight: Tensor) -> Tensor | None:
+    """A layer norm that has no weight yet, with one."""
+    made = maker(y)
+    if made is None or not isinstance(made.op, LayerNorm) or made.op.weight is not None:
+        return None
+    flat = as_inner(weight, y, made.op.axes)
+    if flat is None:
+        return None
+    return ops.layer_norm(made.inputs[0], flat, axes=made.op.axes, eps=made.op.eps)
+
+
+def with_bias(y: Tensor, bias: Tensor) -> Tensor | None:
+    """A layer norm that has a weight and no bias yet, with one."""
+    made = maker(y)
+    if made is None or not isinstance(made.op, LayerNorm):
+        return None
+    flat = as_inner(bias, y, made.op.axes)
+    if flat is None or made.op.weight is None or made.op.bias is not None:
+        return None
+    x, weight = made.inputs
+    return ops.layer_norm(x, weight, flat, axes=made.op.axes, eps=made.op.eps)
+
+
+def as_inner(given: Tensor, y: Tensor, axes: tuple[int, ...]) -> Tensor | None:
+    """A weight in the shape of the axes that are normed; None if it is not one for each place."""
+    inner = y.shape[axes[0] :]
+    shape = (*(1 for _ in y.shape[given.ndim :]), *given.shape)
+    wanted = (*(1 for _ in y.shape[: axes[0]]), *inner)
+    if given.dtype is not y.dtype or given.ndim > y.ndim or not same_shape(shape, wanted):
+        return None
+    return given if same_shape(given.shape, inner) else ops.reshape(given, inner)
+
+
+# ---- by one factor and one summand --------------------------------------------------------------
+
+
+def by_factor(node: Node) -> Tensor | None:
+    """x * f + (bias - mean * f), where f is one over the deviation, perhaps times a weight."""
+    if node.op.name != "add":
+        return None
+    for left, shift in pairs(node):
+        made = maker(left)
+        if made is None or made.op.name != "multiply":
+            continue
+        for x, factor in pairs(made):
+            found = shifted(x, factor, shift)
+            if found is not None:
+                return found
+    return None
+
+
+def shifted(x: Tensor, factor: Tensor, shift: Tensor) -> Tensor | None:
+    """The layer norm that is x * factor + shift, if it is one."""
+    made = maker(factor)
+    parts = () if made is None or made.op.name != "multiply" else pairs(made)
+    for inverse, weight in ((factor, None), *parts):
+        total = under_root(inverse)
+        centred = None if total is None else squared_in(total)
+        norm = None if centred is None or total is None else norm_of(centred, total)
+        difference = None if centred is None else maker(centred)
+        if norm is None or difference is None or difference.inputs[0] is not x:
+            continue
+        y = norm if weight is None else with_weight(norm, weight)
+        mean = difference.inputs[1]
+        if y is None or is_less(shift, mean, factor):
+            return y
+        sum_ = maker(shift)
+        if sum_ is None or sum_.op.name not in ("add", "subtract"):
+            continue
+        for part, bias in pairs(sum_) if sum_.op.name == "add" else ():
+            if is_less(part, mean, factor):
+                return with_bias(y, bias)
+        if sum_.op.name == "subtract" and is_product(sum_.inputs[1], mean, factor):
+            return with_bias(y, sum_.inputs[0])
+    return None
+
+
+def squared_in(total: Tensor) -> Tensor | None:
+    """The tensor whose mean square is a summand of another."""
+    made = maker(total)
+    for variance in () if made is None or made.op.name != "add" else made.inputs:
+        mean = mean_over_last(variance)
+        square = None if mean is None else maker(mean[0])
+        if square is not None and square.op.name in ("square", "multiply"):
+            return square.inputs[0]
+    return None
+
+
+def is_less(x: Tensor, mean: Tensor, factor: Tensor) -> bool:
+    """Whether x is -mean * factor."""
+    made = maker(x)
+    if made is not None and made.op.name == "negative":
+        return is_product(made.inputs[0], mean, factor)
+    found = made is not None and made.op.name == "multiply" and made
+    orders = pairs(found) if found else ()
+    return any(argument(a, "negative") is mean and b is factor for a, b in orders)
+
+
+def is_product(x: Tensor, mean: Tensor, factor: Tensor) -> bool:
+    """Whether x is mean * factor."""
+    made = maker(x)
+    is_one = made is not None and made.op.name == "multiply"
+    return made is not None and is_one and any(a is mean and b is factor for a, b in pairs(made))
