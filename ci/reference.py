@@ -32,9 +32,10 @@ def public_names() -> dict[str, set[str]]:
     for name, where in hidet.NAMES.items():
         path, _, attribute = where.partition(":")
         found[f"hidet.{name}"] = places(getattr(hidet, name), path, attribute)
-    frontend = import_module("hidet_torch")
-    for name in frontend.PUBLIC:
-        found[f"hidet_torch.{name}"] = places(getattr(frontend, name), "hidet_torch", name)
+    for package in ("hidet_torch", "hidet_onnx"):
+        frontend = import_module(package)
+        for name in frontend.PUBLIC:
+            found[f"{package}.{name}"] = places(getattr(frontend, name), package, name)
     return found
 
 
