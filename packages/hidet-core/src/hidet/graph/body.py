@@ -107,6 +107,10 @@ class Region(Op):
         """The same operator with each of its graphs changed."""
         raise NotImplementedError(type(self).__name__)
 
+    def follow(self, run: Callable[..., Any], *operands: Any) -> Any:
+        """What it gives of operands, as `reference` has them, where `run` computes its graphs."""
+        raise NotImplementedError(type(self).__name__)
+
     def define(self, *operands: Any) -> Any:
         """There is no definition: it runs plans of its bodies, not kernels."""
         raise InternalError(f"{self.name} is control flow, which has no definition")

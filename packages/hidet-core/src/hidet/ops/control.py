@@ -21,6 +21,8 @@ from hidet.ops.unary import negative
 from hidet.types import TensorType, boolean, f32, i64
 
 Array = np.ndarray[Any, Any]
+Run = Callable[..., tuple[Array, ...]]
+"""The results of a graph for arrays."""
 TURN, FLAG = TensorType(i64, ()), TensorType(boolean, ())
 
 
@@ -54,7 +56,11 @@ class If(Region):
         return first.outputs
 
     def reference(self, condition: Array, captured: tuple[Array, ...]) -> tuple[Array, ...]:
-        return evaluate(self.branches[0 if condition else 1].graph, *captured)
+        return self.follow(evaluate, condition, captured)
+
+    def follow(self, run: Run, condition: Array, captured: tuple[Array, ...]) -> tuple[Array, ...]:
+        """What it gives where `run` computes graphs."""
+        return run(self.branches[0 if condition else 1].graph, *captured)
 
     @classmethod
     def samples(cls) -> Iterator[Self]:
@@ -107,13 +113,24 @@ class Loop(Region):
         carried: tuple[Array, ...],
         captured: tuple[Array, ...],
     ) -> tuple[Array, ...]:
+        return self.follow(evaluate, go_on, trips, carried, captured)
+
+    def follow(
+        self,
+        run: Run,
+        go_on: Array | None,
+        trips: Array | None,
+        carried: tuple[Array, ...],
+        captured: tuple[Array, ...],
+    ) -> tuple[Array, ...]:
+        """What it gives where `run` computes graphs."""
         turn = 0
         while (
             (go_on is None or bool(go_on))
             and (trips is None or turn < trips)
             and (self.count is None or turn < int(self.count))  # type: ignore[arg-type]
         ):
-            found = evaluate(self.body.graph, np.int64(turn), *carried, *captured)
+            found = run(self.body.graph, np.asarray(turn, np.int64), *carried, *captured)
             if go_on is not None:
                 go_on, *found = found  # type: ignore[assignment]
             carried, turn = tuple(found), turn + 1

@@ -19,6 +19,7 @@ from hidet.testing.fuzz import (
     blocks,
     branches,
     contractions,
+    control,
     elementwise,
     moves,
     ordering,
@@ -47,6 +48,7 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (1, ordering.counted),
     (2, branches.parted), (2, branches.stream), (1, branches.masked_attention),
     (2, branches.measured), (2, spelled.attention), (2, spelled.norm), (1, spelled.gated),
+    (2, control.branched), (2, control.repeated), (1, control.scanned),
 )  # fmt: skip
 TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2

@@ -14,8 +14,9 @@ import ml_dtypes
 import numpy as np
 
 from hidet.compute.sizes import numbers
+from hidet.graph.body import Region
 from hidet.graph.evaluate import bind, refer, resolved, widened
-from hidet.graph.flow import sorted_nodes
+from hidet.graph.flow import FlowGraph, sorted_nodes
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Expr, Var
@@ -83,12 +84,22 @@ class Values:
     def drawn(self, op: Op, node: Node, draw: int) -> tuple[Array, ...]:
         """What a node may give if what it reads is a little off, and it rounds."""
         read = [self.read(each, draw) for each in node.inputs]
+        if isinstance(op, Region):
+            return tuple(op.follow(self.carried_on, *op.arrange(read)))
         found = refer(op, read)
         if op.name in LESS_THAN_OPERAND:
             (whole,), within = read, max(f32, node.inputs[0].dtype, key=lambda each: each.nbytes)
             found = tuple(each + (self.nudged(whole, within) - whole) for each in found)
         made = zip(found, node.outputs, strict=True)
         return tuple(self.nudged(array, each.dtype) for array, each in made)
+
+    def carried_on(self, graph: FlowGraph, *arrays: Array) -> tuple[Array, ...]:
+        """What a body may give: each of its operators rounds."""
+        inside = Values({}, 1, int(self.random.integers(1 << 30)))
+        for tensor, array in zip(graph.inputs, arrays, strict=True):
+            inside.give(tensor, np.asarray(array))
+        inside.work_out(graph.outputs)
+        return tuple(inside.noisy[each][0] for each in graph.outputs)
 
     def read(self, tensor: Tensor, draw: int) -> Array:
         """What an operator may make of a tensor: a number that the graph holds is what it is."""
