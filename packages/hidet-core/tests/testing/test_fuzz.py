@@ -43,7 +43,18 @@ def test_a_number_is_a_graph():
 def test_graphs_have_what_models_have():
     cases = [random_case(seed) for seed in range(150)]
     names = {node.op.name for case in cases for node in case.graph.nodes}
-    assert names >= {"matmul", "linear", "conv", "softmax", "layer_norm", "concat", "take", "cast"}
+    assert names >= {
+        "matmul",
+        "linear",
+        "conv",
+        "softmax",
+        "layer_norm",
+        "concat",
+        "take",
+        "cast",
+        "if",
+        "loop",
+    }
     types = {each.dtype for case in cases for each in case.graph.inputs}
     assert types >= {f16, bf16, f32, f64}
     assert any(len(case.calls) > 1 for case in cases)

@@ -46,14 +46,22 @@ def repeated(pool: Pool) -> list[Tensor]:
             return [last, rows] if pool.maybe() else [last]
         case 1:
             start = ops.sum(pool.positions((2,), 3))
-            last = ops.while_loop(is_below, lambda number, y: (number + 1, step(y)), start, x)
-            return [last[1]]
+            return counted(step, start, x)
     return list(ops.loop(turn, [x], trips=count)[0])
 
 
 def is_below(number: Tensor, y: Tensor) -> Tensor:
     """Whether there are more turns."""
     return ops.less(number, MOST_TURNS)
+
+
+def counted(step: Step, start: Tensor, x: Tensor) -> list[Tensor]:
+    """Turns that end by what they count; nobody knows before how many there are."""
+
+    def turn(number: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return number + 1, step(y)
+
+    return list(ops.while_loop(is_below, turn, start, x)[1:])
 
 
 def scanned(pool: Pool) -> list[Tensor]:
