@@ -1,5 +1,7 @@
 """Models from file to call."""
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -67,6 +69,23 @@ def test_options_that_do_not_exist_are_said() -> None:
     assert "fallback, import_nodes" in str(raised.value.help)
     with pytest.raises(HidetError, match="import_nodes is -1"):
         hidet_onnx.compile(layer(), options={"import_nodes": -1})
+
+
+def test_a_model_that_needs_values_says_so_and_is_saved_after_a_call(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])
+    shape = helper.make_tensor_value_info("shape", TensorProto.INT64, [2])
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    y = helper.make_empty_tensor_value_info("y")
+    made = helper.make_model(
+        helper.make_graph([node], "shaped", [x, shape], [y]),
+        opset_imports=[helper.make_opsetid("", 17)], ir_version=9,
+    )  # fmt: skip
+    model = hidet_onnx.compile(made)
+    with pytest.raises(HidetError, match="compiled at its first call") as raised:
+        model.save(tmp_path / "model.hidet")
+    assert raised.value.help == "call it before: what is compiled depends on shape"
+    assert model(np.zeros((3, 4), np.float32), np.array([2, -1])).shape == (2, 6)
+    model.save(tmp_path / "model.hidet")
 
 
 def test_a_model_says_what_it_takes() -> None:

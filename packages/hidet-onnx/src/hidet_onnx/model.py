@@ -188,7 +188,8 @@ class CompiledModel:
         if not self.variants.forms:
             raise BadArgument(
                 "the model is compiled at its first call",
-                help=f"shapes depend on the values of {', '.join(sorted(self.static)) or 'inputs'}",
+                help="call it before: what is compiled depends on "
+                f"{', '.join(sorted(self.static)) or 'what the inputs are'}",
             )
         return next(reversed(self.variants.forms.values()))
 
