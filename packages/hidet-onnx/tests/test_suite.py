@@ -50,5 +50,5 @@ def test_the_scores_are_no_less_than_the_goals() -> None:
     assert right - len(KNOWN["not compiled"]) >= COMPILED
 
 
-RIGHT, COMPILED = 1987, 1959
+RIGHT, COMPILED = 2019, 1974
 """The least numbers of cases; they only grow."""

@@ -9,7 +9,6 @@ from hidet import ops
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import from_numpy, symbol, trace_from, tracing
 from hidet.ops.tree_ensemble import TESTS, Trees
-from hidet.testing.defined import run
 
 HOLDS = {
     "<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater,
@@ -17,7 +16,7 @@ HOLDS = {
 }  # fmt: skip
 
 
-def grown(seed, trees=5, features=4, targets=3):
+def grown(seed, trees=5, features=4, targets=3, has_sets=False):
     """Trees of random depth; some leaves give nothing to some targets."""
     random = np.random.default_rng(seed)
     rows, roots = [], []
@@ -31,7 +30,7 @@ def grown(seed, trees=5, features=4, targets=3):
             rows[number] = (0, 0.0, 0, number, number, False, values)
         else:
             split = np.round(random.normal(), 1)
-            test = random.integers(len(TESTS))
+            test = random.integers(len(HOLDS) + has_sets)
             inner = (random.integers(features), split, test)
             missing = random.random() < 0.5
             rows[number] = (*inner, grow(depth - 1), grow(depth - 1), missing, [np.nan] * targets)
@@ -40,7 +39,8 @@ def grown(seed, trees=5, features=4, targets=3):
     for depth in range(trees):
         roots.append(grow(depth))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Trees(*columns[:6], np.array(roots), columns[6])
+    members = np.round(random.normal(size=(len(rows), 9)), 1) if has_sets else None
+    return Trees(*columns[:6], np.array(roots), columns[6], members)
 
 
 def walked(trees, row):
@@ -48,16 +48,29 @@ def walked(trees, row):
     for node in trees.roots:
         while trees.yes[node] != node:
             value = row[trees.feature[node]]
-            holds = HOLDS[TESTS[trees.test[node]]](value, np.float32(trees.split[node]))
+            test = TESTS[trees.test[node]]
+            if test == "in":
+                holds = value in trees.members[node].astype(np.float32)
+            else:
+                holds = HOLDS[test](value, np.float32(trees.split[node]))
             chosen = trees.missing[node] if np.isnan(value) else holds
             node = trees.yes[node] if chosen else trees.no[node]
         yield trees.values[node]
 
 
+def compiled(trees, x, aggregate="sum"):
+    rows = symbol(x.shape)
+    with tracing():
+        graph = trace_from(ops.tree_ensemble(rows, trees, aggregate), [rows])
+    return graph(from_numpy(x)).numpy()
+
+
 @pytest.mark.parametrize("aggregate", ["sum", "average", "min", "max"])
-@pytest.mark.parametrize("seed", range(3))
-def test_random_trees(seed, aggregate):
-    trees = grown(seed)
+@pytest.mark.parametrize(("count", "has_sets"), [(3, False), (3, True), (5, True), (6, False)])
+def test_random_trees(count, has_sets, aggregate):
+    """Up to three trees are so small that products compute them."""
+    seed = count
+    trees = grown(seed, count, has_sets=has_sets)
     random = np.random.default_rng(seed)
     x = np.round(random.normal(size=(17, 4)), 1).astype(np.float32)
     x.flat[::7] = np.nan
@@ -65,11 +78,11 @@ def test_random_trees(seed, aggregate):
     limits = np.finfo(np.float32)
     wanted = {
         "sum": np.nan_to_num(leaves).sum(1),
-        "average": np.nan_to_num(leaves).sum(1) / 5,
+        "average": np.nan_to_num(leaves).sum(1) / count,
         "min": np.where(np.isnan(leaves), limits.max, leaves).min(1),
         "max": np.where(np.isnan(leaves), limits.min, leaves).max(1),
     }[aggregate]
-    found = run(lambda v: ops.tree_ensemble(v, trees, aggregate), x)
+    found = compiled(trees, x, aggregate)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 

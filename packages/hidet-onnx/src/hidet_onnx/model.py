@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import warn
+from hidet.frontend.host_values import HostValue
 from hidet.frontend.report import require_complete, table, warning
 from hidet.frontend.saved import build_model
+from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import is_of_host, on_device
 from hidet.frontend.variants import Variants
 from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options as core_options
-from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, form_of, leaves
+from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, form_of, leaves, texts
 from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
 from hidet_onnx.reading.load import Given, Source, load
 from hidet_onnx.reading.soundness import require_sound
@@ -40,7 +44,7 @@ def compile(
 def from_onnx(model: Given, *, device: str | None = None) -> FlowGraph:
     """The model as a graph of operators, which is not compiled."""
     compiled = CompiledModel(load(model), device or "cpu", Settings(), lazy=True)
-    return compiled.imported(compiled.declared_forms()).graph
+    return compiled.imported(compiled.declared_forms()).single
 
 
 @dataclass(frozen=True)
@@ -49,25 +53,50 @@ class Variant:
 
     forms: tuple[Form, ...]
     imported: Imported
+    device: str
 
     @cached_property
-    def compiled(self) -> CompiledGraph:
+    def compiled(self) -> CompiledGraph | StagedModel:
         """What runs."""
-        return self.built()
+        imported = self.imported
+        if not imported.functions:
+            return self.built()
+        return StagedModel(imported.graph, imported.functions, self.build, self.device)
+
+    @property
+    def single(self) -> CompiledGraph:
+        """What runs, if it is one graph; BadArgument names what runs on the host otherwise."""
+        found = self.compiled
+        return found if isinstance(found, CompiledGraph) else self.built()
 
     def built(self, *targets: str) -> CompiledGraph:
         """The form compiled for its device, or for other targets."""
-        return build_model(self.imported.graph, self.imported.calls, "onnx", targets)
+        return self.build(self.imported.single, *targets)
 
-    def __call__(self, given: Sequence[Any]) -> list[Tensor]:
-        """The results of the graph."""
-        return self.compiled.run(self.flat(given))
+    def build(self, graph: FlowGraph, *targets: str) -> CompiledGraph:
+        """One graph compiled."""
+        return build_model(graph, self.imported.calls, "onnx", targets)
+
+    def __call__(self, given: Sequence[Any]) -> list[Any]:
+        """The results of the model."""
+        imported, compiled = self.imported, self.compiled
+        values: Mapping[Any, Any] = {}
+        if isinstance(compiled, StagedModel):
+            held = map(as_held, self.leaves(given))
+            values = compiled.run(dict(zip(imported.inputs, held, strict=True)))
+            made = [values[each] for each in imported.graph.outputs]
+        else:
+            made = compiled.run(self.flat(given))
+        return [taken(each, made, values) for each in imported.outputs]
 
     def flat(self, given: Sequence[Any]) -> list[Any]:
         """What the graph takes of a call's values, where it runs."""
+        return [on_device(leaf, self.device) for leaf in self.leaves(given)]
+
+    def leaves(self, given: Sequence[Any]) -> list[Any]:
+        """A call's values, those of lists one by one."""
         pairs = zip(self.forms, given, strict=True)
-        device = self.compiled.device
-        return [on_device(leaf, device) for form, value in pairs for leaf in leaves(form, value)]
+        return [leaf for form, value in pairs for leaf in leaves(form, value)]
 
 
 class CompiledModel:
@@ -98,10 +127,8 @@ class CompiledModel:
         given = self.ordered(inputs, named or {})
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
-            made: list[Any] = variant(given)
-        if is_of_host(given):
-            made = [each.cpu().numpy() for each in made]
-        return [taken(each, made) for each in variant.imported.outputs]
+            results = variant(given)
+        return [*map(on_host, results)] if is_of_host(given) else results
 
     def __repr__(self) -> str:
         given, found = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
@@ -158,7 +185,7 @@ class CompiledModel:
             if self.settings.fallback == "error":
                 require_complete(imported.coverage)
             warn(warning(imported.coverage, "onnx's reference evaluator"))
-        return Variant(forms, imported)
+        return Variant(forms, imported, self.device)
 
     # ---- calls ----------------------------------------------------------------------------------
 
@@ -202,7 +229,7 @@ class CompiledModel:
     def compiled(self) -> CompiledGraph:
         """The same form compiled: what runs, without the model's names for what it takes."""
         with core_options(**self.settings.core):
-            return self.latest().compiled
+            return self.latest().single
 
     def explain(self) -> str:
         """Which operators are compiled, which are not and why, and which share kernels."""
@@ -219,7 +246,7 @@ class CompiledModel:
         given = self.ordered(inputs, named)
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
-            return variant.compiled.profile(*variant.flat(given), repeat=repeat)
+            return variant.single.profile(*variant.flat(given), repeat=repeat)
 
     def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
         """How far each operator, and the whole, is from what it means, for these inputs: a Report.
@@ -229,13 +256,8 @@ class CompiledModel:
         given = self.ordered(inputs, named)
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
-            pairs = zip(variant.forms, given, strict=True)
-            flat = [
-                asarray(leaf, device=self.device)
-                for form, value in pairs
-                for leaf in leaves(form, value)
-            ]
-            return variant.imported.graph.correctness_report(*flat, float64=float64)
+            flat = [asarray(leaf, device=self.device) for leaf in variant.leaves(given)]
+            return variant.imported.single.correctness_report(*flat, float64=float64)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without onnx.
@@ -246,12 +268,32 @@ class CompiledModel:
         """
         variant = self.latest()
         with core_options(**self.settings.core):
-            compiled = variant.built(*targets) if targets else variant.compiled
+            compiled = variant.built(*targets) if targets else variant.single
             compiled.save(path)
 
 
-def taken(entry: Any, results: Sequence[Any]) -> Any:
-    """A result of the model out of the graph's."""
+def as_held(value: Any) -> Any:
+    """An input as graphs and the host take it: strings as ours."""
+    is_text = isinstance(value, list | tuple | str) or (is_of_host(value) and is_strings(value))
+    return texts(value) if is_text else value
+
+
+def is_strings(value: Any) -> bool:
+    """Whether numpy's elements are strings."""
+    return not isinstance(value, Mapping) and np.asarray(value).dtype.kind in "OUS"
+
+
+def taken(entry: Any, results: Sequence[Any], values: Mapping[Any, Any]) -> Any:
+    """A result of the model out of the graph's, and of the values that only the host has."""
     if isinstance(entry, Output):
         return results[entry.number]
-    return [taken(each, results) for each in entry] if isinstance(entry, list) else entry
+    if isinstance(entry, HostValue):
+        return values[entry]
+    return [taken(each, results, values) for each in entry] if isinstance(entry, list) else entry
+
+
+def on_host(result: Any) -> Any:
+    """A result of the model as numpy's, also in lists."""
+    if isinstance(result, list):
+        return [*map(on_host, result)]
+    return result.cpu().numpy() if isinstance(result, Tensor) else result

@@ -131,7 +131,7 @@ HOST = {
     "RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer",
     "ImageDecoder", "CategoryMapper", "DictVectorizer", "CastMap", "ZipMap", "LabelEncoder",
 }  # fmt: skip
-"""What works on strings, maps or files: it runs on the host, by onnx's reference evaluator."""
+"""What works on strings, maps or files: it runs on the host."""
 
 
 def test_every_version_is_accounted_for() -> None:
@@ -160,7 +160,5 @@ MISSING: dict[str, str] = {
     "RandomNormalLike": "no converter yet",
     "RandomUniform": "no converter yet",
     "RandomUniformLike": "no converter yet",
-    "SVMClassifier": "no converter yet",
-    "SVMRegressor": "no converter yet",
 }
 """Operators, or early versions of them, that stay without a converter, and why."""

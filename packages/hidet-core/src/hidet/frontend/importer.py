@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 from hidet.errors import HidetError, InternalError, NeedsValue, NotYet, Place
 from hidet.frontend.converters import Converters
 from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.host_values import HostFunction
 from hidet.frontend.limits import Limits
 from hidet.frontend.report import require_runnable
 from hidet.frontend.staying import HostCall, Staying
@@ -87,7 +88,7 @@ class Importer(ABC, Generic[N]):
         none."""
         return False
 
-    def leave(self, node: N) -> HostCall | None:
+    def leave(self, node: N) -> HostCall | HostFunction | None:
         """How the framework runs the node; None if it cannot."""
         return None
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidet.frontend.execute import HostStep, View
+from hidet.frontend.host_values import HostFunction
 from hidet.graph import Foreign, Tensor, apply_all, asarray
 from hidet.graph.foreign import ResultTypes
 from hidet.runtime.memory import array_of, write_array
@@ -33,16 +34,21 @@ class HostCall:
 
 
 class Staying:
-    """The host calls of one graph by key."""
+    """The host calls of one graph by key, and the functions that run between graphs."""
 
     def __init__(self, device: str) -> None:
         self.device = device
         self.calls: dict[str, HostCall] = {}
+        self.functions: list[HostFunction] = []
+        """What runs between graphs, in an order in which it can."""
         self.token: Tensor | None = None
         """What the last call with effects gives to the next one, which so comes after it."""
 
-    def add(self, call: HostCall) -> Sequence[Any]:
-        """The results of a call that becomes a node of the graph."""
+    def add(self, call: HostCall | HostFunction) -> Sequence[Any]:
+        """The results of a call that becomes a node of the graph, or runs between graphs."""
+        if isinstance(call, HostFunction):
+            self.functions.append(call)
+            return call.results
         operands = list(call.operands)
         types = [each for each in call.gives if each is not None]
         if call.effects:

@@ -5,13 +5,13 @@
 
 from importlib import import_module
 
-from hidet_onnx.converters.table import table
+from hidet_onnx.converters.table import TAKES_HOST_VALUES, table
 
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
     "create", "cast", "resample", "attention", "linear_attention", "recurrent", "quantize",
     "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees", "features",
-    "msft", "msft_attention", "legacy", "selection",
+    "svm", "tfidf", "msft", "msft_attention", "legacy", "selection",
 )  # fmt: skip
 """The modules that file converters."""
 
@@ -22,4 +22,4 @@ def load() -> None:
         import_module(f"{__name__}.{family}")
 
 
-__all__ = ["FAMILIES", "load", "table"]
+__all__ = ["FAMILIES", "TAKES_HOST_VALUES", "load", "table"]

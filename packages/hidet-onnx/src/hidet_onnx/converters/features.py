@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from hidet import ops
 from hidet.compute.sizes import product
 from hidet.errors import BadArgument, NotYet
+from hidet.frontend.host_values import HostValue
 from hidet.graph import Tensor
 from hidet.types import f32, i64
 from hidet_onnx.converters.known import constant
+from hidet_onnx.converters.labels import labelled, texts_at
 from hidet_onnx.converters.post_transform import binary_scores, transformed
 from hidet_onnx.converters.table import ml
 from hidet_onnx.converters.trees import real
@@ -43,13 +46,15 @@ def scaler(
 
 @ml("Normalizer", since=1)
 def normalizer(x: Tensor, *, norm: str = "MAX") -> Tensor:
-    """Rows over their greatest element, their sum or their length."""
+    """Rows over their greatest element, their sum or their length; as they are where that is 0."""
     wide = ops.cast(x, f32)
     if norm == "MAX":
-        return ops.divide(wide, ops.max(ops.absolute(wide), -1, keepdims=True))
-    if norm not in ("L1", "L2"):
+        size = ops.max(wide, -1, keepdims=True)
+    elif norm in ("L1", "L2"):
+        size = ops.norm(wide, int(norm[1]), -1, keepdims=True)
+    else:
         raise BadArgument(f"there is no norm {norm!r}", help="use MAX, L1 or L2")
-    return ops.divide(wide, ops.norm(wide, int(norm[1]), -1, keepdims=True))
+    return ops.divide(wide, ops.where(ops.equal(size, 0.0), ops.ones_like(size), size))
 
 
 @ml("Imputer", since=1)
@@ -91,6 +96,79 @@ def one_hot_encoder(
     return ops.cast(ops.equal(ops.cast(ops.unsqueeze(x, -1), i64), constant(cats_int64s, i64)), f32)
 
 
+@ml("LabelEncoder", since=4)
+def label_encoder(
+    x: Tensor, *, default_float: float = -0.0, default_int64: int = -1,
+    default_string: str = "_Unused", default_tensor: Any = None,
+    keys_floats: Sequence[float] | None = None, keys_int64s: Sequence[int] | None = None,
+    keys_strings: Sequence[str] | None = None, keys_tensor: Any = None,
+    values_floats: Sequence[float] | None = None, values_int64s: Sequence[int] | None = None,
+    values_strings: Sequence[str] | None = None, values_tensor: Any = None,
+) -> Tensor | HostValue:  # fmt: skip
+    """The value of the key that each element is, or a default."""
+    keys = keys_tensor.numpy() if isinstance(keys_tensor, Tensor) else keys_floats or keys_int64s
+    if keys is None:
+        raise NotYet("keys that are strings")
+    place = found_at(x, np.asarray(keys, x.dtype.numpy).ravel())
+    if isinstance(values_tensor, Tensor):
+        other = default_tensor.numpy().ravel() if isinstance(default_tensor, Tensor) else [0]
+        return ops.take(
+            constant([*values_tensor.numpy().ravel(), *other], values_tensor.dtype), [place]
+        )
+    texts = values_strings or (None if values_tensor is None else [*map(str, values_tensor.flat)])
+    if texts:
+        text = default_string if default_tensor is None else str(default_tensor.flat[0])
+        return texts_at(place, [*texts, text])
+    if values_int64s:
+        return ops.take(constant([*values_int64s, default_int64], i64), [place])
+    if values_floats:
+        return ops.take(constant([*values_floats, default_float], f32), [place])
+    raise BadArgument("LabelEncoder has no values")
+
+
+@ml("LabelEncoder", since=2)
+def label_encoder_before_4(
+    x: Tensor, *, default_float: float = -0.0, default_int64: int = -1,
+    default_string: str = "_Unused", keys_floats: Sequence[float] | None = None,
+    keys_int64s: Sequence[int] | None = None, keys_strings: Sequence[str] | None = None,
+    values_floats: Sequence[float] | None = None, values_int64s: Sequence[int] | None = None,
+    values_strings: Sequence[str] | None = None,
+) -> Tensor | HostValue:  # fmt: skip
+    """The same of lists."""
+    return label_encoder(
+        x, default_float=default_float, default_int64=default_int64, default_string=default_string,
+        keys_floats=keys_floats, keys_int64s=keys_int64s, keys_strings=keys_strings,
+        values_floats=values_floats, values_int64s=values_int64s, values_strings=values_strings,
+    )  # fmt: skip
+
+
+@ml("LabelEncoder", since=1)
+def label_encoder_before_2(
+    x: Tensor, *, classes_strings: Sequence[str] | None = None, default_int64: int = -1,
+    default_string: str = "_Unused",
+) -> HostValue:  # fmt: skip
+    """The string of which each element is the number."""
+    names = classes_strings or ()
+    inside = ops.logical_and(ops.greater_equal(x, 0), ops.less(x, len(names)))
+    return texts_at(ops.where(inside, x, len(names)), [*names, default_string])
+
+
+def found_at(x: Tensor, keys: np.ndarray[Any, Any]) -> Tensor:
+    """The number of the key that each element is, the last of equal ones; their count for others.
+
+    A NaN is found too, as ONNX has it.
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = constant(keys[order], x.dtype)
+    last = ops.searchsorted(ordered, x, right=True)
+    before = ops.maximum(ops.subtract(last, 1), 0)
+    is_key = ops.equal(ops.take(ordered, [before]), x)
+    if x.dtype.is_float and np.isnan(keys).any():
+        is_key = ops.logical_or(is_key, ops.isnan(x))
+        before = ops.where(ops.isnan(x), len(keys) - 1, before)
+    return ops.where(is_key, ops.take(constant(order, i64), [before]), len(keys))
+
+
 @ml("LinearRegressor", since=1)
 def linear_regressor(
     x: Tensor, *, coefficients: Sequence[float] | None = None,
@@ -116,16 +194,17 @@ def linear_classifier(
     x: Tensor, *, coefficients: Sequence[float], classlabels_ints: Sequence[int] | None = None,
     classlabels_strings: Sequence[str] | None = None, intercepts: Sequence[float] | None = None,
     multi_class: int = 0, post_transform: str = "NONE",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor | HostValue, Tensor]:  # fmt: skip
     """The label of each row, and its scores by class."""
-    if not classlabels_ints:
-        raise NotYet("labels that are strings, or none")
+    labels = classlabels_ints or classlabels_strings or ()
     features = x.shape[-1]
     if not isinstance(features, int) or len(coefficients) % features:
         raise BadArgument(f"{len(coefficients)} coefficients for {features} features")
     scores = weighed(x, coefficients, intercepts, len(coefficients) // features)
-    if scores.shape[-1] == 1 and len(classlabels_ints) == 2:
-        scores = binary_scores(scores, "LOGISTIC")
-    scores = transformed(scores, post_transform)
-    best = ops.argmax(scores, 1)
-    return ops.take(constant(classlabels_ints, i64), [best]), scores
+    if scores.shape[-1] == 1 and len(labels) == 2:
+        place = ops.cast(ops.greater(ops.squeeze(scores, 1), 0.0), i64)
+        scores = binary_scores(scores, post_transform, is_share=True)
+    else:
+        place = ops.argmax(scores, 1)
+        scores = transformed(scores, post_transform)
+    return labelled(place, classlabels_ints, classlabels_strings), scores

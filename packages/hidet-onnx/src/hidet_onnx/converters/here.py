@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
+
+from hidet.frontend.host_values import HostFunction
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Here:
     version: int
     results: int = 1
     read: tuple[bool, ...] = (True,)
+    on_host: Callable[[HostFunction], Sequence[Any]] | None = None
+    """Lets the host run a function when the model runs, and gives its results."""
 
 
 _here: ContextVar[Here] = ContextVar("here")

@@ -27,19 +27,19 @@ def place(sequence: Sequence[Any], position: Tensor | None, most: int) -> int:
     return found
 
 
-@onnx("SequenceEmpty", since=11)
+@onnx("SequenceEmpty", since=11, takes_host_values=True)
 def sequence_empty(*, dtype: int | None = None) -> list[Any]:
     """A list of nothing."""
     return []
 
 
-@onnx("SequenceConstruct", since=11)
+@onnx("SequenceConstruct", since=11, takes_host_values=True)
 def sequence_construct(*tensors: Tensor) -> list[Tensor]:
     """The operands as a list."""
     return list(tensors)
 
 
-@onnx("SequenceInsert", since=11)
+@onnx("SequenceInsert", since=11, takes_host_values=True)
 def sequence_insert(
     sequence: Sequence[Any], tensor: Tensor, position: Tensor | None = None
 ) -> list[Any]:
@@ -48,20 +48,20 @@ def sequence_insert(
     return [*sequence[:where], tensor, *sequence[where:]]
 
 
-@onnx("SequenceErase", since=11)
+@onnx("SequenceErase", since=11, takes_host_values=True)
 def sequence_erase(sequence: Sequence[Any], position: Tensor | None = None) -> list[Any]:
     """The list with a tensor less, by default the last one."""
     where = place(sequence, position, len(sequence) - 1)
     return [*sequence[:where], *sequence[where + 1 :]]
 
 
-@onnx("SequenceAt", since=11)
+@onnx("SequenceAt", since=11, takes_host_values=True)
 def sequence_at(sequence: Sequence[Any], position: Tensor) -> Any:
     """One tensor of the list."""
     return sequence[place(sequence, position, len(sequence) - 1)]
 
 
-@onnx("SequenceLength", since=11)
+@onnx("SequenceLength", since=11, takes_host_values=True)
 def sequence_length(sequence: Sequence[Any]) -> Tensor:
     """How many tensors the list has."""
     return constant(len(sequence), i64)
@@ -97,13 +97,13 @@ def split_to_sequence(
     return list(ops.split(x, one, where))
 
 
-@onnx("Optional", since=15)
+@onnx("Optional", since=15, takes_host_values=True)
 def optional(value: Any = None, *, type: Any = None) -> Any:
     """The value, which may be absent."""
     return value
 
 
-@onnx("OptionalGetElement", since=15)
+@onnx("OptionalGetElement", since=15, takes_host_values=True)
 def optional_get_element(value: Any) -> Any:
     """The value, if it is there."""
     if value is None:
@@ -111,7 +111,7 @@ def optional_get_element(value: Any) -> Any:
     return value
 
 
-@onnx("OptionalHasElement", since=15)
+@onnx("OptionalHasElement", since=15, takes_host_values=True)
 def optional_has_element(value: Any = None) -> Tensor:
     """Whether the value is there."""
     return constant(value is not None, boolean)

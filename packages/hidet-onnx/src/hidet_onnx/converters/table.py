@@ -7,6 +7,8 @@ Operands are positional: an optional one is `Tensor | None = None`, variadic one
 Attributes are keyword parameters with the schema's names and defaults. They come as numbers, str,
 tuples of these, constant tensors, element types (`type_proto` attributes are `TensorType`s), or
 `Subgraph`s. Several results are a tuple; one that nobody reads may be left out at its end.
+Strings are numpy arrays where they are known and `HostValue`s otherwise, which only converters see
+that are filed with `takes_host_values`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 table: Converters[tuple[str, str]] = Converters("hidet-onnx")
 
+TAKES_HOST_VALUES: set[Callable[..., Any]] = set()
+"""The converters that take values which only the host has, strings among them."""
+
 
 class Domain:
     """The part of the table for the operators of one domain."""
@@ -27,9 +32,18 @@ class Domain:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, *operators: str, since: int = 1) -> Callable[[F], F]:
+    def __call__(
+        self, *operators: str, since: int = 1, takes_host_values: bool = False
+    ) -> Callable[[F], F]:
         """File the decorated function under each of `operators`."""
-        return table(*((self.name, each) for each in operators), since=since)
+        file = table(*((self.name, each) for each in operators), since=since)
+
+        def filed(function: F) -> F:
+            if takes_host_values:
+                TAKES_HOST_VALUES.add(function)
+            return file(function)
+
+        return filed
 
     def rows(self, rows: Mapping[str, Callable[..., Any]], since: int = 1) -> None:
         """File functions whose signatures agree already."""

@@ -1,109 +1,30 @@
-"""Ensembles of decision trees: all trees of all rows go down one level at a time."""
+"""Ensembles of decision trees."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet
+from hidet.frontend.host_values import HostValue
 from hidet.graph import Tensor
-from hidet.types import DType, boolean, f32, i64
+from hidet.ops.tree_ensemble import Trees
+from hidet.types import f32, i64
 from hidet_onnx.converters.known import constant
-from hidet_onnx.converters.post_transform import binary_scores, transformed
+from hidet_onnx.converters.labels import labelled
+from hidet_onnx.converters.post_transform import KINDS, binary_scores, transformed
 from hidet_onnx.converters.table import ml
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ",
          "BRANCH_MEMBER", "LEAF")  # fmt: skip
+"""In the order of core's tests, and a leaf, which makes none."""
 LEAF, MEMBER = MODES.index("LEAF"), MODES.index("BRANCH_MEMBER")
-COMPARISONS = (
-    ops.less_equal, ops.less, ops.greater_equal, ops.greater, ops.equal, ops.not_equal,
-)  # fmt: skip
-"""By the numbers of modes."""
-AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+Aggregate = Literal["average", "sum", "min", "max"]
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class Forest:
-    """Nodes of all trees by number: a branch has a feature, a mode, a value and two next nodes.
-
-    A leaf has itself for its next nodes. `weights` [node, target] are what leaves give, NaN where a
-    leaf gives nothing for a target. `members` [node, n] are the sets of MEMBER branches.
-    """
-
-    roots: Array
-    features: Array
-    modes: Array
-    values: Array
-    true: Array
-    false: Array
-    missing: Array
-    weights: Array
-    members: Array | None = None
-
-    def __post_init__(self) -> None:
-        for name, limit in (("roots", len(self.modes)), ("true", len(self.modes))):
-            given = getattr(self, name)
-            if given.size and not 0 <= given.min() <= given.max() < limit:
-                raise BadArgument(f"a tree ensemble names a node that is not there, in {name}")
-
-    def depth(self) -> int:
-        """How many branches the longest way from a root has; BadArgument if ways have no end."""
-        front, depth = np.unique(self.roots), 0
-        while front.size:
-            branches = front[self.modes[front] != LEAF]
-            front = np.unique(np.concatenate([self.true[branches], self.false[branches]]))
-            depth += bool(branches.size)
-            if depth > len(self.modes):
-                raise BadArgument("the branches of a tree go round in a circle")
-        return depth
-
-    def leaves(self, x: Tensor) -> Tensor:
-        """The leaf that each tree has for each row of x: [rows, trees]."""
-        rows = x.shape[0]
-        node = ops.expand(constant(self.roots, i64), (rows, len(self.roots)))
-        feature, value = constant(self.features, i64), constant(self.values, x.dtype)
-        true, false = constant(self.true, i64), constant(self.false, i64)
-        for _ in range(self.depth()):
-            found = ops.gather(x, 1, ops.take(feature, [node]))
-            holds = self.holds(found, node, ops.take(value, [node]))
-            node = ops.where(holds, ops.take(true, [node]), ops.take(false, [node]))
-        return node
-
-    def holds(self, found: Tensor, node: Tensor, value: Tensor) -> Tensor:
-        """Whether the conditions of nodes hold for these elements."""
-        used = sorted(set(self.modes.tolist()) - {LEAF}) or [0]
-        results = [self.compared(mode, found, node, value) for mode in used]
-        answer = results[0]
-        if len(used) > 1:
-            mode_of = ops.take(constant(self.modes, i64), [node])
-            for mode, each in zip(used[1:], results[1:], strict=True):
-                answer = ops.where(ops.equal(mode_of, mode), each, answer)
-        if self.missing.any():
-            tracks = ops.take(constant(self.missing, boolean), [node])
-            answer = ops.logical_or(answer, ops.logical_and(tracks, ops.isnan(found)))
-        return answer
-
-    def compared(self, mode: int, found: Tensor, node: Tensor, value: Tensor) -> Tensor:
-        """The condition of one mode."""
-        if mode != MEMBER:
-            return COMPARISONS[mode](found, value)
-        sets = ops.take(constant(self.members, found.dtype), [node])
-        return ops.any(ops.equal(ops.unsqueeze(found, -1), sets), -1)
-
-    def totals(self, x: Tensor, how: str) -> Tensor:
-        """What the leaves of all trees give for each row and target."""
-        idle = {"MIN": np.inf, "MAX": -np.inf}.get(how, 0.0)
-        table = np.where(np.isnan(self.weights), idle, self.weights)
-        given = ops.take(constant(table, x.dtype), [self.leaves(x)])
-        if how in ("MIN", "MAX"):
-            return (ops.min if how == "MIN" else ops.max)(given, 1)
-        total = ops.sum(given, 1)
-        return ops.divide(total, float(len(self.roots))) if how == "AVERAGE" else total
 
 
 def real(x: Tensor) -> Tensor:
@@ -139,16 +60,15 @@ def tree_ensemble(
     members = None
     if membership_values is not None:
         members = member_sets(modes, membership_values.numpy(), count + leaves)
-    forest = Forest(
-        np.asarray(tree_roots), padded(nodes_featureids).astype(np.int64), padded(modes, LEAF),
-        padded(nodes_splits.numpy()), following(nodes_truenodeids, nodes_trueleafs),
+    trees = Trees(
+        padded(nodes_featureids).astype(np.int64), padded(nodes_splits.numpy()),
+        padded(modes).astype(np.int64), following(nodes_truenodeids, nodes_trueleafs),
         following(nodes_falsenodeids, nodes_falseleafs),
-        padded(nodes_missing_value_tracks_true or np.zeros(count)).astype(bool), weights, members,
+        padded(nodes_missing_value_tracks_true or np.zeros(count)).astype(bool),
+        np.asarray(tree_roots), weights, members,
     )  # fmt: skip
-    found = forest.totals(real(x), AGGREGATES[aggregate_function])
-    return transformed(
-        found, ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")[post_transform]
-    )
+    found = ops.tree_ensemble(real(x), trees, AGGREGATES[aggregate_function])
+    return transformed(found, KINDS[post_transform])
 
 
 def member_sets(modes: Array, values: Array, count: int) -> Array:
@@ -165,18 +85,21 @@ def member_sets(modes: Array, values: Array, count: int) -> Array:
     return table
 
 
-def listed_forest(of: DType, targets: int, given: dict[str, Any], kind: str) -> Forest:
-    """A forest of attributes as regressors and classifiers have them: nodes by tree and number."""
+def listed_trees(targets: int, given: dict[str, Any], kind: str) -> Trees:
+    """Trees of attributes as regressors and classifiers have them: nodes by tree and number."""
     keys = list(zip(given["nodes_treeids"], given["nodes_nodeids"], strict=True))
     number = {key: place for place, key in enumerate(keys)}
     if len(number) < len(keys):
         raise BadArgument("two nodes of a tree ensemble have the same number")
+    unknown = set(given["nodes_modes"]) - set(MODES)
+    if unknown:
+        raise BadArgument(f"a tree ensemble has no mode {', '.join(sorted(unknown))}")
     modes = np.array([MODES.index(each) for each in given["nodes_modes"]])
 
     def following(name: str) -> Array:
         pairs = zip(modes, keys, given[name], strict=True)
         found = [
-            place if mode == LEAF else number[tree, node]
+            place if mode == LEAF else number.get((tree, node), len(keys))
             for place, (mode, (tree, _), node) in enumerate(pairs)
         ]
         return np.array(found)
@@ -189,13 +112,16 @@ def listed_forest(of: DType, targets: int, given: dict[str, Any], kind: str) -> 
         given[f"{kind}_treeids"], given[f"{kind}_nodeids"], given[f"{kind}_ids"],
         floats(given, f"{kind}_weights"), strict=True,
     ):  # fmt: skip
+        if (tree, node) not in number:
+            raise BadArgument(f"a weight is of node {node} of tree {tree}, which is not there")
         place = number[tree, node]
         weights[place, target] = np.nan_to_num(weights[place, target]) + weight
     missing = given["nodes_missing_value_tracks_true"] or np.zeros(len(keys))
-    return Forest(
-        np.array(list(trees.values())), np.array(given["nodes_featureids"]), modes,
-        np.array(floats(given, "nodes_values"), of.numpy), following("nodes_truenodeids"),
-        following("nodes_falsenodeids"), np.asarray(missing).astype(bool), weights,
+    return Trees(
+        np.array(given["nodes_featureids"]), np.array(floats(given, "nodes_values")),
+        np.where(modes == LEAF, 0, modes), following("nodes_truenodeids"),
+        following("nodes_falsenodeids"), np.asarray(missing).astype(bool),
+        np.array(list(trees.values())), weights,
     )  # fmt: skip
 
 
@@ -222,9 +148,9 @@ def tree_ensemble_regressor(
 ) -> Tensor:  # fmt: skip
     """What the leaves of all trees give for each target, together."""
     given = dict(locals())
-    wide = real(x)
-    forest = listed_forest(wide.dtype, n_targets or 1, given, "target")
-    found = with_base(forest.totals(wide, aggregate_function), given)
+    trees = listed_trees(n_targets or 1, given, "target")
+    how = aggregate_function.lower()
+    found = with_base(ops.tree_ensemble(real(x), trees, how), given)  # type: ignore[arg-type]
     return transformed(ops.cast(found, f32), post_transform)
 
 
@@ -250,17 +176,37 @@ def tree_ensemble_classifier(
     nodes_treeids: Sequence[int] | None = None, nodes_truenodeids: Sequence[int] | None = None,
     nodes_values: Sequence[float] | None = None, nodes_values_as_tensor: Tensor | None = None,
     post_transform: str = "NONE",
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor | HostValue, Tensor]:  # fmt: skip
     """The label of each row, and its scores by class."""
     given = dict(locals())
-    if not classlabels_int64s or not class_ids:
-        raise NotYet("labels that are strings, or none")
-    wide = real(x)
-    classes = len(classlabels_int64s)
-    forest = listed_forest(wide.dtype, classes, given, "class")
-    scores = ops.cast(with_base(forest.totals(wide, "SUM"), given), f32)
-    if len(set(class_ids)) == 1 and classes == 2:
-        scores = binary_scores(ops.slice(scores, 1, class_ids[0], class_ids[0] + 1), post_transform)
-    scores = transformed(scores, post_transform)
-    label = ops.take(constant(classlabels_int64s, i64), [ops.argmax(scores, 1)])
-    return label, scores
+    classes = len(classlabels_int64s or classlabels_strings or ())
+    if not class_ids or not classes:
+        raise BadArgument("a classifier without classes")
+    base, weights = floats(given, "base_values"), floats(given, "class_weights")
+    trees = listed_trees(classes, given, "class")
+    sums = ops.cast(ops.tree_ensemble(real(x), trees), f32)
+    is_one = classes == 2 and len(set(class_ids)) == 1
+    if not is_one:
+        scores = sums if base is None else ops.add(sums, constant(base, f32))
+        scores = transformed(scores, post_transform)
+        place = ops.argmax(scores, 1)
+    else:
+        is_share = min(weights) >= 0
+        scores, place = of_one_class(sums, class_ids[0], base, is_share, post_transform)
+    return labelled(place, classlabels_int64s, classlabels_strings), scores
+
+
+def of_one_class(
+    sums: Tensor, which: int, base: Sequence[float] | None, is_share: bool, how: str
+) -> tuple[Tensor, Tensor]:
+    """Scores of two classes where leaves have weights for `which` of them only, and the number of
+    the better one: as ONNX Runtime, which takes weights that are all positive for shares of 1."""
+    if base is not None and len(base) != 1:
+        raise NotYet("values of two classes without trees, where trees are of one class")
+    score = ops.slice(sums, 1, which, which + 1)
+    if which == 0:
+        score = score if base is None else ops.add(score, float(base[0]))
+        scores = binary_scores(score, how, is_share)
+    else:
+        scores = transformed(sums, how)
+    return scores, ops.cast(ops.greater(ops.squeeze(score, 1), 0.5 if is_share else 0.0), i64)

@@ -1,7 +1,7 @@
 """What a compiled form of a model was made for: an input's form is what the graph must know of it.
 
 A tensor whose type the file declares needs no more. Values are part of a form where shapes depend
-on them, and where they are strings; lists by their length; what may be absent by whether it is.
+on them; lists by their length; what may be absent by whether it is.
 """
 
 from __future__ import annotations
@@ -57,10 +57,12 @@ def form_of(declared: Declared, value: Any, static: Collection[str]) -> Form:
         return ABSENT
     if isinstance(value, list | tuple) and declared.kind in ("sequence", "optional"):
         return Listed(tuple(form_of(declared.item(), each, static) for each in value))
-    if declared.is_text or declared.name in static:
+    if declared.name in static:
         return fixed(host_array(value))
-    if declared.kind == "tensor" and declared.shape is not None and not declared.is_item:
+    if declared.is_plain and not declared.is_item:
         return DECLARED
+    if declared.is_text:
+        return Open("object", np.ndim(value))
     described = value if hasattr(value, "dtype") and hasattr(value, "shape") else np.asarray(value)
     return Open(str(described.dtype).rpartition(".")[2], len(described.shape))
 
@@ -68,12 +70,17 @@ def form_of(declared: Declared, value: Any, static: Collection[str]) -> Form:
 def fixed(array: np.ndarray[Any, Any]) -> Fixed:
     """The form of a tensor with these values."""
     is_text = array.dtype.kind in "OUS"
-    values = tuple(map(as_text, array.flat)) if is_text else array.tobytes()
-    if is_text:
-        texts = np.empty(array.shape, object)
-        texts[...] = np.array([*values, None], object)[:-1].reshape(array.shape)
-        array = texts
+    array = texts(array) if is_text else array
+    values = tuple(array.flat) if is_text else array.tobytes()
     return Fixed((array.dtype.str, array.shape, values), np.array(array))
+
+
+def texts(value: Any) -> np.ndarray[Any, Any]:
+    """Strings as we keep them, however the caller does."""
+    given = np.asarray(value)
+    found = np.empty(given.shape, object)
+    found[...] = np.array([*map(as_text, given.flat), None], object)[:-1].reshape(given.shape)
+    return found
 
 
 def as_text(value: Any) -> str:

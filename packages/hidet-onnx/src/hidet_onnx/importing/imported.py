@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hidet.errors import BadArgument
+from onnx import helper
+
+from hidet.errors import BadArgument, NotYet
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.limits import Limits
 from hidet.frontend.results import Results
+from hidet.frontend.stages import replaced
 from hidet.frontend.staying import HostCall
-from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
+from hidet.graph import FlowGraph, Tensor, assuming, guarded, trace_from, tracing
 from hidet.types import Size, TensorType, dtype
 from hidet_onnx.importing.dense import with_dense_layers
 from hidet_onnx.importing.forms import Absent, Fixed, Form, Listed, Open
@@ -25,13 +29,29 @@ from hidet_onnx.reading.load import Source
 class Imported:
     """A model's graph; `outputs` says of each result of the model where it is in the graph's.
 
-    An entry is an Output, a list of entries, or a value that is known.
+    An entry is an Output, a value of the host, a list of entries, or a value that is known.
+    `inputs` are what calls give, in order: inputs of the graph, and values of the host. Where the
+    host has `functions`, what they give are further inputs of the graph, and what they read are
+    further outputs.
     """
 
     graph: FlowGraph
+    inputs: Sequence[Tensor | HostValue]
+    functions: Sequence[HostFunction]
     outputs: Sequence[Any]
     calls: Mapping[str, HostCall]
     coverage: Coverage
+
+    @property
+    def single(self) -> FlowGraph:
+        """The graph, if it is all that runs; BadArgument otherwise."""
+        if self.functions:
+            names = ", ".join(dict.fromkeys(each.name for each in self.functions))
+            raise BadArgument(
+                f"the model is no single graph: {names} runs on the host, between its graphs",
+                help="take the part of the model before or after it",
+            )
+        return self.graph
 
 
 @dataclass(frozen=True)
@@ -72,18 +92,37 @@ def import_model(
         coverage = importer.coverage()
         results = Results()
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
-        made = FlowGraph(entry.symbols, results.tensors, graph.name or "onnx")
-    limits.require_constants(made)
-    whole = with_dense_layers(guarded(made, guards))
-    return Imported(whole, outputs, importer.staying.calls, coverage)
+        functions = importer.staying.functions
+        for tensor in (tensor for function in functions for tensor in function.tensors()):
+            if tensor.storage is None:
+                results.add(tensor)
+        made = [t for function in functions for t in function.results if isinstance(t, Tensor)]
+        given = [each for each in entry.symbols if isinstance(each, Tensor)] + made
+        require_outside(functions, given)
+        whole = FlowGraph(given, results.tensors, graph.name or "onnx")
+    limits.require_constants(whole)
+    after = with_dense_layers(guarded(whole, guards))
+    new = dict(zip((*whole.inputs, *whole.outputs), (*after.inputs, *after.outputs), strict=True))
+    symbols = [new.get(each, each) for each in entry.symbols]
+    functions = [replaced(each, new) for each in functions]
+    return Imported(after, symbols, functions, outputs, importer.staying.calls, coverage)
+
+
+def require_outside(functions: Sequence[HostFunction], given: Sequence[Tensor]) -> None:
+    """Raise NotYet for a function of the host that reads what is computed inside of a loop."""
+    for function in functions:
+        if function.tensors() and not set(trace_from(function.tensors()).inputs) <= set(given):
+            raise NotYet(
+                f"{function.name} runs on the host, and reads what a loop or a branch computes"
+            )
 
 
 class Entry:
-    """The inputs of a graph: `symbols` are its tensors."""
+    """The inputs of a graph: `symbols` are its tensors, and the values that only the host has."""
 
     def __init__(self, importer: OnnxImporter) -> None:
         self.importer = importer
-        self.symbols: list[Tensor] = []
+        self.symbols: list[Any] = []
 
     def value(self, declared: Declared, form: Form, name: str) -> Any:
         """What an input of some form is while importing."""
@@ -97,8 +136,16 @@ class Entry:
                 return None
         return self.symbol(declared, form, name)
 
-    def symbol(self, declared: Declared, form: Open, name: str) -> Tensor:
-        """An input of the graph."""
+    def symbol(self, declared: Declared, form: Open, name: str) -> Tensor | HostValue:
+        """An input of the graph, or one of the host."""
+        made = self.made(declared, form, name)
+        self.symbols.append(made)
+        return made
+
+    def made(self, declared: Declared, form: Open, name: str) -> Tensor | HostValue:
+        """What stands for an input."""
+        if declared.kind == "map":
+            return HostValue(declared.proto, name)
         shape: tuple[Size, ...]
         if form.rank < 0:
             if declared.shape is None:
@@ -108,10 +155,11 @@ class Entry:
             given = declared.shape or ()
             sizes = given if len(given) == form.rank else (None,) * form.rank
             shape = self.importer.symbols.shape(name, sizes)
+        if declared.is_text:
+            spelled = self.importer.types.shape(shape)
+            return HostValue(helper.make_tensor_type_proto(declared.code, spelled), name)
         kind = declared.dtype if declared.code else dtype(form.dtype)
-        made = Tensor(TensorType(kind, shape), self.importer.device, name=name)
-        self.symbols.append(made)
-        return made
+        return Tensor(TensorType(kind, shape), self.importer.device, name=name)
 
 
 def placed(value: Any, results: Results) -> Any:

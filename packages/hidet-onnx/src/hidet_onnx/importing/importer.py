@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from onnx import GraphProto, NodeProto, SparseTensorProto, TypeProto
 
 from hidet import ops
-from hidet.errors import BadArgument, Place
+from hidet.errors import BadArgument, NotYet, Place
 from hidet.frontend.coverage import Use
+from hidet.frontend.host_values import HostFunction, flat, is_on_host
 from hidet.frontend.importer import LOST, Importer
 from hidet.frontend.limits import Limits
 from hidet.frontend.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
-from hidet_onnx.converters import load, table
+from hidet_onnx.converters import TAKES_HOST_VALUES, load, table
 from hidet_onnx.converters.here import Here, standing
 from hidet_onnx.importing.accepted import by_schema, by_signature
 from hidet_onnx.importing.attributes import Reader, require_own_attributes
@@ -119,10 +121,18 @@ class OnnxImporter(Importer[NodeProto]):
         self.uses.append(Use(title(node), self.place(node)))
         return True
 
-    def leave(self, node: NodeProto) -> HostCall | None:
+    def converter(self, node: NodeProto) -> Callable[..., Any]:
+        found = super().converter(node)
+        if found not in TAKES_HOST_VALUES:
+            given = [self.values[name] for name in node.input if name]
+            if any(is_on_host(each) or is_text(each) for each in given):
+                raise NotYet("strings, maps and lists of unknown length are on the host only")
+        return found
+
+    def leave(self, node: NodeProto) -> HostCall | HostFunction | None:
         given = [self.values[name] if name else None for name in node.input]
         call = host_call(self.host_node(node, given))
-        for each in () if call is None else call.gives:
+        for each in call.gives if isinstance(call, HostCall) else ():
             self.limits.require_shape(() if each is None else each.shape)
         return call
 
@@ -131,12 +141,20 @@ class OnnxImporter(Importer[NodeProto]):
 
     def host_node(self, node: NodeProto, given: Sequence[Any]) -> HostNode:
         """A node as onnx's reference evaluator runs it."""
-        return HostNode(node, dict(self.scope.versions), given, self.types, self.limits)
+        versions = dict(self.scope.versions)
+        return HostNode(node, versions, given, self.types, self.limits, self.device)
+
+    def host_function(self, node: NodeProto, function: HostFunction) -> Sequence[Any]:
+        """Let the host do a part of what a node computes; that is said like any other fallback."""
+        name = f"{function.name} of {title(node)}"
+        self.uses.append(Use(name, self.place(node), "strings are on the host only"))
+        return self.staying.add(function)
 
     def visit(self, node: NodeProto) -> None:
         read = tuple(bool(name) for name in node.output)
         _, version = self.key(node)
-        with standing(Here(self.device, version, len(read), read)), told(node):
+        on_host = partial(self.host_function, node)
+        with standing(Here(self.device, version, len(read), read, on_host)), told(node):
             require_own_attributes(node)
             super().visit(node)
 
@@ -200,6 +218,11 @@ class OnnxImporter(Importer[NodeProto]):
         with self.entered(names):
             self.walk(in_order(graph.node, inputs, graph.name))
             return tuple(self.values[each.name] for each in graph.output)
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value, or one in a list, is strings that are known while importing."""
+    return any(isinstance(each, np.ndarray) for each in flat([value]))
 
 
 def as_constant(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

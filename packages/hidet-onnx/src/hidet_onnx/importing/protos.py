@@ -9,10 +9,12 @@ import numpy as np
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from hidet.errors import NotYet
+from hidet.frontend.host_values import HostValue
 from hidet.graph import Tensor
 from hidet.graph.known import known
-from hidet.types import Size, TensorType
-from hidet_onnx.dtypes import code_of, element
+from hidet.ir.expr import Var
+from hidet.types import Size, TensorType, i32
+from hidet_onnx.dtypes import code_of, element, is_text
 
 
 class Types:
@@ -25,6 +27,9 @@ class Types:
         """The type of a value; an empty one of what is not there."""
         if isinstance(value, Tensor):
             return helper.make_tensor_type_proto(code_of(value.dtype), self.shape(value.shape))
+        if isinstance(value, HostValue):
+            found: TypeProto = value.type
+            return found
         if isinstance(value, np.ndarray):
             return helper.make_tensor_type_proto(TensorProto.STRING, value.shape)
         if isinstance(value, list) and value:
@@ -57,6 +62,24 @@ class Types:
             return TensorType(element(type.tensor_type.elem_type), tuple(shape))
         except NotYet:
             return None
+
+    def result(self, type: TypeProto, name: str, device: str) -> Tensor | HostValue | None:
+        """What stands for a result of the host: a tensor whose sizes may be known at a call only,
+        or a value of the host; None for a tensor of which not even the rank is said."""
+        tensor = type.tensor_type
+        if type.WhichOneof("value") != "tensor_type" or is_text(tensor.elem_type):
+            return HostValue(type, name)
+        if not tensor.HasField("shape"):
+            return None
+        shape = [self.told(each, f"{name}.{axis}") for axis, each in enumerate(tensor.shape.dim)]
+        return Tensor(TensorType(element(tensor.elem_type), tuple(shape)), device, name=name)
+
+    def told(self, size: Any, name: str) -> Size:
+        """A size of a result: known, that of an operand, or a new one of this name."""
+        if size.WhichOneof("value") == "dim_value":
+            return int(size.dim_value)
+        known = self.sizes.get(size.dim_param)
+        return Var(name, i32) if known is None else known
 
 
 def array_known(value: Any) -> np.ndarray[Any, Any] | None:

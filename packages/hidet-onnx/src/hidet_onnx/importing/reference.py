@@ -11,23 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper, shape_inference
+from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from hidet.frontend.execute import HostStep
+from hidet.frontend.host_values import HostFunction, is_on_host
 from hidet.frontend.limits import Limits
 from hidet.frontend.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.types import TensorType
+from hidet_onnx.host import RANKS, own
 from hidet_onnx.importing.functions import schema_of
 from hidet_onnx.importing.order import graphs_of
 from hidet_onnx.importing.place import title, told
 from hidet_onnx.importing.protos import Types, array_known, tensor_known
 from hidet_onnx.importing.versions import domain_of
-
-REFUSED = {"RegexFullMatch", "StringNormalizer", "Gradient"}
-"""What the reference does by patterns that may take for ever, by changing the process's locale, or
-not at all."""
 
 SMALL = 2**24
 """The most bytes of results that are computed while importing."""
@@ -42,11 +40,12 @@ class HostNode:
     given: Sequence[Any]
     types: Types
     limits: Limits
+    device: str = "cpu"
 
     @property
     def is_possible(self) -> bool:
         """Whether the reference may run it."""
-        if self.node.op_type in REFUSED or any(True for _ in graphs_of(self.node)):
+        if self.node.op_type == "Gradient" or any(True for _ in graphs_of(self.node)):
             return False
         return schema_of(self.node, self.versions.get(domain_of(self.node), 0)) is not None
 
@@ -55,6 +54,10 @@ class HostNode:
         return evaluator_of(model_of(self.node, self.versions))
 
     def inferred(self) -> list[TensorType | None]:
+        """The types of the results that are tensors of numbers whose sizes are all told."""
+        return [None if each is None else self.types.tensor(each) for each in self.types_told()]
+
+    def types_told(self) -> list[TypeProto | None]:
         """The types of the results by onnx's inference; None for one that it does not tell."""
         schema = schema_of(self.node, self.versions.get(domain_of(self.node), 0))
         pairs = [(n, v) for n, v in zip(self.node.input, self.given, strict=False) if n]
@@ -70,8 +73,41 @@ class HostNode:
             )
         except Exception:  # of onnx's own, by operator; the node is then one that nobody can run
             return [None for _ in self.node.output]
-        names = [*self.node.output]
-        return [self.types.tensor(found[n]) if n in found else None for n in names]
+        rank = RANKS.get((domain_of(self.node), self.node.op_type))
+        return [ranked(found.get(name), rank) for name in self.node.output]
+
+
+def ranked(given: TypeProto | None, rank: int | None) -> TypeProto | None:
+    """The type of a tensor, of so many axes if it does not say how many."""
+    if given is None or rank is None or given.tensor_type.HasField("shape"):
+        return given
+    return helper.make_tensor_type_proto(given.tensor_type.elem_type, [None] * rank)
+
+
+def evaluator_of(model: ModelProto) -> Callable[[Mapping[str, Any]], list[Any]]:
+    """What computes a model of one node from its operands by name: a function of our own, or
+    onnx's reference."""
+    (node,) = model.graph.node
+    function = own((domain_of(node), node.op_type))
+    named = {each.name: plain(helper.get_attribute_value(each)) for each in node.attribute}
+    reference = None if function is not None else ReferenceEvaluator(model)
+
+    def run(feeds: Mapping[str, Any]) -> list[Any]:
+        with told(node, "run"):
+            if function is not None:
+                return [function(*(feeds[n] for n in node.input if n), **named)]
+            assert reference is not None
+            results: list[Any] = reference.run(None, dict(feeds))
+            return results
+
+    return run
+
+
+def plain(value: Any) -> Any:
+    """An attribute with its strings as such."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return [*map(plain, value)] if isinstance(value, list) else value
 
 
 def model_of(node: NodeProto, versions: Mapping[str, int]) -> ModelProto:
@@ -82,18 +118,6 @@ def model_of(node: NodeProto, versions: Mapping[str, int]) -> ModelProto:
     graph = helper.make_graph([node], node.op_type, inputs, outputs)
     imports = [helper.make_opsetid(*each) for each in versions.items()]
     return helper.make_model(graph, opset_imports=imports)
-
-
-def evaluator_of(model: ModelProto) -> Callable[[Mapping[str, Any]], list[Any]]:
-    """What runs a model of one node on its operands by name."""
-    found = ReferenceEvaluator(model)
-
-    def run(feeds: Mapping[str, Any]) -> list[Any]:
-        with told(model.graph.node[0], "run"):
-            results: list[Any] = found.run(None, dict(feeds))
-        return results
-
-    return run
 
 
 def computed(host: HostNode) -> list[Any] | None:
@@ -130,14 +154,19 @@ def nbytes(of: TensorType) -> int:
     return count * of.dtype.nbytes
 
 
-def host_call(host: HostNode) -> HostCall | None:
-    """A step that runs a node when the model runs; None if it cannot be one."""
+def host_call(host: HostNode) -> HostCall | HostFunction | None:
+    """What runs a node when the model runs; None if nothing can.
+
+    It is a step of the graph where all it reads and gives are tensors of known sizes, else a
+    function between graphs.
+    """
     if not host.is_possible:
         return None
     named = zip(host.inferred(), host.node.output, strict=True)
     gives = tuple(each if name else None for each, name in named)
-    if any(name and each is None for each, name in zip(gives, host.node.output, strict=True)):
-        return None
+    is_told = all(each for each, name in zip(gives, host.node.output, strict=True) if name)
+    if not is_told or any(map(is_on_host, host.given)):
+        return host_function(host)
     pairs = [(n, v) for n, v in zip(host.node.input, host.given, strict=False) if n]
     tensors = {name: value for name, value in pairs if isinstance(value, Tensor)}
     others = {n: python_of(v) for n, v in pairs if not isinstance(v, Tensor)}
@@ -152,6 +181,24 @@ def host_call(host: HostNode) -> HostCall | None:
     model = model_of(host.node, host.versions)
     payload = None if others else model.SerializeToString()
     return HostCall(name, tuple(tensors.values()), gives, step, payload)
+
+
+def host_function(host: HostNode) -> HostFunction | None:
+    """A node that runs between graphs; None if onnx does not tell the ranks of its results."""
+    results = []
+    for name, found in zip(host.node.output, host.types_told(), strict=True):
+        result = None if not name or found is None else host.types.result(found, name, host.device)
+        if name and result is None:
+            return None
+        results.append(result)
+    pairs = [(n, v) for n, v in zip(host.node.input, host.given, strict=False) if n]
+    names, compute = [name for name, _ in pairs], host.evaluator()
+
+    def run(*values: Any) -> Sequence[Any]:
+        made = iter(compute(dict(zip(names, values, strict=True))))
+        return [next(made) if name else None for name in host.node.output]
+
+    return HostFunction(title(host.node), run, tuple(v for _, v in pairs), tuple(results))
 
 
 def steps(host: Mapping[str, bytes]) -> Mapping[str, HostStep]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from onnx import TypeProto, ValueInfoProto
 
@@ -29,6 +29,8 @@ class Declared:
     shape: tuple[int | str | None, ...] | None
     has_default: bool = False
     is_item: bool = False
+    proto: TypeProto | None = field(default=None, compare=False)
+    """The type of a map as the file has it."""
 
     def item(self) -> Declared:
         """What is declared of the elements of a sequence, or of what may be absent."""
@@ -46,8 +48,8 @@ class Declared:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a tensor of numbers whose rank is declared."""
-        return self.kind == "tensor" and self.shape is not None and not self.is_text
+        """Whether it is a tensor whose rank is declared, or a map."""
+        return self.kind == "map" or (self.kind == "tensor" and self.shape is not None)
 
     @property
     def dtype(self) -> DType:
@@ -80,7 +82,8 @@ def typed(name: str, type: TypeProto, limits: Limits) -> Declared:
         inner = typed(name, getattr(type, kind).elem_type, limits)
         return Declared(name, kind.removesuffix("_type"), inner.code, inner.shape)
     if kind == "map_type":
-        return Declared(name, "map", type.map_type.value_type.tensor_type.elem_type, None)
+        code = type.map_type.value_type.tensor_type.elem_type
+        return Declared(name, "map", code, None, proto=type)
     raise BadArgument(f"the model does not say of what type {name!r} is")
 
 
