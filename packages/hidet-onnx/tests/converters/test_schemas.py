@@ -155,10 +155,5 @@ MISSING: dict[str, str] = {
     "Cast-1": "the type was a name then",
     "Gradient": "nobody implements it, onnx's reference neither",
     "MaxRoiPool": "no converter yet",
-    "Multinomial": "no converter yet",
-    "RandomNormal": "no converter yet",
-    "RandomNormalLike": "no converter yet",
-    "RandomUniform": "no converter yet",
-    "RandomUniformLike": "no converter yet",
 }
 """Operators, or early versions of them, that stay without a converter, and why."""

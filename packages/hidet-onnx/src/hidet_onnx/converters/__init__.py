@@ -9,9 +9,9 @@ from hidet_onnx.converters.table import TAKES_HOST_VALUES, table
 
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
-    "create", "cast", "resample", "attention", "linear_attention", "recurrent", "quantize",
-    "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees", "features",
-    "svm", "tfidf", "msft", "msft_attention", "legacy", "selection",
+    "create", "random", "cast", "resample", "attention", "linear_attention", "recurrent",
+    "quantize", "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees",
+    "features", "svm", "tfidf", "msft", "msft_attention", "legacy", "selection",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from hidet.errors import InternalError
 from hidet.frontend.host_values import HostFunction
 
 
@@ -24,8 +25,16 @@ class Here:
     version: int
     results: int = 1
     read: tuple[bool, ...] = (True,)
-    on_host: Callable[[HostFunction], Sequence[Any]] | None = None
-    """Lets the host run a function when the model runs, and gives its results."""
+    host: Callable[[HostFunction, bool], Sequence[Any]] | None = None
+
+    def on_host(self, function: HostFunction, is_fallback: bool = True) -> Sequence[Any]:
+        """Let the host run a function at each call; the results are what stands for its own.
+
+        One that `is_fallback` is named among what is not compiled.
+        """
+        if self.host is None:
+            raise InternalError(f"{function.name} on the host, and nothing runs there")
+        return self.host(function, is_fallback)
 
 
 _here: ContextVar[Here] = ContextVar("here")

@@ -144,10 +144,13 @@ class OnnxImporter(Importer[NodeProto]):
         versions = dict(self.scope.versions)
         return HostNode(node, versions, given, self.types, self.limits, self.device)
 
-    def host_function(self, node: NodeProto, function: HostFunction) -> Sequence[Any]:
-        """Let the host do a part of what a node computes; that is said like any other fallback."""
-        name = f"{function.name} of {title(node)}"
-        self.uses.append(Use(name, self.place(node), "strings are on the host only"))
+    def host_function(
+        self, node: NodeProto, function: HostFunction, is_fallback: bool
+    ) -> Sequence[Any]:
+        """Let the host do a part of what a node computes; a fallback is named as any other."""
+        if is_fallback:
+            name = f"{function.name} of {title(node)}"
+            self.uses.append(Use(name, self.place(node), "strings are on the host only"))
         return self.staying.add(function)
 
     def visit(self, node: NodeProto) -> None:
