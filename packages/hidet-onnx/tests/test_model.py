@@ -153,6 +153,7 @@ def test_a_step_on_the_host_has_its_operands_in_their_shape(tmp_path) -> None:
 
 def test_a_step_on_the_host_has_several_sizes_that_only_a_call_tells(tmp_path) -> None:
     """Memory lies there as [n, m, 2], and the operator takes [m, n, 2]."""
+    yes = numpy_helper.from_array(np.array(True))
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", "m", 2])
     y = helper.make_empty_tensor_value_info("y")
     nodes = [
@@ -160,21 +161,19 @@ def test_a_step_on_the_host_has_several_sizes_that_only_a_call_tells(tmp_path) -
         helper.make_node("Shape", ["x"], ["m"], start=1, end=2),
         helper.make_node("Constant", [], ["two"], value_ints=[2]),
         helper.make_node("Concat", ["m", "n", "two"], ["shape"], axis=0),
+        helper.make_node("Constant", [], ["half"], value_float=0.5),
+        helper.make_node("Constant", [], ["training"], value=yes),
         helper.make_node("Reshape", ["x", "shape"], ["turned"]),
-        helper.make_node(
-            "LabelEncoder", ["turned"], ["y"], domain="ai.onnx.ml", keys_floats=[0.0],
-            values_floats=[5.0], default_float=7.0,
-        ),
-    ]  # fmt: skip
-    graph = helper.make_graph(nodes, "labels", [x], [y])
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 4)]
-    model = helper.make_model(graph, opset_imports=imports, ir_version=9)
-    with pytest.warns(UserWarning, match=r"LabelEncoder \(1x\)"):
+        helper.make_node("Dropout", ["turned", "half", "training"], ["y"], seed=1),
+    ]
+    graph = helper.make_graph(nodes, "dropout", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    with pytest.warns(UserWarning, match=r"Dropout \(1x\)"):
         compiled = hidet_onnx.compile(model)
-    compiled.save(tmp_path / "labels.hidet")
-    loaded = hidet.load(tmp_path / "labels.hidet", "cpu")
+    compiled.save(tmp_path / "dropout.hidet")
+    loaded = hidet.load(tmp_path / "dropout.hidet", "cpu")
     for sizes in ((3, 5), (2, 1), (7, 7)):
-        given = RNG.integers(0, 2, (*sizes, 2)).astype(np.float32)
-        wanted = np.where(given == 0, 5, 7).reshape(sizes[1], sizes[0], 2)
-        np.testing.assert_array_equal(compiled(given), wanted)
-        np.testing.assert_array_equal(loaded.run([given])[0].numpy(), wanted)
+        given = RNG.uniform(1, 2, (*sizes, 2)).astype(np.float32)
+        found, turned = compiled(given), given.reshape(sizes[1], sizes[0], 2)
+        np.testing.assert_array_equal(found, np.where(found == 0, 0, turned * 2))
+        np.testing.assert_array_equal(loaded.run([given])[0].numpy(), found)
