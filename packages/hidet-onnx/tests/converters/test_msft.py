@@ -53,6 +53,49 @@ def test_products_and_activations() -> None:
     check("Gelu", [floats(3, 7)])
 
 
+def test_products_of_transposed_batches() -> None:
+    check("FusedMatMul", [floats(5, 2, 7), floats(7, 2, 3)], transBatchA=1, transBatchB=1)
+    check("FusedMatMul", [floats(7, 2, 5), floats(2, 7, 3)], transBatchA=1, transA=1)
+
+
+@pytest.mark.parametrize(
+    ("activation", "given"),
+    [("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.1]), ("Clip", [-0.5, 0.25]),
+     ("HardSigmoid", [0.3, 0.4])],
+)  # fmt: skip
+def test_fused_activations(activation: str, given: list[float]) -> None:
+    named: dict[str, Any] = {"activation_params": given} if given else {}
+    check("FusedConv", [floats(1, 3, 7, 5), floats(4, 3, 3, 3), floats(4)], activation=activation,
+          pads=[1, 1, 1, 1], strides=[2, 1], **named)  # fmt: skip
+    if activation not in ("Clip",):
+        alpha, beta = (*given, 0.0, 0.0)[:2]
+        check("FusedGemm", [floats(3, 7), floats(5, 7), floats(5)], activation=activation,
+              activation_alpha=alpha, activation_beta=beta, transB=1, alpha=0.5)  # fmt: skip
+
+
+def test_convolutions_whose_channels_are_last() -> None:
+    """ONNX Runtime has them on GPUs only: beside its own with channels second."""
+    x, weight, bias = floats(2, 7, 5, 3), floats(4, 3, 3, 3), floats(4)
+    found = computed("com.microsoft", "NhwcConv", [x, weight, bias], pads=[1, 0, 1, 0])
+    turned = [x.transpose(0, 3, 1, 2), weight.transpose(0, 3, 1, 2), bias]
+    wanted = computed("", "Conv", turned, pads=[1, 0, 1, 0]).transpose(0, 2, 3, 1)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def computed(domain: str, kind: str, inputs: list[Any], **attributes: Any) -> Any:
+    """The result of a node."""
+    names = [f"i{n}" for n in range(len(inputs))]
+    node = helper.make_node(kind, names, ["o"], domain=domain, **attributes)
+    values = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in zip(names, inputs, strict=True)
+    ]
+    graph = helper.make_graph([node], "one", values, [helper.make_empty_tensor_value_info("o")])
+    imports = [helper.make_opsetid("com.microsoft", 1), helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=9)
+    return hidet_onnx.compile(model, options={"fallback": "error"})(*inputs)
+
+
 def test_norms_of_sums() -> None:
     x, skip, gamma = floats(2, 5, 8), floats(2, 5, 8), floats(8)
     check("SkipLayerNormalization", [x, skip, gamma, floats(8), floats(8)], epsilon=1e-5)

@@ -19,10 +19,15 @@ def fused_matmul(
     transBatchA: int = 0, transBatchB: int = 0,
 ) -> Tensor:  # fmt: skip
     """alpha * a @ b, either matrix transposed if so asked."""
-    if transBatchA or transBatchB:
-        raise NotYet("FusedMatMul with batches transposed")
+    a = batch_inside(a) if transBatchA else a
+    b = batch_inside(b) if transBatchB else b
     found = ops.matmul(a, b, transpose_a=bool(transA), transpose_b=bool(transB))
     return found if alpha == 1 else ops.cast(ops.multiply(found, alpha), found.dtype)
+
+
+def batch_inside(x: Tensor) -> Tensor:
+    """x[rows, ..., columns] as [..., rows, columns]."""
+    return ops.permute(x, (*range(1, x.ndim - 1), 0, x.ndim - 1))
 
 
 @microsoft("BiasGelu")
