@@ -110,6 +110,8 @@ def fixed_call(interface: Interface) -> FixedCall | None:
     """The call of a graph whose inputs and outputs are plain tensors of fixed sizes, else None."""
     if interface.symbols or interface.carriers or interface.calls or interface.mutations:
         return None
+    if interface.is_told:
+        return None
     if not all(is_plain_input(each, interface.device) for each in interface.inputs):
         return None
     outputs = layouts(interface)
@@ -132,7 +134,7 @@ def layouts(interface: Interface) -> list[Layout] | None:
     """What the graph's outputs look like as results, if each is one plain result."""
     found: dict[int, Layout] = {}
     for each in interface.outputs:
-        if each.index is None or not is_plain_output(each):
+        if each.index is None or each.shape is None or not is_plain_output(each):
             return None
         of = TO_TORCH[interface.dtypes[each.index]]
         shape = tuple(map(int, numbers(each.shape, {})))

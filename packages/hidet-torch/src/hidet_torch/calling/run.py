@@ -174,6 +174,8 @@ def writer(output: Output) -> Write:
 
 def shaped(made: torch.Tensor, output: Output, symbols: dict[str, int]) -> torch.Tensor:
     """A result in the shape that the graph gives it."""
+    if output.shape is None:
+        return made
     shape = tuple(numbers(output.shape, symbols)) if symbols else output.shape
     return made if made.shape == shape else made.view(shape)
 

@@ -14,6 +14,7 @@ from hidet_torch.converters import (
     ordering,
     pool,
     reduce,
+    selection,
     shape,
 )
 from hidet_torch.converters.table import Untold, torch
@@ -33,6 +34,7 @@ __all__ = [
     "ordering",
     "pool",
     "reduce",
+    "selection",
     "shape",
     "torch",
 ]

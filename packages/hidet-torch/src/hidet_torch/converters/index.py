@@ -19,8 +19,10 @@ def positions(indices: Sequence[Tensor | None]) -> list[Tensor | None]:
 
 @torch(aten.index.Tensor, aten._unsafe_index.Tensor)
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """x[indices]."""
-    return ops.take(x, positions(indices))
+    """x[indices]; a mask stands for the positions where it holds."""
+    for each in indices:
+        require(each is None or each.dtype is not u8, "indexing by a mask of bytes")
+    return ops.take(x, indices)
 
 
 @torch(aten.index_put.default, aten._unsafe_index_put.default)

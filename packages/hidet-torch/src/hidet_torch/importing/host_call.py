@@ -69,6 +69,8 @@ class HostCalls:
         if not is_symbolic(value):
             return value
         e = value.node.expr
+        if not self.sizes.told.keys().isdisjoint(e.free_symbols):
+            raise NotYet(f"the number {e}, which data tell, outside of the compiled graph")
         names = {each: self.sizes.convert(each).name for each in e.free_symbols}
         kind = float if isinstance(value, torch.SymFloat) else int
         return Number(lambda symbols: kind(e.subs({s: symbols[name] for s, name in names.items()})))

@@ -52,12 +52,13 @@ class Output:
     """One result: the graph's output number `index` with its axes in `order`, or a plain value.
 
     `shape` is that of the graph's output: the runtime may give the same elements in another one.
+    None: data tell it, and the output has it.
     """
 
     index: int | None
     value: Any = None
     order: tuple[int, ...] = ()
-    shape: tuple[int | Number, ...] = ()
+    shape: tuple[int | Number, ...] | None = ()
     complex: bool = False
     alias: Alias | None = None
 
@@ -84,7 +85,7 @@ class Interface:
 
     `carriers` names sizes that are inputs of their own; `symbols` says from which argument, and
     which axis of it, each size is read. `dtypes` are those of the graph's outputs; `calls` are what
-    PyTorch runs.
+    PyTorch runs. `is_told`: sizes depend on data, which a call reads.
     """
 
     device: str
@@ -96,6 +97,7 @@ class Interface:
     mutations: Sequence[Mutation] = ()
     updates: Sequence[Update] = ()
     calls: Mapping[str, HostCall] = field(default_factory=dict)
+    is_told: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

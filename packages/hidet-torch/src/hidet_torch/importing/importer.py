@@ -35,6 +35,7 @@ from hidet_torch.importing.size_names import size_names
 from hidet_torch.importing.sizes import Sizes
 from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_slice
 from hidet_torch.importing.subgraph import Subgraph
+from hidet_torch.importing.told import READS, is_about_sizes, size_from
 from hidet_torch.memory.dtypes import hidet_dtype
 from hidet_torch.memory.strides import inverse, order_of
 from hidet_torch.memory.tensors import device_of
@@ -206,8 +207,12 @@ class TorchImporter(Importer[torch.fx.Node]):
         """A call: of Python's on sizes and tuples, a write to an input, or an operator."""
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
-        elif node.target in SIDE_EFFECT_FREE_CHECKS:
+        elif node.target in SIDE_EFFECT_FREE_CHECKS or is_about_sizes(node):
             self.values[node] = None
+        elif node.target in READS:
+            value = node.meta.get("val")
+            found = self.values[node] = size_from(self.values[node.args[0]], value)
+            self.sizes.tell(value.node.expr, found)
         elif isinstance(node.meta.get("val"), torch.SymInt | int | bool):
             self.values[node] = self.sizes.size(node.meta["val"])
         elif isinstance(node.meta.get("val"), torch.SymFloat):
@@ -275,6 +280,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         """One result, cast where PyTorch gives another type."""
         if not isinstance(expected, torch.Tensor) or not isinstance(found, Tensor):
             return found
+        self.sizes.learn(expected.shape, found.shape)
         wanted = self.sizes.of(expected)
         fits = len(wanted) == found.ndim and all(
             same(a, b) is not False for a, b in zip(wanted, found.shape, strict=True)
@@ -322,7 +328,7 @@ class TorchImporter(Importer[torch.fx.Node]):
     def finish(self) -> Imported:
         """The graph of the outputs, then what is written into inputs, then the end of the chain."""
         (node,) = self.module.graph.find_nodes(op="output")
-        results = TorchResults(self.values, self.host_calls.number, set(self.frozen))
+        results = TorchResults(self.values, self.host_calls.number, set(self.frozen), self.sizes)
         outputs = results.outputs(list(node.args[0]), self.placeholders)
         mutations = [results.mutation(*each) for each in self.mutations]
         if self.staying.token is not None:
@@ -336,6 +342,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
+        graph = FlowGraph(inputs, tensors, self.name)
         return Imported(
             self.device,
             self.inputs,
@@ -346,7 +353,8 @@ class TorchImporter(Importer[torch.fx.Node]):
             mutations,
             updates,
             self.staying.calls,
-            graph=FlowGraph(inputs, tensors, self.name),
+            is_told=bool(graph.told),
+            graph=graph,
             weights=self.weights,
             coverage=self.coverage(),
             tensors=self.values,

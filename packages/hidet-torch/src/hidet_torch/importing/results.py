@@ -11,6 +11,7 @@ from hidet import ops
 from hidet.frontend.results import Results
 from hidet.graph import Tensor
 from hidet_torch.importing.imported import Alias, Mutation, Output
+from hidet_torch.importing.sizes import Sizes
 from hidet_torch.memory.strides import hint, order_of
 
 
@@ -18,10 +19,14 @@ class TorchResults(Results):
     """The outputs of an fx graph, in fresh memory or in that of an input or of one another."""
 
     def __init__(
-        self, values: Mapping[torch.fx.Node, Any], number: Callable[[Any], Any], fixed: set[Any]
+        self,
+        values: Mapping[torch.fx.Node, Any],
+        number: Callable[[Any], Any],
+        fixed: set[Any],
+        sizes: Sizes,
     ) -> None:
         super().__init__()
-        self.values, self.number, self.fixed = values, number, fixed
+        self.values, self.number, self.fixed, self.told = values, number, fixed, sizes.is_told
 
     def outputs(self, nodes: Sequence[Any], placeholders: Sequence[torch.fx.Node]) -> list[Output]:
         """Every value that the graph returns."""
@@ -51,13 +56,15 @@ class TorchResults(Results):
     def fresh(self, value: Tensor, example: torch.Tensor, group: Sequence[torch.Tensor]) -> Output:
         """A result in new memory, which others may share and which may have gaps."""
         order = order_of(example)
-        alone = len(group) == 1 and order is not None
+        # Where data tell how large memory is nobody can share it: each result has its own.
+        told = any(map(self.told, example.shape))
+        alone = told or (len(group) == 1 and order is not None)
         laid = order or tuple(range(example.ndim))
         whole = (*laid, *range(example.ndim, value.ndim))
         index = self.add(value if whole == tuple(range(value.ndim)) else ops.permute(value, whole))
         shared = None if alone else self.of_group(example, group)
         shape = [example.shape[axis] for axis in laid] + [2] * example.is_complex()
-        sizes = tuple(map(self.number, shape))
+        sizes = None if told else tuple(map(self.number, shape))
         return Output(index, None, laid, sizes, example.is_complex(), shared)
 
     def mutation(self, position: int, value: Tensor) -> Mutation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from types import MappingProxyType
 from typing import Any
@@ -72,10 +72,30 @@ class Sizes:
     def __init__(self, names: Mapping[sympy.Symbol, str] = NO_NAMES) -> None:
         self.names = names
         self.symbols: dict[sympy.Symbol, Any] = {}
+        self.told: dict[sympy.Symbol, Size] = {}
+        """The sizes that data tell: `u0` of PyTorch's, once a node has been converted that has
+        it."""
 
     def name(self, symbol: sympy.Symbol) -> str:
         """What a symbol is called."""
         return self.names.get(symbol, str(symbol))
+
+    def learn(self, shape: Sequence[Any], found: Sequence[Size]) -> None:
+        """Note the sizes in PyTorch's shape of a result that data tell, which it has found."""
+        for size, here in zip(shape, found, strict=False):
+            if isinstance(size, torch.SymInt):
+                self.tell(size.node.expr, here)
+
+    def tell(self, e: Any, size: Size) -> None:
+        """Note a size that data tell, by what PyTorch calls it."""
+        if isinstance(e, sympy.Symbol) and str(e).startswith("u"):
+            self.told.setdefault(e, size)
+
+    def is_told(self, value: Any) -> bool:
+        """Whether a size depends on data."""
+        return isinstance(value, torch.SymInt) and not self.told.keys().isdisjoint(
+            value.node.expr.free_symbols
+        )
 
     def size(self, value: Any) -> Size:
         """An int, or a SymInt as an expression over this graph's symbols."""
@@ -108,6 +128,8 @@ class Sizes:
         if isinstance(e, sympy.Integer | int):
             return int(e)
         if isinstance(e, sympy.Symbol):
+            if e in self.told:
+                return self.told[e]
             if str(e).startswith("u"):
                 raise NotYet(f"the size {e}, which depends on data")
             return self.symbols.setdefault(e, size_symbol(self.name(e)))

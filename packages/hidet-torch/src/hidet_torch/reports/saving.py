@@ -44,7 +44,9 @@ def standalone(
         new[live.tensor] = arranged(given, live.order)
     made = outputs_from(imported.graph, new)
     results = [each for each in imported.outputs if each.index is not None or has_value(each)]
-    graph = FlowGraph(inputs, [result(each, made) for each in results], "model")
+    tellers = made[len(imported.graph.results) :]
+    outputs = (*(result(each, made) for each in results), *tellers)
+    graph = FlowGraph(inputs, outputs, "model", told=imported.graph.told)
     graph.limits = {name: each for name, each in limits.items() if name in graph.symbols}
     return graph
 

@@ -1,0 +1,53 @@
+"""Sizes that depend on data in PyTorch's graphs: what tells them, and what is asserted of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+import torch
+
+from hidet import ops
+from hidet.errors import NotYet
+from hidet.graph import Tensor
+from hidet.types import Size
+
+aten = torch.ops.aten
+READS = (aten._local_scalar_dense.default, aten.item.default)
+"""What makes a number of Python's of a tensor of one element."""
+ASSERTS = (
+    aten._assert_scalar.default,
+    aten.sym_constrain_range.default,
+    aten.sym_constrain_range_for_size.default,
+)
+"""What says which numbers they may be: it went into the ranges of PyTorch's symbols."""
+
+
+def size_from(tensor: Tensor, value: Any) -> Size:
+    """The element of a tensor that PyTorch reads as `value`, a number that may be a size.
+
+    Each call checks its range. Raises NotYet for a number of which PyTorch does not know that it is
+    no size below zero, and for one that is no integer.
+    """
+    if not isinstance(value, torch.SymInt) or not isinstance(value.node.expr, sympy.Symbol):
+        raise NotYet("a number that only data tell and that is no size")
+    low, high = limits(value)
+    if low < 0:
+        raise NotYet(
+            f"the number {value}, which may be below zero, so that it is no size",
+            help="say `torch._check_is_size(n)`, or `torch._check(n >= 0)`, after `n = x.item()`",
+        )
+    return ops.size_from(tensor, str(value.node.expr), low, high)
+
+
+def limits(value: torch.SymInt) -> tuple[int, int | None]:
+    """What a symbol may be, as PyTorch has found out by what was asserted of it."""
+    found = value.node.shape_env.bound_sympy(value.node.expr)
+    low = int(found.lower) if isinstance(found.lower, sympy.Integer) else -1
+    high = int(found.upper) if isinstance(found.upper, sympy.Integer) else None
+    return low, None if high is None or high > 2**31 - 1 else high
+
+
+def is_about_sizes(node: torch.fx.Node) -> bool:
+    """Whether a node asserts something of sizes, or computes what is asserted."""
+    return node.target in ASSERTS or isinstance(node.meta.get("val"), torch.SymBool)

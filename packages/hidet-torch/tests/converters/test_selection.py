@@ -1,0 +1,124 @@
+"""Models whose sizes data tell, with nothing left to PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import hidet
+import hidet_torch
+from hidet.errors import ShapeMismatch, UnsupportedOp
+
+Step = Callable[[nn.Module, Tensor], Any]
+
+
+def counted(_: nn.Module, x: Tensor) -> Tensor:
+    n = (x[:, 0] > 0).sum().item()
+    torch._check(n >= 0)
+    return torch.arange(n) * 2
+
+
+def filled(_: nn.Module, x: Tensor) -> Tensor:
+    n = (x[:, 0] > 0).sum().item()
+    torch._check(n >= 0)
+    torch._check(n <= 7)
+    return torch.ones(n, 3) + x.sum()
+
+
+STEPS: dict[str, Step] = {
+    "nonzero": lambda m, x: torch.nonzero(x > 0),
+    "where": lambda m, x: torch.where(x > 0),
+    "mask_of_rows": lambda m, x: m.linear(x[x.sum(1) > 0]).relu(),
+    "mask_of_elements": lambda m, x: x[x > 0].sum(),
+    "masked_select": lambda m, x: torch.masked_select(x, x > 0) * 2,
+    "unique": lambda m, x: torch.unique(x.round(), return_inverse=True, return_counts=True),
+    "unique_rows": lambda m, x: torch.unique(x.sign(), dim=0),
+    "runs": lambda m, x: torch.unique_consecutive(x.sign()),
+    "repeats": lambda m, x: torch.repeat_interleave(x, (x[:, 0] > 0).long() + 1, dim=0),
+    "counted": counted,
+    "filled": filled,
+    "beside": lambda m, x: (x.exp(), m.linear(x[x[:, 1] > 0]), x.sum(0)),
+}
+
+
+class Model(nn.Module):
+    def __init__(self, step: Step) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear, self.step = nn.Linear(5, 4), step
+
+    def forward(self, x: Tensor) -> Any:
+        return self.step(self, x)
+
+
+def check(call: Callable[..., Any], model: nn.Module, *shapes: tuple[int, int]) -> None:
+    for seed, shape in enumerate(shapes):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+        for given in (x, x.abs(), -x.abs()):
+            found, wanted = call(given), model(given)
+            torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_exported_models_read_sizes_in_the_middle(name: str) -> None:
+    model = Model(STEPS[name]).eval()
+    with torch.no_grad():
+        made = hidet_torch.compile(model, torch.randn(7, 5), fallback="error")
+        check(made, model, (7, 5), (7, 5))
+
+
+@pytest.mark.parametrize("name", ["mask_of_rows", "unique", "counted"])
+def test_dynamo_leaves_them_in_the_graph_if_it_is_asked_to(name: str) -> None:
+    model = Model(STEPS[name]).eval()
+    torch._dynamo.reset()
+    asked = {"capture_dynamic_output_shape_ops": True, "capture_scalar_outputs": True}
+    with torch.no_grad(), torch._dynamo.config.patch(**asked):
+        made = torch.compile(model, backend="hidet", fullgraph=True, options={"fallback": "error"})
+        check(made, model, (7, 5), (7, 5))
+
+
+def test_sizes_of_inputs_vary_too() -> None:
+    model = Model(STEPS["beside"]).eval()
+    rows = {"x": {0: torch.export.Dim("rows")}}
+    with torch.no_grad():
+        made = hidet_torch.compile(model, torch.randn(7, 5), dynamic_shapes=rows, fallback="error")
+        check(made, model, (7, 5), (2, 5), (31, 5))
+
+
+def test_a_file_reads_them_without_pytorch(tmp_path) -> None:
+    model = Model(STEPS["beside"]).eval()
+    x = torch.randn(7, 5)
+    with torch.no_grad():
+        hidet_torch.compile(model, x, fallback="error").save(tmp_path / "model.hidet")
+        loaded = hidet.load(tmp_path / "model.hidet")
+        for found, wanted in zip(loaded(x.numpy()), model(x), strict=True):
+            torch.testing.assert_close(torch.from_numpy(found.numpy()), wanted)
+
+
+def test_a_size_beyond_what_the_model_says_is_refused() -> None:
+    def few(_: nn.Module, x: Tensor) -> Tensor:
+        n = x.to(torch.int64).sum().item()
+        torch._check(n >= 0)
+        torch._check(n <= 4)
+        return torch.zeros(n) + x.sum()
+
+    with torch.no_grad():
+        made = hidet_torch.compile(Model(few), torch.ones(3, 1), fallback="error")
+        assert made(torch.ones(4, 1)[:3]).shape == (3,)
+        with pytest.raises(ShapeMismatch, match="= 9, a size that has to be at most 4"):
+            made(torch.full((3, 1), 3.0))
+
+
+def test_what_pytorch_would_have_to_run_behind_it_is_named() -> None:
+    def foreign(_: nn.Module, x: Tensor) -> Tensor:
+        return torch.special.bessel_j0(x[x > 0])
+
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(UnsupportedOp, match="special_bessel_j0"):
+            hidet_torch.compile(Model(foreign), torch.randn(4, 2), fallback="error")
