@@ -30,6 +30,8 @@ def rotary_embedding_of_rows(
     """Pairs of elements turned by the angle of their row's position, or of the first row's."""
     if is_packed_batching:
         raise NotYet("rotary embedding of samples packed together")
+    if scale != 1:
+        raise NotYet("rotary embedding with a scale")
     where = positions(position_ids, x.shape[1] if x.ndim == 3 else x.shape[2])
     count = num_heads
     if x.ndim == 3 and not count:
