@@ -120,3 +120,18 @@ def test_no_neighbour_is_passed_over(seed):
             for node in other.nodes if other is not group else ():
                 if set(group.results) & set(node.inputs) & set(other.inputs):
                     assert node.op.name in told[group.name]
+
+
+def test_bodies_of_control_flow_are_explained_below_the_plan_that_runs_them():
+    x = symbol((3, 8))
+
+    def body(y):
+        return [ops.if_(ops.less(ops.sum(y), 0.0), ops.exp, ops.tanh, y)], []
+
+    (last,), _ = ops.scan(body, [x], [], length=300)
+    text = explain_fusion(trace_from(last, x))
+    assert "control flow, which runs other plans" in text
+    found = [line.split(":")[0] for line in text.splitlines() if line.startswith("main")]
+    loop = found[1].removesuffix(".body")
+    assert loop.startswith("main.loop")
+    assert [each.rsplit(".", 1)[1] for each in found[1:]] == ["body", "then", "else"]

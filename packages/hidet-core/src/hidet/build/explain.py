@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
 from hidet.build.stages import cut
@@ -12,6 +13,7 @@ from hidet.fusion import Group
 from hidet.fusion.reasons import MOST
 from hidet.fusion.repeating import weight
 from hidet.fusion.roles import Role, Roles
+from hidet.graph.body import Region
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize import split
@@ -22,22 +24,31 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     """The groups of operators that a compilation of `graph` would make, nothing compiled.
 
     Those of `prepare` run once, before the first call; those of `main` at each call, those of
-    `main.then` after it, once sizes that depend on data were read. For each group
-    come its operators, the schedule of its anchor, and for each operator that reads its results
-    from memory why it is apart.
+    `main.then` after it, once sizes that depend on data were read. Bodies of control flow come
+    after the plan that runs them, as `main.loop3.body`. For each group come its operators, the
+    schedule of its anchor, and for each operator that reads its results from memory why it is
+    apart.
     """
     found = target_for(graph, target)
     parts = split(optimized(graph, found))
-    texts = []
+    texts: list[str] = []
     stages = cut(parts.main, parts.derived)
     called = (("main" + ".then" * n, stage.graph) for n, stage in enumerate(stages))
     for name, part in (("prepare", parts.prepare), *called):
         if part is not None:
-            groups = grouped(part, found)
-            count = sum(not group.is_free for group in groups)
-            noun = "kernel" if count == 1 else "kernels"
-            texts.append(f"{name}: {count} {noun}\n{described(groups, found, part.outputs)}")
+            texts += explained(name, part, found)
     return "\n".join(texts)
+
+
+def explained(name: str, graph: FlowGraph, target: Target) -> Iterator[str]:
+    """What becomes of a graph, then of the bodies of its control flow, as plans of these names."""
+    groups = grouped(graph, target)
+    count = sum(group.last.op.kind == "kernels" and not group.is_free for group in groups)
+    noun = "kernel" if count == 1 else "kernels"
+    yield f"{name}: {count} {noun}\n{described(groups, target, graph.outputs)}"
+    for _, bodies in regions(name, groups):
+        for part, body in bodies.items():
+            yield from explained(part, body.graph, target)
 
 
 def described(groups: Sequence[Group], target: Target, outputs: Collection[Tensor]) -> str:
@@ -58,6 +69,8 @@ def manner(group: Group, target: Target) -> str:
         return "another shape of what lies in memory, no kernel"
     if group.joins:
         return "written part by part where it lies, no kernel"
+    if isinstance(group.last.op, Region):
+        return "control flow, which runs other plans"
     if group.anchor is None:
         return "automatic schedule"
     best = chosen(group, target)
