@@ -65,11 +65,24 @@ def sometimes():
     return ops.if_(ops.sum(X) > 0, twice, lambda: ops.tanh(X))
 
 
+def quantized():
+    scale = weight(low=0.01)
+    whole = (ops.quantize(each, scale, dtype="int8") for each in (X, weight(8, 6)))
+    return ops.matmul(*(ops.dequantize(each, scale) for each in whole))
+
+
+def packed():
+    numbers, scale = ops.full((6, 4), 0x37, "uint8"), weight(6, 1)
+    return ops.packed_linear(X, numbers, scale, block=8)
+
+
 GRAPHS = {
     "settle_control": always,
     "optimize_bodies": sometimes,
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,
+    "integer_matmuls": quantized,
+    "unpack_weights": packed,
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
     "find_norms": spelled_norm,
     "find_activations": lambda: X * ops.sigmoid(X),
@@ -107,6 +120,7 @@ def test_a_pass_changes_a_graph(name):
             [watch],
             channels_last=lambda op: name == "assign_layout",
             suits=lambda op, product: name == "hand_norms",
+            faster=lambda op, other: name == "integer_matmuls",
         )
     assert name in changed
 

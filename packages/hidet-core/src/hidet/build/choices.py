@@ -68,6 +68,12 @@ def is_slower(op: Op, other: Op, target: Target) -> bool:
     return bool(one and two) and one[0].seconds > two[0].seconds + written
 
 
+def is_faster(op: Op, other: Op, target: Target) -> bool:
+    """Whether an operator has a schedule, and is no slower than another one, if that has any."""
+    one, two = choices(op, target), choices(other, target)
+    return bool(one) and (not two or one[0].seconds <= two[0].seconds)
+
+
 def is_scheduled_as(op: Op, other: Op, target: Target) -> bool:
     """Whether an operator can be computed as another one is, in the cheapest way to do that; how
     many blocks had better share sums may differ."""

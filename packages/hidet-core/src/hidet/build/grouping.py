@@ -11,6 +11,7 @@ from hidet.build.choices import (
     chosen,
     closed_to,
     has_schedule,
+    is_faster,
     is_scheduled_as,
     is_slower,
 )
@@ -42,6 +43,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
         scheduled=lambda op: has_schedule(op, target),
         channels_last=lambda op: gains_by_channels_last(op, target),
         slower=lambda op, other: is_slower(op, other, target),
+        faster=lambda op, other: is_faster(op, other, target),
         suits=lambda op, product: is_scheduled_as(op, product, target),
     )
 

@@ -14,7 +14,7 @@ from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant, wrap
 from hidet.ops.layout import as_laid, channels_second, laid, taken_apart
-from hidet.types import Size, TensorType, bf16, f16, f32, f64, i32
+from hidet.types import DType, Size, TensorType, bf16, f16, f32, f64, i8, i32, u8
 
 Pairs = tuple[tuple[int, int], ...]
 """For each spatial axis what is added before and after."""
@@ -24,16 +24,19 @@ def conv(
     x: Tensor, weight: Tensor, bias: Tensor | None = None, *,
     stride: int | Sequence[int] = 1, padding: int | Sequence[int | tuple[int, int]] = 0,
     dilation: int | Sequence[int] = 1, groups: int = 1, channels_last: bool = False,
+    dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The convolution of x[n, c, ...] with weight[k, c / groups, ...], plus bias[k].
 
     `padding` is one number for all sides, one for each axis, or (before, after) for each axis.
-    With `channels_last` they are x[n, ..., c], weight[k, ..., c / groups] and y[n, ..., k].
+    With `channels_last` they are x[n, ..., c], weight[k, ..., c / groups] and y[n, ..., k]. `dtype`
+    is the type of the result, by default that of x.
     """
     rank = x.ndim - 2
     return apply(
         Conv, x, weight, bias, stride=each_axis(stride, rank), padding=sides(padding, rank),
         dilation=each_axis(dilation, rank), groups=groups, channels_last=channels_last,
+        dtype=dtype,
     )  # fmt: skip
 
 
@@ -99,6 +102,8 @@ class Conv(Op):
     groups: int
     channels_last: bool = False
     """Whether x, weight and result have their channels last; else they are second."""
+    dtype: DType | None = None
+    """The type of the result; None: that of x."""
 
     factor: ClassVar[float] = 64
 
@@ -120,7 +125,12 @@ class Conv(Op):
             raise ShapeMismatch(f"{out} channels do not make {self.groups} equal groups")
         if self.bias is not None and not agree_shape(self.bias.shape, (out,)):
             raise ShapeMismatch(f"bias is {spelled(self.bias.shape)}, weight has {out} channels")
-        return self.x.dtype[laid(self.channels_last, images, out, self.spatial())]
+        return self.result[laid(self.channels_last, images, out, self.spatial())]
+
+    @property
+    def result(self) -> DType:
+        """The type of the result."""
+        return self.dtype or self.x.dtype
 
     @property
     def each(self) -> Size:
@@ -159,7 +169,7 @@ class Conv(Op):
                 return found.cast(wide) * weight[(k, *inner)].cast(wide)
 
             total = reduce(self.weight.shape[1:], value, "sum")
-            return (total if bias is None else total + bias[k].cast(wide)).cast(x.dtype)
+            return (total if bias is None else total + bias[k].cast(wide)).cast(self.result)
 
         return grid(self.infer().shape, element)
 
@@ -171,6 +181,8 @@ class Conv(Op):
         ]
 
     def reference(self, x: Any, weight: Any, bias: Any) -> Any:
+        if self.result.is_integer:  # float64 holds sums of products of bytes exactly
+            x, weight = x.astype(np.float64), weight.astype(np.float64)
         x, weight = (channels_second(each, self.channels_last) for each in (x, weight))
         wide = np.pad(x, ((0, 0), (0, 0), *self.padding))
         out = np.zeros((x.shape[0], weight.shape[0], *numbers(self.spatial())))
@@ -206,6 +218,9 @@ class Conv(Op):
         yield cls(f16[1, 8, 8, 16], f16[6, 3, 3, 8], None, (2, 2), ((1, 1), (0, 2)), one, 2, True)
         yield cls(f32[2, 7, 6, 5], f32[10, 3, 3, 1], f32[10], one, ((2, 2),) * 2, (2, 2), 5, True)
         yield cls(f64[2, 11, 3], f64[4, 4, 3], None, (3,), ((2, 1),), (2,), 1, True)
+        yield cls(u8[1, 5, 7, 6], i8[4, 5, 3, 3], None, one, ((1, 1), (1, 1)), one, 1, dtype=i32)
+        yield cls(i8[2, 7, 6, 10], i8[6, 3, 3, 5], None, (2, 2), ((1, 1), (0, 1)), one, 2, True,
+                  i32)  # fmt: skip
 
 
 def padded(

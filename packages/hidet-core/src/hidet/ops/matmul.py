@@ -13,7 +13,7 @@ from hidet.errors import ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr
 from hidet.ops.shape import reshape, unsqueeze
-from hidet.types import DType, TensorType, bf16, f16, f32, f64, i8, i32, promote
+from hidet.types import DType, TensorType, bf16, f16, f32, f64, i8, i32, promote, u8
 
 
 def matmul(
@@ -99,6 +99,8 @@ class Matmul(Op):
         return grid(result.shape, element)
 
     def reference(self, a: Any, b: Any) -> Any:
+        if self.infer().dtype.is_integer:
+            a, b = a.astype(np.int64), b.astype(np.int64)
         left = np.swapaxes(a, -1, -2) if self.transpose_a else a
         right = np.swapaxes(b, -1, -2) if self.transpose_b else b
         return np.matmul(left, right)
@@ -113,6 +115,8 @@ class Matmul(Op):
         yield cls(f32[9, 7], f32[5, 9], True, True)
         yield cls(f16[2, 7, 9], f16[2, 5, 9], False, True)
         yield cls(f16[5, 9], f16[9, 3], dtype=f32)
+        yield cls(u8[5, 9], i8[9, 6], dtype=i32)
+        yield cls(i8[2, 3, 9], i8[7, 9], False, True, i32)
         yield cls(f32[3, 0], f32[0, 4])
         yield cls(f32[0, 3], f32[3, 4])
 

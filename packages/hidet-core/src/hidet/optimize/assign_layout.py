@@ -131,9 +131,9 @@ def convolution(layouts: Layouts, node: Node) -> Made | None:
         return None
     image, taps = layouts.channels_last(x), layouts.channels_last(weight)
     shift = None if bias is None else layouts.as_it_was(bias)
-    how = {name: getattr(op, name) for name in ("stride", "padding", "dilation", "groups")}
+    how = {name: getattr(op, name) for name in ("stride", "padding", "dilation", "groups", "dtype")}
     made = convolved(image, taps, shift, **how)
-    if x not in layouts.last and has_blocks(op):
+    if x not in layouts.last and op.dtype is None and has_blocks(op):
         other = convolved(*in_blocks(op, layouts.as_it_was(x), layouts.as_it_was(weight)), shift)
         made = other if layouts.slower(operator_of(made), operator_of(other)) else made
     return Made(made)
@@ -145,7 +145,11 @@ def convolved(image: Tensor, taps: Tensor, shift: Tensor | None, **how: Any) -> 
     if not is_linear(operator_of(made)):
         return made
     matrix = ops.reshape(taps, (taps.shape[0], taps.shape[-1]))
-    return ops.linear(image, matrix, shift)
+    dtype = how.get("dtype")
+    if dtype is None:
+        return ops.linear(image, matrix, shift)
+    found = ops.matmul(image, matrix, transpose_b=True, dtype=dtype)
+    return found if shift is None else found + ops.cast(shift, found.dtype)
 
 
 def operator_of(x: Tensor) -> Any:

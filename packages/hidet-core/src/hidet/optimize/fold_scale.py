@@ -58,6 +58,8 @@ def folded_into(node: Node, place: int, constants: Constants) -> Tensor | None:
         return None
     if node.outputs[0].type != source.outputs[0].type:
         return None
+    if source.outputs[0].dtype is not source.inputs[1].dtype:  # the weight would be rounded
+        return None
     with tracing(), placed(source.place):
         effect = effect_of(node, place, constants)
         if effect is None or (effect.factor is not None and keeps_weight(source, node)):

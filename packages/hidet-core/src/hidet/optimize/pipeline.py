@@ -19,6 +19,7 @@ from hidet.optimize.find_norms import find_norms
 from hidet.optimize.fold_scale import fold_scale
 from hidet.optimize.hand_norms import hand_norms
 from hidet.optimize.instruments import GraphPass, Observer, instruments
+from hidet.optimize.integer_matmuls import integer_matmuls
 from hidet.optimize.lower_precision import lower_precision
 from hidet.optimize.merge_gates import merge_gates
 from hidet.optimize.merge_siblings import merge_siblings
@@ -29,12 +30,15 @@ from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
 from hidet.optimize.spell_norms import spell_norms
 from hidet.optimize.unflatten_batch import unflatten_batch
+from hidet.optimize.unpack_weights import unpack_weights
 
 PASSES: tuple[GraphPass, ...] = (
     settle_control,  # first: what it writes out is changed with all that is around it
     optimize_bodies,  # by all passes, before those that look at what is around them
     normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
+    integer_matmuls,  # while what dequantizes operands stands right before their readers
+    unpack_weights,  # before whatever looks for linear layers
     share_results,  # operands that are the same become one tensor, which siblings are found by
     find_norms,  # equal tensors are one by now; before factors of channels go into weights
     find_activations,  # before siblings are merged, which end in functions of one operand
@@ -63,22 +67,26 @@ def optimize(
     channels_last: Callable[[Conv], bool] = lambda op: False,
     slower: Callable[[Op, Op], bool] = lambda op, other: False,
     suits: Callable[[Op, Op], bool] = lambda op, product: False,
+    faster: Callable[[Op, Op], bool] = lambda op, other: False,
 ) -> FlowGraph:
     """The graph after all passes, each shown to all observers; the given one is not changed.
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
     the option `attention` is off. `channels_last` says which convolutions gain by that layout,
     `slower` whether one is slower than another one whose image is yet to be written, `suits`
-    whether a product with a norm in it is computed as it would be without.
+    whether a product with a norm in it is computed as it would be without, `faster` whether an
+    operator is no slower than another one.
     """
     watching = (*observers, *instruments(graph))
     whole = scheduled if options.attention.get() else lambda op: False
 
     def inside(body: FlowGraph) -> FlowGraph:
-        return optimize(body, (), scheduled, channels_last, slower, suits)
+        return optimize(body, (), scheduled, channels_last, slower, suits, faster)
 
     advised: dict[GraphPass, GraphPass] = {
         optimize_bodies: partial(optimize_bodies, run=inside),
+        integer_matmuls: partial(integer_matmuls, faster=faster),
+        unpack_weights: partial(unpack_weights, scheduled=scheduled),
         spell_attention: partial(spell_attention, scheduled=whole),
         hand_norms: partial(hand_norms, suits=suits),
         assign_layout: partial(assign_layout, gains=channels_last, slower=slower),

@@ -152,8 +152,10 @@ class ChannelsLast(Convolution):
 
     @property
     def run(self) -> Size:
-        """Channels of a group."""
-        return self.op.each
+        """Channels of a group, or those of a window's row where they lie side by side."""
+        op = self.op
+        plain = op.groups == 1 and op.dilation[-1] == 1 and op.padding[-1] == (0, 0)
+        return product((op.window[-1], op.each)) if plain else op.each
 
     @property
     def a_together(self) -> int:

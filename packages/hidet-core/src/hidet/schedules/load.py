@@ -7,6 +7,7 @@ from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import grouped_matmul as _cpu_grouped_matmul
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
+from hidet.schedules.cpu import packed_linear as _cpu_packed_linear
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
@@ -15,6 +16,7 @@ from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
 from hidet.schedules.cuda import grouped_matmul as _cuda_grouped_matmul
+from hidet.schedules.cuda import matmul_bytes as _cuda_matmul_bytes
 from hidet.schedules.cuda import matmul_few_rows as _cuda_matmul_few_rows
 from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_normed as _cuda_matmul_normed
@@ -31,6 +33,7 @@ LOADED = (
     _cpu_grouped_matmul,
     _cpu_matmul,
     _cpu_matvec,
+    _cpu_packed_linear,
     _cuda_attention,
     _cuda_attention_wgmma,
     _cuda_conv,
@@ -39,6 +42,7 @@ LOADED = (
     _cuda_depthwise,
     _cuda_depthwise_last,
     _cuda_grouped_matmul,
+    _cuda_matmul_bytes,
     _cuda_matmul_few_rows,
     _cuda_matmul_mma,
     _cuda_matmul_simt,

@@ -104,6 +104,14 @@ def matmul_n_bits(
     if bits not in (2, 4, 8) or group_index is not None:
         raise NotYet(f"weights of {bits} bits" if group_index is None else "a group index")
     blocks = -(-K // block_size)
+    if bits == 4 and (zero_points is None or zero_points.dtype is u8):
+        numbers = ops.reshape(b, (N, blocks * block_size // 2))
+        zeros = None
+        if zero_points is not None:
+            per_row = ops.reshape(unpacked(zero_points, bits), (N, -1))
+            zeros = ops.cast(ops.slice(per_row, 1, 0, blocks), u8)
+        scale = ops.reshape(scales, (N, blocks))
+        return ops.packed_linear(a, numbers, scale, zeros, bias, block=block_size)
     weights = ops.reshape(unpacked(b, bits), (N, blocks, block_size))
     if zero_points is None:
         zero: Tensor | float = float(2 ** (bits - 1))

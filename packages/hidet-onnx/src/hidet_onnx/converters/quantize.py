@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
-from hidet.errors import BadArgument
 from hidet.graph import Tensor
-from hidet.types import DType, f32, f64, i32, u8
+from hidet.ops.quantize import for_each
+from hidet.types import f32, f64, u8
 from hidet_onnx.converters.cast import FLOAT8, saturated
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, padding
 from hidet_onnx.dtypes import element
-
-
-def spread(of: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
-    """A scale or zero point of each element of x, or of whole axes, so that both broadcast."""
-    if of.ndim == 0 or of.size == 1:
-        return ops.reshape(of, ())
-    where = axis % x.ndim
-    if of.ndim == 1 and not block:
-        return ops.reshape(of, (-1, *(1,) * (x.ndim - 1 - where)))
-    if of.ndim != x.ndim or block < 1:
-        raise BadArgument(f"scales of {of.ndim} axes and blocks of {block} for {x.ndim} axes")
-    return ops.slice(ops.repeat_interleave(of, block, where), where, 0, x.shape[where])
 
 
 @onnx("DequantizeLinear", since=10)
@@ -33,13 +21,7 @@ def dequantize_linear(
 ) -> Tensor:  # fmt: skip
     """(x - zero_point) * scale."""
     result = element(output_dtype) if output_dtype else scale.dtype
-    wide = f32 if x.dtype.is_float else i32
-    centred = ops.cast(x, wide)
-    if zero_point is not None:
-        centred = ops.subtract(centred, ops.cast(spread(zero_point, x, axis, block_size), wide))
-    real = f64 if result is f64 else f32
-    factor = ops.cast(spread(scale, x, axis, block_size), real)
-    return ops.cast(ops.multiply(ops.cast(centred, real), factor), result)
+    return ops.dequantize(x, scale, zero_point, dtype=result, axis=axis, block=block_size)
 
 
 @onnx("QuantizeLinear", since=10)
@@ -57,32 +39,15 @@ def quantize_linear(
         result = element(output_dtype) if output_dtype else u8
     asked = element(precision) if precision else f32
     wide = f64 if f64 in (x.dtype, scale.dtype, asked) else f32
-    real = ops.divide(ops.cast(x, wide), ops.cast(spread(scale, x, axis, block_size), wide))
+    if result.is_integer:
+        exact = ops.cast(x, f64) if wide is f64 else x
+        return ops.quantize(exact, scale, zero_point, dtype=result, axis=axis, block=block_size)
+    real = ops.divide(ops.cast(x, wide), ops.cast(for_each(scale, x, axis, block_size), wide))
     if result in FLOAT8:
         return saturated(real, result, saturate)
-    zero = None if zero_point is None else ops.cast(spread(zero_point, x, axis, block_size), wide)
-    if result.is_float:
-        return ops.cast(real if zero is None else ops.add(real, zero), result)
-    return narrowed(ops.round(real), zero, result)
-
-
-def narrowed(rounded: Tensor, zero: Tensor | None, result: DType) -> Tensor:
-    """Whole numbers above a zero point, within the bounds of an integer type."""
-    moved = rounded if zero is None else ops.add(rounded, zero)
-    return ops.cast(ops.clamp(moved, *result.limits), result)
-
-
-def centred(x: Tensor, zero_point: Tensor | None, axis: int | None = None) -> Tensor:
-    """x less its zero point, one for all or one for each place on an axis, as int32."""
-    wide = ops.cast(x, i32)
-    if zero_point is None:
-        return wide
-    zero = ops.cast(zero_point, i32)
-    if zero.ndim == 1 and zero.size != 1 and axis is not None:
-        zero = ops.reshape(zero, (-1, *(1,) * (x.ndim - 1 - axis % x.ndim)))
-    elif zero.size == 1:
-        zero = ops.reshape(zero, ())
-    return ops.subtract(wide, zero)
+    if zero_point is not None:
+        real = ops.add(real, ops.cast(for_each(zero_point, x, axis, block_size), wide))
+    return ops.cast(real, result)
 
 
 @onnx("MatMulInteger", since=10)
@@ -90,7 +55,7 @@ def matmul_integer(
     a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
     """The product of integers less their zero points, in int32."""
-    return ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+    return ops.matmul_integer(a, b, a_zero, b_zero)
 
 
 @onnx("QLinearMatMul", since=10)
@@ -99,16 +64,15 @@ def qlinear_matmul(
     y_scale: Tensor, y_zero: Tensor,
 ) -> Tensor:  # fmt: skip
     """The product of two quantised matrices, quantised; zero points of float8 are 0."""
-    scale = ops.multiply(by_axis(a_scale, a, -2), by_axis(b_scale, b, -1))
+    scale = ops.multiply(by_axis(a_scale, -2), by_axis(b_scale, -1))
     if y_zero.dtype in FLOAT8:
         factor = ops.divide(scale, ops.cast(ops.reshape(y_scale, ()), f32))
         total = ops.matmul(ops.cast(a, f32), ops.cast(b, f32))
         return saturated(ops.multiply(total, factor), y_zero.dtype, saturate=1)
-    product = ops.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
-    return requantized(product, scale, y_scale, y_zero)
+    return requantized(ops.matmul_integer(a, b, a_zero, b_zero), scale, y_scale, y_zero)
 
 
-def by_axis(scale: Tensor, x: Tensor, axis: int) -> Tensor:
+def by_axis(scale: Tensor, axis: int) -> Tensor:
     """A scale in float32, one for all or one for each place on an axis."""
     wide = ops.cast(scale, f32)
     if wide.size == 1:
@@ -117,10 +81,10 @@ def by_axis(scale: Tensor, x: Tensor, axis: int) -> Tensor:
 
 
 def requantized(total: Tensor, scale: Tensor, y_scale: Tensor, y_zero: Tensor) -> Tensor:
-    """Sums of products as a narrow type."""
+    """Sums of products, each `scale`, as a narrow type."""
     factor = ops.divide(scale, ops.cast(ops.reshape(y_scale, ()), f32))
     real = ops.multiply(ops.cast(total, f32), factor)
-    return narrowed(ops.round(real), ops.cast(ops.reshape(y_zero, ()), f32), y_zero.dtype)
+    return ops.quantize(real, ops.ones((), f32, device=real.device), y_zero)
 
 
 @onnx("ConvInteger", since=10)
@@ -134,10 +98,9 @@ def conv_integer(
     rank = x.ndim - 2
     steps, apart = each(strides, rank), each(dilations, rank)
     sides = padding(auto_pad, pads, x.shape[2:], weight.shape[2:], steps, apart)
-    return ops.conv(
-        centred(x, x_zero), centred(weight, w_zero, 0), stride=steps, padding=sides,
-        dilation=apart, groups=group,
-    )  # fmt: skip
+    return ops.conv_integer(
+        x, weight, x_zero, w_zero, stride=steps, padding=sides, dilation=apart, groups=group
+    )
 
 
 @onnx("QLinearConv", since=10)

@@ -6,6 +6,7 @@ from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of, has_channels
+from hidet.schedules.cpu.panel_elements import is_integers
 from hidet.schedules.cpu.panels import Registers, panels
 from hidet.target import Target
 
@@ -22,7 +23,16 @@ class ConvRegisters(Registers):
         return self.work_on(convolution_of(op), target)
 
 
-@schedule_for(Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op))
+def of_integers(op: Conv) -> bool:
+    """Whether it is of 8-bit integers, whose channels had better lie side by side: they are
+    multiplied in groups."""
+    return has_channels(op) and is_integers(convolution_of(op))
+
+
+@schedule_for(
+    Conv, target="cpu", space=ConvRegisters, when=lambda op, target: has_channels(op),
+    channels_last=lambda op, target: of_integers(op),
+)  # fmt: skip
 def conv_panels(op: Conv, target: Target, point: ConvRegisters) -> Scheduled:
     """Panels of channels and of windows, then tiles of the result over the threads."""
     return Scheduled(panels(op.name, convolution_of(op), target, point), point)

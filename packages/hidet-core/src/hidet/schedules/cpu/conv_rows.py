@@ -224,6 +224,6 @@ def writing(r: Rows) -> ScriptFunction:
                         value += cast(get(bias, k), wide)
                     column = left + lane - line * r.line
                     if top + i < r.channels:
-                        y.put(image, k, line, column, cast(value, op.x.dtype))
+                        y.put(image, k, line, column, cast(value, op.result))
 
     return write

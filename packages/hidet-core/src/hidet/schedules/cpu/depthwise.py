@@ -97,7 +97,7 @@ def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
                             total = done[v]
                             if op.bias is not None:
                                 total += cast(get(bias, k), d.wide)
-                            y.put(image, k, i, part * width + v, cast(total, op.x.dtype))
+                            y.put(image, k, i, part * width + v, cast(total, op.result))
 
     names = op.operand_labels()
     return Scheduled(assemble(op.name, [depthwise], names, ["y"], ["copy"]), point)

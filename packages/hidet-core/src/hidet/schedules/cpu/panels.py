@@ -281,8 +281,9 @@ def making_rows(t: Panels) -> ScriptFunction:
                 for i in range(t.height):
                     for part in range(t.p.k // t.p.run):
                         for r in vectorize(t.p.run):
-                            at = part * t.p.run + r
-                            rows[panel, i, at] = t.row_element(a, b, z, top + i, at)
+                            # No variable for the place: what divides it is simplified.
+                            element = t.row_element(a, b, z, top + i, part * t.p.run + r)
+                            rows[panel, i, part * t.p.run + r] = element
                     for r in range(t.p.k, t.depth * group):
                         rows[panel, i, r] = t.row_element(a, b, z, top + i, r)
             else:

@@ -126,7 +126,7 @@ def depthwise_patches(op: Conv, target: Target, point: Patches) -> Scheduled:
                         value = sums[i, start + v]
                         if op.bias is not None:
                             value += cast(get(bias, k), d.wide)
-                        y.put(image, k, top + i, left + start + v, cast(value, op.x.dtype))
+                        y.put(image, k, top + i, left + start + v, cast(value, op.result))
 
     return Scheduled(assemble(op.name, [depthwise], op.operand_labels(), ["y"]), point)
 

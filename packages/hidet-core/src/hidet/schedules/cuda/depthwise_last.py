@@ -114,7 +114,7 @@ def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
                     value = sums[i, out, v]
                     if op.bias is not None:
                         value += cast(get(bias, first + inner + v), d.wide)
-                    y.put(image, top + i, left + out, first + inner + v, cast(value, op.x.dtype))
+                    y.put(image, top + i, left + out, first + inner + v, cast(value, op.result))
 
     return Scheduled(assemble(op.name, [depthwise], op.operand_labels(), ["y"]), point)
 

@@ -31,6 +31,7 @@ from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
+from hidet.target.gpus import ACCESS_BYTES
 from hidet.types import DType, bf16, f16
 
 VECTOR = 8
@@ -135,39 +136,43 @@ def by_tensor_cores(p: Contraction, target: Target) -> bool:
 
 
 def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
-    """A part of a kernel: each warp adds the product of its parts of two tiles to its sums."""
+    """A part of a kernel: each warp adds the product of its parts of two tiles to its sums.
+
+    A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
+    """
     rows, columns = point.part
     many_a, many_b = rows // 16, columns // 16
-    dtype = a_side.dtype
+    half = ACCESS_BYTES // a_side.dtype.nbytes
+    shape = f"m16n8k{2 * half}"
 
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row, column = warp // point.warps[1] * rows, warp % point.warps[1] * columns
-        for deep in unroll(point.depth // 16):
-            part_a = register_tensor(dtype, (many_a, 8))
-            part_b = register_tensor(dtype, (many_b, 8))
+        for deep in unroll(point.depth // (2 * half)):
+            part_a = register_tensor(a_side.dtype, (many_a, half))
+            part_b = register_tensor(b_side.dtype, (many_b, half))
             for i in unroll(many_a):
-                # Four 8 x 8 matrices: rows change first, then k.
-                high, low = lane % 8 + lane // 8 % 2 * 8, lane // 16 * 8
-                if not a_side.along_k:
+                # Four matrices of 8 rows: rows change first, then k.
+                high, low = lane % 8 + lane // 8 % 2 * 8, lane // 16 * half
+                if not a_side.held_along_k:
                     high, low = lane // 8 % 2 * 8, lane % 8 + lane // 16 * 8
-                at, r = row + i * 16 + high, deep * 16 + low
-                place = (at, r) if a_side.along_k else (r, at)
+                at, r = row + i * 16 + high, deep * 2 * half + low
+                place = (at, r) if a_side.held_along_k else (r, at)
                 source = address(tiles_a, number, *place)
-                ldmatrix(address(part_a, i, 0), source, 4, not a_side.along_k)
+                ldmatrix(address(part_a, i, 0), source, 4, not a_side.held_along_k)
             for j in unroll(many_b):
-                # Four 8 x 8 matrices: k changes first, then columns.
-                high, low = lane % 8 + lane // 16 * 8, lane // 8 % 2 * 8
-                if not b_side.along_k:
+                # Four matrices of 8 rows: k changes first, then columns.
+                high, low = lane % 8 + lane // 16 * 8, lane // 8 % 2 * half
+                if not b_side.held_along_k:
                     high, low = lane // 16 * 8, lane % 8 + lane // 8 % 2 * 8
-                at, r = column + j * 16 + high, deep * 16 + low
-                place = (at, r) if b_side.along_k else (r, at)
+                at, r = column + j * 16 + high, deep * 2 * half + low
+                place = (at, r) if b_side.held_along_k else (r, at)
                 source = address(tiles_b, number, *place)
-                ldmatrix(address(part_b, j, 0), source, 4, not b_side.along_k)
+                ldmatrix(address(part_b, j, 0), source, 4, not b_side.held_along_k)
             for i, j in unroll(grid(many_a, many_b * 2)):
-                right = address(part_b, j // 2, j % 2 * 4)
-                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0))
+                right = address(part_b, j // 2, j % 2 * (half // 2))
+                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0), shape)
 
     return multiply
 
@@ -175,7 +180,7 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
 def writing(p: Contraction, point: Warps) -> ScriptFunction:
     """A part of a kernel: each lane writes its sums, in pairs of neighbours."""
     rows, columns = point.part
-    whole = point.slices == 1
+    whole, wide = point.slices == 1, point.partial_type(p)
 
     @script
     def finish(sums, bias, partial, c, z, share, top, left):  # type: ignore[no-untyped-def]
@@ -184,11 +189,11 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
         column = left + warp % point.warps[1] * columns + lane % 4 * 2
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
-                total = cast(sums[i, j, half * 2 + v], f32)
+                total = cast(sums[i, j, half * 2 + v], wide)
                 at = (z, row + i * 16 + half * 8, column + j * 8 + v)
                 if whole:
                     if p.bias is not None:
-                        total += cast(get(bias, *p.bias_at(*at)), f32)
+                        total += cast(get(bias, *p.bias_at(*at)), wide)
                     if p.is_there(at[1], at[2]):
                         c.put(*p.c_at(*at), cast(total, p.c.dtype))
                 else:

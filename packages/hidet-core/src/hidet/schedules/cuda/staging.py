@@ -49,6 +49,11 @@ class Side:
         return self.product.a_along_k if self.left else self.product.b_along_k
 
     @property
+    def held_along_k(self) -> bool:
+        """Whether rows of the tile run along k in shared memory."""
+        return self.along_k
+
+    @property
     def shape(self) -> tuple[int, int]:
         """The shape of the tile."""
         return (self.extent, self.depth) if self.along_k else (self.depth, self.extent)

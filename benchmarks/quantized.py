@@ -1,0 +1,129 @@
+"""Networks in float32 and in int8 on one thread of a CPU, beside ONNX Runtime: one process, systems
+in turns, by the time that the thread is at work: `python -m benchmarks.quantized`.
+
+A network is exported to ONNX and quantized by ONNX Runtime's own tools: weights signed and by
+channel, activations unsigned, `QuantizeLinear` and `DequantizeLinear` around what reads them,
+scales from random images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import torch
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
+
+import hidet_onnx
+from benchmarks.measure.machine import headline, machine
+from benchmarks.measure.table import number, table
+from benchmarks.models import NETWORKS, build
+
+CALIBRATION = 4
+"""Batches of random images that scales are taken from."""
+
+
+class RandomImages(CalibrationDataReader):  # type: ignore[misc]
+    """Images of the same distribution as the network is called with."""
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        random = np.random.default_rng(1)
+        images = (random.standard_normal(shape, np.float32) for _ in range(CALIBRATION))
+        self.batches = ({"x": image} for image in images)
+
+    def get_next(self) -> Any:
+        """The next batch; None after the last."""
+        return next(self.batches, None)
+
+
+def exported(network: str, batch: int, folder: Path) -> tuple[Path, Path, np.ndarray[Any, Any]]:
+    """The network as ONNX in float32 and in int8, and an input."""
+    model, (x,) = build(network, torch.float32, "cpu", batch)
+    plain, ready, small = (folder / f"{name}.onnx" for name in ("float32", "ready", "int8"))
+    torch.onnx.export(
+        model, (x,), str(plain), dynamo=True, input_names=["x"], external_data=False, verbose=False
+    )
+    quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
+    quantize_static(
+        str(ready), str(small), RandomImages(x.shape), quant_format=QuantFormat.QDQ,
+        per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8,
+    )  # fmt: skip
+    return plain, small, x.numpy()
+
+
+def runtime(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """A model in ONNX Runtime on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return lambda x: session.run(None, {"x": x})[0]
+
+
+def hidet(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
+    """A model in Hidet."""
+    compiled = hidet_onnx.compile(str(path))
+    return lambda x: np.asarray(compiled(x))
+
+
+def measure(network: str, batch: int, rounds: int) -> str:
+    """A table of the network's times in each system and type."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain, small, x = exported(network, batch, Path(folder))
+        calls = {
+            (system.__name__, of): system(path)
+            for of, path in (("float32", plain), ("int8", small))
+            for system in (runtime, hidet)
+        }
+    expected = calls["runtime", "float32"](x)
+    times: dict[tuple[str, str], list[float]] = {key: [] for key in calls}
+    for turn in range(rounds + 2):
+        for key, call in calls.items():
+            begin = time.thread_time()
+            call(x)
+            if turn > 1:  # the first two warm up
+                times[key].append((time.thread_time() - begin) * 1e3)
+    base = statistics.median(times["hidet", "float32"])
+    lines = []
+    for (system, of), taken in times.items():
+        middle = statistics.median(taken)
+        far = np.linalg.norm(calls[system, of](x) - expected) / np.linalg.norm(expected)
+        name = "ONNX Runtime" if system == "runtime" else system
+        lines.append(
+            [network, name, of, number(middle, ".1f"), number(min(taken), ".1f"),
+             number(base / middle, ".2f", "x"), number(float(far), ".1e")]
+        )  # fmt: skip
+    headings = ("network", "system", "type", "ms", "least", "to hidet float32", "difference")
+    return table(headings, lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is asked for."""
+    images = [name for name, network in NETWORKS.items() if len(network.shape) == 3]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("networks", nargs="+", choices=images)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=15)
+    asked = parser.parse_args(arguments)
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        parser.error("set OMP_NUM_THREADS=1: the time of one thread is measured")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+    print(headline(machine("cpu")))
+    for name in asked.networks:
+        print(f"\n{measure(name, asked.batch, asked.rounds)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Tiles of 8-bit integers on tensor cores: `mma.sync` m16n8k32, exact sums in int32.
+
+Operands may be signed or not, each by itself. Tiles lie along k in shared memory, as `ldmatrix`
+turns no bytes: operands that do not are turned as threads put them there.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from dataclasses import dataclass
+
+from hidet import options
+from hidet.lang import ScriptFunction, script, static, vectorize
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.mma import Warps
+from hidet.schedules.cuda.staging import Side
+from hidet.schedules.space import choice
+from hidet.target import Target
+from hidet.types import DType, i8, i32, u8
+
+VECTOR = 16
+"""Elements of a 16-byte access."""
+
+
+class AlongK(Side):
+    """A tile whose rows run along k in shared memory, however the operand lies."""
+
+    @property
+    def held_along_k(self) -> bool:
+        return True
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        return self.extent, self.depth + self.padding
+
+    def place(self) -> ScriptFunction:
+        tasks, vector, across = self.tasks(), self.vector, not self.along_k
+
+        @script
+        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
+            for step, (row, column) in static(enumerate(tasks)):
+                for v in vectorize(vector):
+                    at = (column + v, row) if across else (row, column + v)
+                    tiles[number, *at] = registers[step, v]
+
+        return place
+
+
+@dataclass(frozen=True)
+class ByteWarps(Warps):
+    """A block's tile of the result, its depth, how warps divide it, how many blocks share k."""
+
+    depth: int = choice(64, 128)
+
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums."""
+        return i32
+
+    def partial_type(self, p: Contraction) -> DType:
+        """Parts of sums are exact."""
+        return i32
+
+    def unit(self, p: Contraction) -> str:
+        """Signed and unsigned bytes are multiplied alike."""
+        return i8.name
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles along k; sixteen bytes between rows keep ldmatrix from conflicts."""
+        a, b = (
+            AlongK(p, left, extent, self.depth, self.threads, VECTOR, of.dtype, VECTOR)
+            for left, extent, of in ((True, self.block[0], p.a), (False, self.block[1], p.b))
+        )
+        return a, b
+
+    def registers(self, p: Contraction) -> int:
+        """As many bytes take half the registers that half-precision elements do."""
+        rows, columns = self.part
+        flight = sum(self.block) * self.depth // self.threads // 4
+        if p.scattered:
+            flight += self.block[1] * self.depth // self.threads
+        return rows * columns // 32 + (rows + columns) * 32 // 32 // 4 + flight + 40
+
+
+def in_bytes(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these as bytes: by types, target and options."""
+    bytes_ = {p.a.dtype, p.b.dtype} <= {i8, u8} and p.c.dtype is i32 and not p.empty
+    allowed = options.mma.get() == "mma" and target.has_feature("mma_int8")
+    return bytes_ and allowed

@@ -1,0 +1,79 @@
+"""Linear layers of packed weights on the CPU, for every kind of tile and odd sizes."""
+
+import numpy as np
+import pytest
+
+import hidet
+from hidet import ops, sim
+from hidet.ir.expr import Var
+from hidet.ops.packed_linear import PackedLinear
+from hidet.schedules.cpu.packed_linear import Unpacked, packed_rows
+from hidet.target import Target
+from hidet.types import bf16, f16, f32, i32, u8
+
+WIDE, PLAIN = Target.parse("cpu+avx512"), Target.parse("cpu")
+M = Var("m", i32)
+
+
+def layer(x, n, block, zero=True, bias=True):
+    """A layer on x[..., k]."""
+    blocks = -(-x.shape[-1] // block)
+    packed, scale = u8[n, blocks * block // 2], x.dtype[n, blocks]
+    return PackedLinear(
+        x, packed, scale, u8[n, blocks] if zero else None, x.dtype[n] if bias else None, block
+    )
+
+
+CASES = [
+    *((layer(f32[m, 129], n, 32), WIDE, Unpacked(rows, columns))
+      for m, n, rows, columns in ((1, 1, 1, 8), (7, 13, 4, 4), (2, 37, 2, 8), (9, 3, 8, 2))),
+    (layer(f32[2, 3, 64], 5, 16, bias=False), WIDE, Unpacked(4, 2)),
+    (layer(f32[5, 257], 7, 128, zero=False), WIDE, Unpacked(2, 4)),
+    (layer(f16[3, 40], 7, 16, zero=False), WIDE, Unpacked(1, 8)),
+    (layer(bf16[33], 4, 64), WIDE, Unpacked(1, 4)),
+    (layer(f32[5, 50], 9, 32), PLAIN, Unpacked(2, 2)),
+    (layer(f32[M, 50], 9, 32), PLAIN, Unpacked(2, 2)),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(compile_modules):
+    return compile_modules([packed_rows(op, target, point).module for op, target, point in CASES])
+
+
+def check(op, arrays, found):
+    """The error is a few roundings of the products, which have either sign."""
+    x, packed, scale, zero, bias = op.arrange([np.asarray(each, np.float64) for each in arrays])
+    weight = op.reference(np.eye(x.shape[-1]), packed, scale, zero, None)
+    size = np.abs(x) @ np.abs(weight) + (0 if bias is None else np.abs(bias))
+    unit = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[found.dtype.name]
+    error = np.abs(found.astype(np.float64) - op.reference(x, packed, scale, zero, bias))
+    assert (error <= 4 * unit * size).all()
+
+
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_layers(library, number):
+    op = CASES[number][0].with_sizes(lambda size: 11)
+    arrays = op.examples(seed=number)
+    result = op.results()[0]
+    found = np.full(result.shape, 77, result.dtype.numpy)
+    library(number, *arrays, found, m=11)
+    check(op, arrays, found)
+
+
+def test_the_simulator_agrees():
+    op, target, point = CASES[-2]
+    arrays = op.examples(seed=1)
+    found = sim.empty((5, 9), "float32")
+    sim.launch(packed_rows(op, target, point).module, *arrays, found)
+    check(op, arrays, found)
+
+
+def test_weights_stay_packed_where_there_is_a_schedule():
+    k, n = 512, 96
+    packed = hidet.from_numpy(np.arange(n * k // 2, dtype=np.uint8).reshape(n, k // 2))
+    scale = hidet.from_numpy(np.full((n, k // 32), 0.1, np.float32))
+    x = hidet.symbol((64, k))
+    graph = hidet.trace_from(ops.packed_linear(x, packed, scale, block=32), x)
+    assert "packed_rows" in graph.explain("cpu+avx512")
+    assert "linear: anchor" in graph.explain("sm_90a")

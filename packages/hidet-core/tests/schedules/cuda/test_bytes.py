@@ -1,0 +1,100 @@
+"""8-bit integers on tensor cores, simulated: exact on odd sizes, for all signs."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from hidet import ops, sim
+from hidet.graph import symbol, trace_from
+from hidet.graph.apply import tracing
+from hidet.ops.conv import Conv
+from hidet.ops.matmul import Matmul
+from hidet.schedules.base import candidates
+from hidet.schedules.cuda.matmul_bytes import (
+    ConvByteWarps,
+    MatmulByteWarps,
+    conv_bytes,
+    matmul_bytes,
+)
+from hidet.target import Target
+from hidet.testing.graph_passes import weight
+from hidet.types import i8, i32, u8
+
+TARGET, OLD = Target.parse("sm_90a"), Target.parse("sm_80")
+SMALL = {"block": (32, 32), "warps": (1, 2)}
+
+
+def matmul(a, b, m, k, n):
+    return Matmul(a[m, k], b[n, k], False, True, i32)
+
+
+def conv(x, weight, stride=1, around=0, groups=1):
+    pairs = ((around, around),) * 2
+    return Conv(x, weight, None, (stride,) * 2, pairs, (1, 1), groups, True, i32)
+
+
+CASES = [
+    *(
+        (matmul(a, b, 33, 129, 7), TARGET, MatmulByteWarps(**SMALL))
+        for a, b in product((i8, u8), repeat=2)
+    ),
+    (matmul(u8, i8, 1, 1, 2), TARGET, MatmulByteWarps(**SMALL)),
+    (matmul(u8, i8, 70, 300, 67), TARGET, MatmulByteWarps()),
+    (matmul(i8, i8, 20, 520, 9), TARGET, MatmulByteWarps(**SMALL, slices=2)),
+    (matmul(i8, i8, 20, 520, 9), OLD, MatmulByteWarps(**SMALL, depth=128, slices=2)),
+    (Matmul(u8[2, 3, 5, 48], i8[3, 17, 48], False, True, i32), TARGET, MatmulByteWarps(**SMALL)),
+    *(
+        (
+            Matmul(*(u8[40, 33] if a else u8[33, 40], i8[19, 40] if b else i8[40, 19]), a, b, i32),
+            TARGET,
+            MatmulByteWarps(**SMALL),
+        )
+        for a, b in product((False, True), repeat=2)
+    ),
+    (
+        Conv(u8[2, 5, 7, 6], i8[13, 5, 3, 2], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1, dtype=i32),
+        TARGET,
+        ConvByteWarps(**SMALL),
+    ),
+    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteWarps(**SMALL)),
+    (conv(i8[1, 9, 8, 3], u8[7, 5, 5, 3], stride=2), TARGET, ConvByteWarps(**SMALL)),
+    (conv(u8[1, 5, 5, 10], i8[6, 2, 3, 5], groups=2), TARGET, ConvByteWarps(**SMALL)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}")
+def test_sums_are_exact(case):
+    op, target, point = case
+    assert point.fits(op, target)
+    build = conv_bytes if isinstance(op, Conv) else matmul_bytes
+    rng = np.random.default_rng(5)
+    arrays = []
+    for of in (each for each in op.operands() if each is not None):
+        low, high = of.dtype.limits
+        arrays.append(rng.integers(low, high, of.shape, endpoint=True).astype(of.dtype.numpy))
+    found = np.full(op.infer().shape, 77, np.int32)
+    sim.launch(build(op, target, point).module, *arrays, found)
+    np.testing.assert_array_equal(found, op.reference(*op.arrange(arrays)))
+
+
+def test_they_are_chosen():
+    assert candidates(matmul(u8, i8, 64, 64, 64), TARGET)[0].schedule.name == "matmul_bytes"
+    turned = candidates(Matmul(u8[64, 64], i8[64, 64], dtype=i32), TARGET)
+    assert turned[0].schedule.name == "matmul_bytes"
+
+
+def test_quantised_networks_reach_them():
+    with tracing():
+        how = weight(low=0.01), None
+        x, y = symbol((32, 64, 56, 56)), symbol((512, 1024))
+        image, rows = (ops.dequantize(ops.quantize(each, *how), *how) for each in (x, y))
+        taps, matrix = (
+            ops.dequantize(ops.quantize(weight(*shape), *how, dtype="int8"), *how)
+            for shape in ((64, 64, 3, 3), (1024, 1024))
+        )
+        made = [ops.relu(ops.conv(image, taps, padding=1)), ops.matmul(rows, matrix)]
+        graph = trace_from(made, [x, y])
+    explained = graph.explain("sm_90a")
+    assert "conv_bytes" in explained
+    assert "matmul_bytes" in explained
