@@ -39,6 +39,22 @@ MODELS = {
           y = Expand(v, both)
         }
     """,
+    "range": """
+        g (float[n, 3] x) => (int64[k] y, float[k] z) {
+          r = Relu(x)  s = Sign(r)  t = ReduceSum<keepdims = 0>(s)  limit = Cast<to = 7>(t)
+          start = Constant<value_int = 1>()  delta = Constant<value_int = 2>()
+          y = Range(start, limit, delta)  f = Cast<to = 1>(y)  z = Sqrt(f)
+        }
+    """,
+    "computed_shape": """
+        g (float[n, 3] x) => (float[k, 2] y, float[m, k] z) {
+          r = Relu(x)  s = Sign(r)  t = ReduceSum<keepdims = 0>(s)  c = Cast<to = 7>(t)
+          zero = Constant<value_ints = [0]>()  count = Unsqueeze(c, zero)
+          two = Constant<value_ints = [2]>()  both = Concat<axis = 0>(count, two)
+          y = ConstantOfShape(both)  turned = Transpose(y)  e = Exp(turned)
+          other = Concat<axis = 0>(two, count)  z = Reshape(e, other)
+        }
+    """,
 }  # fmt: skip
 
 

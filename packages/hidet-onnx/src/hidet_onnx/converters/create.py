@@ -8,11 +8,11 @@ from typing import Any
 
 from hidet import ops
 from hidet.compute.sizes import tidy
-from hidet.errors import BadArgument, NotYet
+from hidet.errors import BadArgument, NeedsValue, NotYet
 from hidet.graph import Tensor
-from hidet.types import Size, boolean, f32, i64
+from hidet.types import Size, boolean, f32, f64, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import constant, number, numbers
+from hidet_onnx.converters.known import constant, number, sizes_of
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.dtypes import element
 
@@ -39,16 +39,21 @@ def constant_of(
 @onnx("ConstantOfShape", since=9)
 def constant_of_shape(shape: Tensor, *, value: Tensor | None = None) -> Tensor:
     """One value everywhere."""
-    sizes = numbers(shape)
+    wanted = sizes_of(shape)
     if value is None:
-        return ops.zeros(sizes, f32, device=here().device)
-    return ops.full(sizes, number(value), value.dtype, device=here().device)
+        return ops.zeros(wanted, f32, device=here().device)
+    return ops.full(wanted, number(value), value.dtype, device=here().device)
 
 
 @onnx("Range", since=11)
 def range_of(start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int = 1) -> Tensor:
     """start, start + delta, ... before the limit."""
-    first, last, step = (number(each) for each in (start, limit, delta))
+    try:
+        first, last, step = (number(each) for each in (start, limit, delta))
+    except NeedsValue as error:
+        if error.inputs:  # who imports can ask for them
+            raise
+        return told_range(start, limit, delta)
     if isinstance(step, int | float) and step == 0:
         raise BadArgument("the step of Range is 0")
     count: Size
@@ -62,6 +67,14 @@ def range_of(start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int = 1
         return ops.iota(count, start=first, step=step, dtype=start.dtype, device=start.device)
     places = ops.iota(count, dtype=start.dtype, device=start.device)
     return ops.cast(ops.add(ops.multiply(places, step), first), start.dtype)
+
+
+def told_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
+    """The same where only data tell how many numbers there are: each call reads it."""
+    first, last, step = (ops.cast(ops.reshape(each, ()), f64) for each in (start, limit, delta))
+    count = ops.maximum(ops.ceil(ops.divide(ops.subtract(last, first), step)), 0.0)
+    places = ops.iota(ops.size_from(ops.cast(count, i64)), dtype=start.dtype, device=start.device)
+    return ops.cast(ops.add(ops.multiply(places, delta), start), start.dtype)
 
 
 @onnx("EyeLike", since=9)

@@ -6,14 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from hidet.errors import NotYet
+from hidet import ops
+from hidet.errors import NeedsValue, NotYet
 from hidet.graph import Tensor
-from hidet.graph.known import numbers, values
+from hidet.graph.known import known, numbers, values
 from hidet.ops.create import Full
-from hidet.types import DType, TensorType
+from hidet.types import DType, Size, TensorType
 from hidet_onnx.converters.here import here
 
-__all__ = ["constant", "integer", "integers", "literal", "number", "numbers", "values"]
+__all__ = ["constant", "integer", "integers", "literal", "number", "numbers", "sizes_of", "values"]
+
+
+def sizes_of(tensor: Tensor) -> tuple[Size, ...]:
+    """The elements as sizes, those that only data tell too: each call reads these."""
+    try:
+        return numbers(tensor)
+    except NeedsValue as error:
+        if error.inputs:  # who imports can ask for them
+            raise
+    elements = known(tensor)
+    found = np.full(tensor.shape, None) if elements is None else elements
+    return tuple(
+        ops.size_from(ops.select(tensor, 0, place)) if each is None else each
+        for place, each in enumerate(found)
+    )
 
 
 def integers(tensor: Tensor) -> tuple[int, ...]:

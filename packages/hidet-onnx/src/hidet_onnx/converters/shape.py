@@ -11,7 +11,7 @@ from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import constant, integer, integers, number, numbers
+from hidet_onnx.converters.known import constant, integer, integers, number, numbers, sizes_of
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, explicit
 
@@ -58,7 +58,7 @@ def size(x: Tensor) -> Tensor:
 @onnx("Reshape", since=5)
 def reshape(x: Tensor, shape: Tensor, *, allowzero: int = 0) -> Tensor:
     """The same elements under another shape; 0 keeps the size of an axis unless `allowzero`."""
-    return reshaped(x, numbers(shape), allowzero)
+    return reshaped(x, sizes_of(shape), allowzero)
 
 
 @onnx("Reshape", since=1)
