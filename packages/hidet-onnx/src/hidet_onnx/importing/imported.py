@@ -102,7 +102,8 @@ def import_model(
         whole = FlowGraph(given, results.tensors, graph.name or "onnx")
     limits.require_constants(whole)
     after = with_dense_layers(guarded(whole, guards))
-    new = dict(zip((*whole.inputs, *whole.outputs), (*after.inputs, *after.outputs), strict=True))
+    # What tells sizes comes after the outputs there were.
+    new = dict(zip((*whole.inputs, *whole.outputs), (*after.inputs, *after.outputs), strict=False))
     symbols = [new.get(each, each) for each in entry.symbols]
     functions = [replaced(each, new) for each in functions]
     return Imported(after, symbols, functions, outputs, importer.staying.calls, coverage)
