@@ -24,8 +24,11 @@ def sizes_of(tensor: Tensor) -> tuple[Size, ...]:
     except NeedsValue as error:
         if error.inputs:  # who imports can ask for them
             raise
+    (count,) = tensor.shape
+    if not isinstance(count, int):
+        raise NotYet(f"a shape of {count} axes")
     elements = known(tensor)
-    found = np.full(tensor.shape, None) if elements is None else elements
+    found = [None] * count if elements is None else elements.tolist()
     return tuple(
         ops.size_from(ops.select(tensor, 0, place)) if each is None else each
         for place, each in enumerate(found)
