@@ -56,7 +56,7 @@ class Model(nn.Module):
                 self.register_buffer(name_of(each), torch.from_numpy(each.copy()))
 
     def forward(self, *inputs: Tensor) -> Any:
-        return self.case.build(InTorch(self), *inputs)
+        return self.case.build(InTorch(self, inputs[0].device), *inputs)
 
 
 def name_of(array: Array) -> str:
@@ -76,12 +76,12 @@ class InTorch:
     avg_pool = staticmethod(functional.avg_pool2d)
     max_pool = staticmethod(functional.max_pool2d)
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, device: torch.device) -> None:
+        self.model, self.device = model, device
 
     def constant(self, array: Array) -> Tensor:
         if torch.compiler.is_dynamo_compiling():  # which reads the bodies of control flow
-            return torch.as_tensor(array)
+            return torch.as_tensor(array).to(self.device)
         return self.model.get_buffer(name_of(np.asarray(array)))
 
     def to_int(self, x: Tensor) -> Tensor:

@@ -17,6 +17,12 @@ def test_text_of_tensors():
     assert repr(y).endswith("\nfrom (<Relu(x=f32[2, 3])>, 0)")
 
 
+def test_values_that_the_host_holds_of_a_tensor_of_a_gpu_are_there_for_the_cpu():
+    """As constants of models that are compiled for a GPU."""
+    held = Tensor(asarray([1.0, 2.0]).type, "cuda:0", np.array([1, 2], np.float32))
+    assert held.cpu().numpy().tolist() == held.tolist() == [1.0, 2.0]
+
+
 def test_making_tensors():
     assert [asarray(each).dtype for each in (1, 1.5, True)] == [i64, f32, boolean]
     assert asarray([1, 2], "float16").dtype is f16

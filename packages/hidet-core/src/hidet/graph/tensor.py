@@ -303,8 +303,9 @@ def moved(tensor: Tensor, device: str) -> Tensor:
         return tensor
     if tensor.storage is None:
         raise BadArgument(f"a symbolic tensor on {tensor.device} has no values to copy to {device}")
-    if isinstance(tensor.storage, np.ndarray):
-        return Tensor(tensor.type, device, to_device(tensor.storage, device))
+    if isinstance(tensor.storage, np.ndarray):  # the host may hold values of a tensor of a GPU
+        held = tensor.storage if device == "cpu" else to_device(tensor.storage, device)
+        return Tensor(tensor.type, device, held)
     here = Tensor(tensor.type, "cpu", array_of(tensor.storage))
     return here if device == "cpu" else moved(here, device)
 
