@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 from hostile.attack import BILLION, HARMLESS, attack, called, compiled, i64, node
 
 
-@attack("cannot reshape.*guilty")
+@attack("guilty")
 def reshape_overflow(folder: Path) -> Any:
     return called(node("Reshape", ["x", "s"], ["y"]), held={"s": i64(2**62, -1)})
 
@@ -21,7 +21,7 @@ def reshape_twice_unknown(folder: Path) -> Any:
     return called(node("Reshape", ["x", "s"], ["y"]), held={"s": i64(-1, -1)})
 
 
-@attack("the step of axis 0 is 0.*guilty")
+@attack("guilty")
 def slice_without_step(folder: Path) -> Any:
     held = {"a": i64(0), "b": i64(2), "axes": i64(0), "step": i64(0)}
     return called(node("Slice", ["x", "a", "b", "axes", "step"], ["y"]), held=held)
@@ -109,22 +109,22 @@ def blocks_of_nothing(folder: Path) -> Any:
     return image("DepthToSpace", ["x"], blocksize=0)
 
 
-@attack("num_outputs is 0.*guilty")
+@attack(HARMLESS)
 def split_into_nothing(folder: Path) -> Any:
     return called(node("Split", ["x"], ["y"], num_outputs=0, axis=0))
 
 
-@attack("num_outputs is 1000000000.*guilty")
+@attack("guilty")
 def split_into_a_billion(folder: Path) -> Any:
     return called(node("Split", ["x"], ["y"], num_outputs=BILLION, axis=0))
 
 
-@attack("2147483647 pieces.*guilty")
+@attack(HARMLESS)
 def sequence_of_two_billion(folder: Path) -> Any:
     return called(node("SplitToSequence", ["x"], ["y"], axis=1), shape=(3, 2**31 - 1))
 
 
-@attack("2147483647 pieces.*guilty")
+@attack(HARMLESS)
 def sequence_of_single_elements(folder: Path) -> Any:
     made = node("SplitToSequence", ["x", "one"], ["y"], axis=1)
     return called(made, held={"one": np.int64(1)}, shape=(3, 2**31 - 1))
@@ -177,7 +177,7 @@ def einsum_of_nonsense(folder: Path) -> Any:
     return called(node("Einsum", ["x"], ["y"], equation="->->((("))
 
 
-@attack("RegexFullMatch.*guilty")
+@attack(HARMLESS)
 def patterns_that_never_end(folder: Path) -> Any:
     held = {"t": np.array(["a" * 40 + "!"], object)}
     made = node("RegexFullMatch", ["t"], ["y"], pattern="(a+)+$")
@@ -197,12 +197,12 @@ def loop(turns: int, body: list[Any]) -> Any:
     return called(node("Loop", ["m", "yes", "x"], ["y"], body=graph), held=held)
 
 
-@attack("an axis of size.*guilty")
+@attack("an axis of size 2147483648.*-> next")
 def loop_that_doubles(folder: Path) -> Any:
     return loop(60, [helper.make_node("Concat", ["v", "v"], ["next"], axis=0)])
 
 
-@attack("guilty")
+@attack("an axis of size 2147483648.*-> next")
 def loop_of_a_billion_turns_that_grows(folder: Path) -> Any:
     return loop(BILLION, [helper.make_node("Concat", ["v", "v"], ["next"], axis=0)])
 

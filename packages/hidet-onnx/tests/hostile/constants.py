@@ -9,7 +9,17 @@ import numpy as np
 from onnx import TensorProto
 
 import hidet_onnx
-from hostile.attack import BILLION, attack, called, compiled, graph_of, i64, model_of, node
+from hostile.attack import (
+    BILLION,
+    HARMLESS,
+    attack,
+    called,
+    compiled,
+    graph_of,
+    i64,
+    model_of,
+    node,
+)
 
 
 def raw(dims: list[int], data: bytes = b"", kind: int = TensorProto.FLOAT) -> TensorProto:
@@ -218,7 +228,7 @@ def resize(*scales: float, sizes: tuple[int, ...] = ()) -> Any:
     )
 
 
-@attack("guilty")
+@attack("a scale of 1e.08.*guilty")
 def resize_bomb(folder: Path) -> Any:
     return resize(1e8, 4.0)
 
@@ -233,21 +243,21 @@ def resize_sizes_overflow(folder: Path) -> Any:
     return resize(sizes=(2**62, 2**62))
 
 
-@attack("a scale of nan.*guilty")
+@attack("guilty")
 def resize_by_nan(folder: Path) -> Any:
     return resize(np.nan, 1.0)
 
 
-@attack("a scale of inf.*guilty")
+@attack("guilty")
 def resize_by_infinity(folder: Path) -> Any:
     return resize(np.inf, 1.0)
 
 
-@attack("a scale of 0.0.*guilty")
+@attack(HARMLESS)
 def resize_by_zero(folder: Path) -> Any:
     return resize(0.0, 1.0)
 
 
-@attack("a scale of -2.0.*guilty")
+@attack("guilty")
 def resize_by_less_than_zero(folder: Path) -> Any:
     return resize(-2.0, 1.0)

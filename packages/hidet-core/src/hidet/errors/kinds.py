@@ -44,6 +44,12 @@ class DtypeMismatch(BadArgument):
     code = "dtype-mismatch"
 
 
+class LimitExceeded(BadArgument):
+    """A model file asks for more than is accepted of files."""
+
+    code = "limit-exceeded"
+
+
 class BadTensorMap(BadArgument):
     """A tensor map that the copy engine does not have, or that does not fit its tensor."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from hidet.errors import HidetError, InternalError, NeedsValue, NotYet, Place
+from hidet.errors import HidetError, InternalError, LimitExceeded, NeedsValue, NotYet, Place
 from hidet.frontend.converters import Converters
 from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.host_values import HostFunction
@@ -149,7 +149,7 @@ class Importer(ABC, Generic[N]):
             given, named = self.arguments(node)
             found = convert(*given, **named)
             self.bind(node, self.agreed(node, found if isinstance(found, tuple) else (found,)))
-        except InternalError:
+        except (InternalError, LimitExceeded):  # the framework would take as much
             raise
         except NeedsValue as error:
             if error.inputs:  # who imports can give them, and start again

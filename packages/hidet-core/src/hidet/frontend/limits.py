@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from hidet.compute.sizes import terms
-from hidet.errors import BadArgument
+from hidet.errors import LimitExceeded
 from hidet.graph import FlowGraph, Tensor, placed
 from hidet.types import Size
 
@@ -40,17 +40,17 @@ class Limits:
     constant_bytes: int = 2**28
 
     def require(self, what: str, count: int) -> None:
-        """Raise BadArgument if `count` is beyond the limit of that name."""
+        """Raise LimitExceeded if `count` is beyond the limit of that name."""
         most = getattr(self, what)
         if count > most:
             trusted = f"options={{'import_{what}': {count}}} accepts it, if the file is trusted"
-            raise BadArgument(
+            raise LimitExceeded(
                 f"the model asks for {WORDS[what].format(count)}; at most {most} are accepted",
                 help=None if what == "axis" else trusted,
             )
 
     def require_shape(self, shape: Sequence[Size]) -> None:
-        """Raise BadArgument for sizes, or a number of elements, that no tensor should have.
+        """Raise LimitExceeded for sizes, or a number of elements, that no tensor should have.
 
         Axes of size 0 do not make others small; of a size that varies its factors count.
         """
@@ -59,7 +59,7 @@ class Limits:
         self.require("elements", prod(max(each, 1) for each in factors))
 
     def require_constants(self, graph: FlowGraph) -> None:
-        """Raise BadArgument if a graph computes far more from constants than constants hold."""
+        """Raise LimitExceeded if a graph computes far more from constants than constants hold."""
         most = self.constant_bytes + 8 * sum(map(nbytes, graph.constants))
         made = 0
         for tensor in computed_constants(graph):

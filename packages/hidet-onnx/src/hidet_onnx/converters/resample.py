@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from hidet import ops
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, LimitExceeded
 from hidet.graph import Tensor
 from hidet.ops.grid_sample import Padding
 from hidet.ops.resize import AspectRatio
@@ -27,7 +27,7 @@ def resize(
 ) -> Tensor:  # fmt: skip
     """x at other sizes, or at scales of its own."""
     wanted = None if sizes is None or sizes.size == 0 else numbers(sizes)
-    times = None if scales is None or scales.size == 0 else values(scales)
+    times = None if scales is None or scales.size == 0 else scales_of(scales)
     if (wanted is None) == (times is None):
         raise BadArgument("Resize takes either scales or sizes")
     is_cropped = coordinate_transformation_mode == "tf_crop_and_resize"
@@ -44,13 +44,13 @@ def resize(
 @onnx("Resize", since=10)
 def resize_before_11(x: Tensor, scales: Tensor, *, mode: str = "nearest") -> Tensor:
     """x at scales of its own sizes, elements taken where they begin."""
-    return scaled(x, values(scales), mode)
+    return scaled(x, scales_of(scales), mode)
 
 
 @onnx("Upsample", since=9)
 def upsample(x: Tensor, scales: Tensor, *, mode: str = "nearest") -> Tensor:
     """x enlarged."""
-    return scaled(x, values(scales), mode)
+    return scaled(x, scales_of(scales), mode)
 
 
 @onnx("Upsample", since=7)
@@ -93,6 +93,18 @@ def grid_sample_since_20(
 def affine_grid(theta: Tensor, size: Tensor, *, align_corners: int = 0) -> Tensor:
     """The places for GridSample to which affine maps bring a grid of this size [n, c, ...]."""
     return ops.affine_grid(theta, numbers(size)[2:], align_corners=bool(align_corners))
+
+
+def scales_of(scales: Tensor) -> tuple[Any, ...]:
+    """The scales; LimitExceeded if one is so large that a call may ask for any amount of memory."""
+    found = tuple(values(scales))
+    most = max((each for each in found if each == each), default=1)
+    if most > LARGEST:
+        raise LimitExceeded(f"a scale of {most:g}; at most {LARGEST} is accepted")
+    return found
+
+
+LARGEST = 2**16
 
 
 def scaled(x: Tensor, scales: Sequence[float], mode: str) -> Tensor:
