@@ -132,8 +132,9 @@ class Extended:
             elif each.role == "weight" and each.name in weights:
                 self.place[number] = weights[each.name]
         self.steps = [*prepare.steps]
-        self.made: dict[Step, Step] = {}
-        """For each launch of the main plan, with its operands here, the one that is here for it."""
+        self.made: dict[object, Step] = {}
+        """For each launch of the main plan, with its operands here and the types of what it
+        writes, the one that is here for it."""
         for step in moved:
             self.add(step)
         read = dict.fromkeys(each for step in rest for each in step.reads)
@@ -143,7 +144,9 @@ class Extended:
         """A launch of the main plan, which makes nothing anew if another one has made the same: a
         weight that several steps read in another order is brought into it once."""
         written = {each: -1 - position for position, each in enumerate(step.writes)}
-        alike = step.on(lambda each: written[each] if each in written else self.find(each))
+        same = step.on(lambda each: written[each] if each in written else self.find(each))
+        types = [(self.old.buffers[each].dtype, self.old.buffers[each].shape) for each in written]
+        alike = (same, *types)
         if alike in self.made:
             self.place.update(zip(step.writes, self.made[alike].writes, strict=True))
         else:
