@@ -13,7 +13,7 @@ from onnx import GraphProto, NodeProto, SparseTensorProto, TypeProto
 from hidet import ops
 from hidet.errors import BadArgument, NotYet, Place
 from hidet.frontend.coverage import Use
-from hidet.frontend.host_values import HostFunction, flat, is_on_host
+from hidet.frontend.host_values import HostFunction, HostValue, flat, is_on_host
 from hidet.frontend.importer import LOST, Importer
 from hidet.frontend.limits import Limits
 from hidet.frontend.staying import HostCall
@@ -123,10 +123,10 @@ class OnnxImporter(Importer[NodeProto]):
 
     def converter(self, node: NodeProto) -> Callable[..., Any]:
         found = super().converter(node)
-        if found not in TAKES_HOST_VALUES:
-            given = [self.values[name] for name in node.input if name]
-            if any(is_on_host(each) or is_text(each) for each in given):
-                raise NotYet("strings, maps and lists of unknown length are on the host only")
+        given = [self.values[name] for name in node.input if name]
+        is_taken = found in TAKES_HOST_VALUES and not any(map(is_open_list, given))
+        if not is_taken and any(is_on_host(each) or is_text(each) for each in given):
+            raise NotYet("strings, maps and lists of unknown length are on the host only")
         return found
 
     def leave(self, node: NodeProto) -> HostCall | HostFunction | None:
@@ -221,6 +221,11 @@ class OnnxImporter(Importer[NodeProto]):
         with self.entered(names):
             self.walk(in_order(graph.node, inputs, graph.name))
             return tuple(self.values[each.name] for each in graph.output)
+
+
+def is_open_list(value: Any) -> bool:
+    """Whether a value is a list whose length only a call tells."""
+    return isinstance(value, HostValue) and value.type.HasField("sequence_type")
 
 
 def is_text(value: Any) -> bool:
