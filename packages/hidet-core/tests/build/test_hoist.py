@@ -71,6 +71,23 @@ def test_steps_one_after_the_other_go_together():
     assert [b.role for b in plans["prepare"].buffers] == [W, T, Y]
 
 
+def test_equal_packings_are_one_unless_what_they_write_has_another_type():
+    tensors = [
+        buffer("input0", X),
+        buffer("weight0", W),
+        *(buffer(f"t{n}", T, (8,)) for n in (2, 3)),
+    ]
+    tensors += [buffer("t4", T, (2, 4)), buffer("o", Y)]
+    steps = [*(launch("pack", [1], [n]) for n in (2, 3, 4)), launch("use", [0, 2, 3, 4], [5])]
+    plans = hoist({"main": plan(tensors, steps)})
+    main, prepare = plans["main"], plans["prepare"]
+    assert names(prepare) == ["pack", "pack"]
+    assert [prepare.buffers[n].shape for n in prepare.outputs] == [(8,), (2, 4)]
+    assert [main.buffers[n].name for n in main.steps[0].reads[1:]] == [
+        *("derived0", "derived0", "derived1")
+    ]
+
+
 def test_parts_stay_and_keep_their_whole():
     part = lambda name: replace(buffer(name, "part"), within=4)
     buffers = [

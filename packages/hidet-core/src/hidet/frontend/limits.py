@@ -37,7 +37,7 @@ class Limits:
     bodies: int = 32
     elements: int = 2**40
     axis: int = 2**31 - 1
-    constant_bytes: int = 2**28
+    constant_bytes: int = 2**30
 
     def require(self, what: str, count: int) -> None:
         """Raise LimitExceeded if `count` is beyond the limit of that name."""
