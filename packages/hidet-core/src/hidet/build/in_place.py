@@ -197,7 +197,7 @@ def goes_elsewhere(each: Stmt, result: Var, made: Made) -> bool:
     return False
 
 
-Made: TypeAlias = Mapping[Expr, frozenset[int]]
+Made: TypeAlias = Mapping[Node, frozenset[int]]
 """What was made of a load, and of which of its lanes."""
 
 
@@ -214,14 +214,17 @@ def uses(each: Node, made: Made) -> bool:
 
 
 def lanes(e: Expr, made: Made) -> frozenset[int]:
-    """The lanes of a load that a value depends on."""
-    if e in made:
-        return made[e]
-    if isinstance(e, Lane) and e.vector in made:
-        vector = made[e.vector]
-        return frozenset({e.lane}) & vector if isinstance(e.vector.type, VectorType) else vector
-    below = [lanes(each, made) for each in e.children() if isinstance(each, Expr)]
-    return frozenset().union(*below)
+    """The lanes of a load that a value depends on; what it has several times is looked at once."""
+    found: dict[Node, frozenset[int]] = {}
+    for each in postorder(e):
+        if each in made:
+            found[each] = made[each]
+        elif isinstance(each, Lane) and each.vector in made:
+            of, single = made[each.vector], isinstance(each.vector.type, VectorType)
+            found[each] = frozenset({each.lane}) & of if single else of
+        else:
+            found[each] = frozenset().union(*(found[below] for below in each.children()))
+    return found[e]
 
 
 def lane_by_lane(value: Expr, width: int, made: Made) -> bool:
