@@ -43,6 +43,7 @@ COMPOSITES: dict[str, tuple[Any, ...]] = {
     "avg_pool1d": (x, 2),
     "isfinite": (x,),
     "linear": (x, torch.ones(4, 8)),
+    "nonzero_numpy": (x,),
     "rms_norm": (x, [8]),
     "scaled_dot_product_attention": (picture, picture, picture),
     "softmax.int": (x, -1),
