@@ -9,8 +9,14 @@ from hidet.graph import OPERATORS, Tensor, evaluate, from_numpy, trace_from
 from hidet.graph.tensor import Node
 from hidet.optimize import optimize
 from hidet.testing.graphs import sizes
+from hidet.types import bf16, f16
 
 seams.call("load_operators")
+
+
+ROUNDED = {"packed_linear": (f16, bf16)}
+"""Types in which an operator may become others that round what it does not: weights that a target
+unpacks before the first call are rounded to the type of the rows that they multiply."""
 
 
 def behind(least):
@@ -19,6 +25,8 @@ def behind(least):
     for name, kind in sorted(OPERATORS.items()):
         for number, op in enumerate(kind.samples()):
             for place, of in enumerate(op.types() if op.kind != "framework" else ()):
+                if op.types()[0].dtype in ROUNDED.get(name, ()):
+                    continue
                 known = all(isinstance(size, int) and size for size in of.shape)
                 if known and of.ndim >= least and of.dtype.is_float and of.dtype.nbytes > 1:
                     found.append(pytest.param(op, place, id=f"{name}-{number}-{place}"))

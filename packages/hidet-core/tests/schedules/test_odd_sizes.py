@@ -30,7 +30,7 @@ from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
-from hidet.types import TensorType, bf16, f16, f32, i32, i64
+from hidet.types import TensorType, bf16, f16, f32, i8, i32, i64, u8
 
 seams.call("load_operators")
 TARGET = Target.parse("sm_90a")
@@ -148,6 +148,9 @@ MORE = {
         for n in ODD
         if n < 100  # a place far away is less precise in float32 than the sums
     ],
+    "packed_linear": [
+        OPERATORS["packed_linear"](f32[n, 40], u8[7, 24], f32[7, 3], None, None, 16) for n in ODD
+    ],
     "fold": [
         OPERATORS["fold"](
             f32[2, 6, 2 * n], (n, 3), (1, 2), (1, 1), ((0, 0), (0, 0)), (1, 1)
@@ -221,6 +224,11 @@ ANCHORS = [
     *(GroupedMatmul(t[n, 33], t[3, 33, 7], i32[3]) for t in (f32, f16) for n in (1, 129)),
     *(GroupedMatmul(f16[n, 136], f16[2, 33, 136], i32[2], True) for n in (7, 33)),
     GroupedMatmul(bf16[33, 40], bf16[5, 40, 72], i64[5]),
+    *(Matmul(u8[n, 48], i8[17, 48], False, True, i32) for n in (1, 129)),
+    *(
+        Conv(u8[n, 5, 7, 6], i8[13, 5, 3, 2], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1, dtype=i32)
+        for n in (1, 2)
+    ),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

@@ -75,7 +75,7 @@ softsign = unary(
 )  # fmt: skip
 tanhshrink = unary(
     "tanhshrink", "x less its tanh.", lambda v: v - f.tanh(v), lambda x: x - np.tanh(x),
-    dtypes=FLOAT, factor=16,
+    dtypes=FLOAT, within=(-20, 20), factor=16,
 )  # fmt: skip
 selu = unary(
     "selu", "Scaled ELU; its constants keep mean and variance.",
