@@ -1,6 +1,7 @@
 """Sizes that data tell, in graphs: found, named, ordered, kept, refused."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import hidet
 from hidet import ops
 from hidet.errors import BadArchive, BadArgument, NotYet
-from hidet.graph import FlowGraph, Tensor, evaluate, rewrite, tracing
+from hidet.graph import FlowGraph, Tensor, evaluate, rewrite, symbol, tracing
 from hidet.graph.body import Body
 from hidet.graph.canonical import canonical
 from hidet.graph.told import Told
@@ -140,3 +141,17 @@ def test_a_file_whose_sizes_nobody_can_tell_is_refused(tmp_path):
     graph.save(tmp_path / "graph")
     with pytest.raises(BadArchive, match="1 outputs tell 2 sizes"):
         FlowGraph.load(tmp_path / "graph")
+
+
+def test_bodies_deep_within_each_other_are_looked_into_once():
+    """However many sizes data have told in this process."""
+    ops.nonzero(symbol((3,)))
+
+    def nested(x, levels):
+        if not levels:
+            return x + 1.0
+        return ops.if_(ops.sum(x) > 0, lambda: nested(x, levels - 1), lambda: x)
+
+    start = time.process_time()
+    nested(symbol((2,)), 24)
+    assert time.process_time() - start < 30

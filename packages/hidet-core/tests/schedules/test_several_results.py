@@ -22,12 +22,13 @@ from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
 from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.packed_linear import PackedLinear
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import as_run
-from hidet.types import f16, f32, f64, i32, i64
+from hidet.types import f16, f32, f64, i32, i64, u8
 
 from .test_odd_sizes import ANCHORS
 
@@ -46,6 +47,8 @@ ON_CPU = [
     Attention(f32[1, 33, 5], f32[1, 7, 5], f32[1, 7, 3], None, False, 0.2),
     GroupedMatmul(f32[7, 33], f32[3, 33, 129], i32[3]),
     GroupedMatmul(f32[131, 7], f32[2, 2, 7], i64[2], True),
+    PackedLinear(f32[1, 40], u8[7, 24], f32[7, 3], None, None, 16),
+    PackedLinear(f32[7, 64], u8[33, 32], f32[33, 2], u8[33, 2], f32[33], 32),
 ]
 OPERATORS = {"cuda": ANCHORS, "cpu": ON_CPU}
 ITSELF = {"linear_moments_wgmma"}

@@ -15,8 +15,8 @@ from hidet.errors import BadArgument, InternalError, NotYet
 from hidet.graph.canonical import canonical
 from hidet.graph.operator import Nested, Op, OpKind, family, resized
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import told_by
-from hidet.ir.expr import Expr
+from hidet.graph.told import Mentioned, sizes_in, sizes_of, told_by
+from hidet.ir.expr import Expr, Var
 from hidet.types import Size, TensorType
 
 if TYPE_CHECKING:
@@ -64,12 +64,22 @@ class Body(Nested):
         return 1 + max(inner, default=0)
 
     @cached_property
+    def symbols(self) -> tuple[Var, ...]:
+        """The symbols that its types and its operators mention."""
+        found = dict.fromkeys(var for each in self.graph.inputs for var in sizes_of(each))
+        found.update(dict.fromkeys(var for node in self.graph.nodes for var in sizes_in(node)))
+        return tuple(found)
+
+    @cached_property
     def digest(self) -> str:
         """A name for what it computes."""
         return hashlib.sha256("\n".join(canonical(self.graph)).encode()).hexdigest()
 
     def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
         """The same with each symbolic size changed, within its operators too."""
+        if isinstance(change, Mentioned):  # bodies in bodies are not built again for that
+            change.found.update(dict.fromkeys(self.symbols))
+            return self
         new: dict[Tensor, Tensor] = {
             each: Tensor(resized(each.type, change), each.device, name=each.name)
             for each in self.graph.inputs

@@ -63,14 +63,20 @@ def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
 
 def sizes_in(node: Node) -> list[Var]:
     """The symbols that a node's types and attributes mention, in order."""
-    found: dict[Var, None] = {}
+    mentioned = Mentioned()
+    node.op.with_sizes(mentioned)
+    return list(mentioned.found)
 
-    def note(size: Expr) -> Size:
-        found.update(dict.fromkeys(variables(size)))
+
+class Mentioned:
+    """Notes the symbols of the sizes that it is called with, and leaves these as they are."""
+
+    def __init__(self) -> None:
+        self.found: dict[Var, None] = {}
+
+    def __call__(self, size: Expr) -> Size:
+        self.found.update(dict.fromkeys(variables(size)))
         return size
-
-    node.op.with_sizes(note)
-    return list(found)
 
 
 def sizes_of(tensor: Tensor) -> list[Var]:
