@@ -114,8 +114,6 @@ def test_indexing_by_numpys_rules():
         run(lambda v: v[0, 0, 0, 0, 0], x)
     with pytest.raises(BadArgument, match="outside of axis"):
         run(lambda v: v[2], x)
-    with pytest.raises(DtypeMismatch, match="depends on the data"):
-        run(lambda v, m: v[m], x, x > 3)
 
 
 def test_the_last_of_several_writes_wins():
