@@ -62,7 +62,8 @@ def test_who_decides():
         "floor_divide", "fmod", "greater", "greater_equal", "grid_sample", "isfinite", "isinf",
         "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
         "max_pool_indices", "norm", "not_equal", "quantize", "remainder", "resample", "roi_align",
-        "round", "shrink", "sign", "signbit", "softplus", "sort", "threshold", "trunc", "trunc_divide",
+        "round", "shrink", "sign", "signbit", "softplus", "sort", "threshold", "trunc",
+        "trunc_divide",
     }  # fmt: skip
 
 
