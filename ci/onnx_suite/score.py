@@ -37,14 +37,22 @@ class Score:
         return self.is_right and not self.host
 
 
-def score(case: Case) -> Score:
+TARGETS: dict[str, dict[str, Any]] = {
+    "cpu": {},
+    "sim": {"options": {"target": "sim"}},
+    "cuda": {"device": "cuda"},
+}
+"""Where cases can run, and what `hidet_onnx.compile` is told for it."""
+
+
+def score(case: Case, target: str = "cpu") -> Score:
     """Compile and run a case, and compare as the official harness does."""
     reason = ""
     with warnings.catch_warnings(), np.errstate(all="ignore"), on_the_host() as host:
         warnings.simplefilter("ignore")
         try:
             model, data = case.load()
-            compiled = hidet_onnx.compile(model)
+            compiled = hidet_onnx.compile(model, **TARGETS[target])
             for given, wanted in data:
                 Runner.assert_similar_outputs(wanted, compiled.run(given), **case.tolerances)
         except Exception as error:  # whatever goes wrong is the case's score

@@ -1,4 +1,7 @@
-"""A fixed tenth of ONNX's official suite; `nox -s onnx_suite` runs all of it."""
+"""Fixed parts of ONNX's official suite, on the CPU and in the simulator.
+
+`nox -s onnx_suite` runs all of it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 )
 KNOWN = known.read()
 TENTH = [case for case in selected(10, 3) if case.kind != "real"]
+SIMULATED = [case for case in selected(25, 9) if case.kind != "real"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,6 +32,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
 @pytest.mark.parametrize("case", TENTH, ids=lambda case: case.name)
 def test_a_case_is_as_good_as_it_was(case) -> None:
     assert not known.worse([score(case)], KNOWN)
+
+
+@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: case.name)
+def test_a_case_is_as_good_in_the_simulator(case) -> None:
+    assert not known.worse([score(case, "sim")], KNOWN)
 
 
 def test_what_became_worse_is_named() -> None:
