@@ -11,7 +11,8 @@ FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
     "create", "random", "cast", "resample", "attention", "linear_attention", "recurrent",
     "quantize", "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees",
-    "features", "svm", "tfidf", "msft", "msft_attention", "msft_fused", "legacy", "selection",
+    "features", "svm", "tfidf", "legacy", "selection", "microsoft.activation",
+    "microsoft.attention", "microsoft.conv", "microsoft.group_query", "microsoft.rotary",
 )  # fmt: skip
 """The modules that file converters."""
 

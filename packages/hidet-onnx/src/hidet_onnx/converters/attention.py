@@ -116,7 +116,7 @@ def attention(
     rows, keys, values = (ops.cast(each, wide) for each in (q, k, v))
     found = ops.cast(attended(rows, keys, values, masks, factor, softcap), q.dtype)
     results = (packed(found) if is_packed else found, k, v)
-    if not (here().results > 3 and here().read[3]):
+    if not here().reads(3):
         return results
     scores = scores_of(rows, keys, masks, factor, softcap, qk_matmul_output_mode)
     return (*results, ops.cast(scores, q.dtype))

@@ -27,6 +27,10 @@ class Here:
     read: tuple[bool, ...] = (True,)
     host: Callable[[HostFunction, bool], Sequence[Any]] | None = None
 
+    def reads(self, number: int) -> bool:
+        """Whether somebody may read the result of this number."""
+        return number < self.results and self.read[number]
+
     def on_host(self, function: HostFunction, is_fallback: bool = True) -> Sequence[Any]:
         """Let the host run a function at each call; the results are what stands for its own.
 
