@@ -27,8 +27,8 @@ PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
 PACKAGES = {p.parent.name: tomllib.loads(p.read_text())["project"] for p in PROJECTS}
 SOURCES = [str(p.parent.relative_to(ROOT) / "src") for p in PROJECTS]
 TESTED = [("hidet-core", v) for v in PYTHONS] + [(n, PYTHONS[0]) for n in FRONTENDS]
-BESIDE = {"hidet-onnx": ("onnxruntime", "Pillow", "google-re2")}
-"""What the tests of a package compare with."""
+BESIDE = {"hidet-onnx": ("onnxruntime", "Pillow", "google-re2", "scikit-learn", "skl2onnx")}
+"""What the tests of a package compare with, or make their models with."""
 TOY = "packages/hidet-core/tests/toy_frontend"
 report_at_exit()
 

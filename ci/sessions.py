@@ -19,6 +19,7 @@ BUDGETS = {
     ("tests(hidet-core)",): 480,
     ("tests(hidet-core-",): 120,
     ("tests(hidet-torch)",): 480,
+    ("tests(hidet-onnx)",): 360,
     ("wheels",): 120,
     ("docs", "examples"): 240,
     ("demo",): 360,
