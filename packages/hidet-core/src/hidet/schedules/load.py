@@ -8,6 +8,7 @@ from hidet.schedules.cpu import grouped_matmul as _cpu_grouped_matmul
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cpu import packed_linear as _cpu_packed_linear
+from hidet.schedules.cpu import packed_panels as _cpu_packed_panels
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
@@ -34,6 +35,7 @@ LOADED = (
     _cpu_matmul,
     _cpu_matvec,
     _cpu_packed_linear,
+    _cpu_packed_panels,
     _cuda_attention,
     _cuda_attention_wgmma,
     _cuda_conv,

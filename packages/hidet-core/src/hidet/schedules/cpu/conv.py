@@ -7,7 +7,8 @@ from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of, has_channels
 from hidet.schedules.cpu.panel_elements import is_integers
-from hidet.schedules.cpu.panels import Registers, panels
+from hidet.schedules.cpu.panel_layout import Registers
+from hidet.schedules.cpu.panels import panels
 from hidet.target import Target
 
 

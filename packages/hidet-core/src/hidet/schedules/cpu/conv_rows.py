@@ -34,7 +34,7 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known
 from hidet.schedules.convolution import has_channels
-from hidet.schedules.cpu.panels import STRETCH
+from hidet.schedules.cpu.panel_tiles import STRETCH
 from hidet.schedules.space import choice
 from hidet.target import Target
 

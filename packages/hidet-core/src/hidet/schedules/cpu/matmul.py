@@ -6,7 +6,8 @@ from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cpu.panel_elements import is_integers
-from hidet.schedules.cpu.panels import Registers, panels
+from hidet.schedules.cpu.panel_layout import Registers
+from hidet.schedules.cpu.panels import panels
 from hidet.schedules.product import product_of
 from hidet.target import Target
 

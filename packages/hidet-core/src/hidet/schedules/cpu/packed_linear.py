@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hidet.cost import Work
-from hidet.ir.expr import Cast, Expr, Reinterpret, wrap
+from hidet.ir.expr import Expr, wrap
 from hidet.lang import (
     ScriptFunction,
     attr,
@@ -29,22 +29,14 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.ops.matmul import Linear
-from hidet.ops.packed_linear import MIDDLE, PackedLinear
+from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, size_bytes
-from hidet.schedules.product import product_of
+from hidet.schedules.cpu.unpacking import UNPACKED, halves, in_float32, layer_of, shifted_zero
 from hidet.schedules.space import choice
 from hidet.target import Target
-from hidet.types import TensorType, VectorType, f32, i16, i32, u8
-
-UNPACKED = 3.0
-"""Multiply-adds that unpacking a vector of numbers costs; an estimate."""
-SHIFT = 8388608
-"""2^23: a float32 whose last bits are a whole number below 2^23 is this much more than it."""
-SHIFT_BITS = 0x4B000000
-"""Its bits."""
+from hidet.types import TensorType, f32, u8
 
 
 @dataclass(frozen=True)
@@ -73,9 +65,8 @@ class Packed:
     """Where the numbers of a weight lie."""
 
     def __init__(self, op: PackedLinear, point: Unpacked, target: Target) -> None:
-        n, k, self.blocks = op.sizes
-        self.op, self.point = op, point
-        self.p = product_of(Linear(op.x, op.x.dtype[n, k], op.bias))
+        self.op, self.point, self.p = op, point, layer_of(op)
+        self.blocks = op.sizes[2]
         self.lanes = min(target.vector_bytes // f32.nbytes, op.block // 2)
         self.parts = op.block // (2 * self.lanes)
         """Vectors of bytes in a block."""
@@ -90,41 +81,21 @@ class Packed:
         total: Expr | float = 0.0
         for part in range(self.parts):
             numbers = load(order, column, block * self.parts + part, 0, lanes=self.lanes)
-            for half, unpacked in enumerate(self.halves(numbers, base)):
+            for half, unpacked in enumerate(halves(numbers, self.lanes)):
                 at = (2 * part + half) * self.lanes
-                total = unpacked * load(row, i, at, lanes=self.lanes) + total
+                total = (unpacked - base) * load(row, i, at, lanes=self.lanes) + total
         return wrap(total)
-
-    def halves(self, numbers: Expr, base: Expr) -> tuple[Expr, Expr]:
-        """Two vectors of neighbours of a vector of bytes, less a zero point to which `SHIFT` is
-        added: numbers take the last bits of `SHIFT`, so that no conversion is needed."""
-        whole = Cast(Cast(numbers, i16), i32)  # step by step: so GCC widens vectors at once
-        of = VectorType(f32, self.lanes)
-        low, high = (Reinterpret(each | SHIFT_BITS, of) for each in (whole & 15, whole >> 4))
-        return low - base, high - base
-
-    def base(self, zero_point: Any, j: Any, block: Any) -> Any:
-        """The zero point of a block, to which `SHIFT` is added."""
-        if self.op.zero_point is None:
-            return cast(float(SHIFT + MIDDLE), f32)
-        return cast(get(zero_point, j, block), f32) + float(SHIFT)
 
 
 @schedule_for(
     PackedLinear, target="cpu", space=Unpacked,
-    when=lambda op, target: not product_empty(op),
+    when=lambda op, target: in_float32(op),
 )  # fmt: skip
 def packed_rows(op: PackedLinear, target: Target, point: Unpacked) -> Scheduled:
     """The weight in the order of reading, before the first call, then tiles over the threads."""
     t = Packed(op, point, target)
     kernels = [ordering(t), multiplying(t)]
     return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], ["order"]), point)
-
-
-def product_empty(op: PackedLinear) -> bool:
-    """Whether there is nothing to multiply."""
-    n, k, _ = op.sizes
-    return product_of(Linear(op.x, op.x.dtype[n, k], op.bias)).empty
 
 
 def ordering(t: Packed) -> ScriptFunction:
@@ -178,7 +149,7 @@ def multiplying(t: Packed) -> ScriptFunction:
 
 def adding_block(t: Packed) -> ScriptFunction:
     """A part of a kernel: adds the products of a block of each row and column to the sums."""
-    p, lanes, size = t.p, t.lanes, t.op.block
+    op, p, lanes, size = t.op, t.p, t.lanes, t.op.block
     rows, columns = range(t.point.rows), range(t.point.columns)
 
     @script
@@ -189,7 +160,7 @@ def adding_block(t: Packed) -> ScriptFunction:
                 row[i, r] = cast(get(x, *p.a_at(0, top + i, block * size + r)), f32)
         for j in static(columns):
             column = min(left + j, p.n - 1)
-            base = t.base(zero_point, column, block)
+            base = shifted_zero(op, zero_point, column, block)
             unit = cast(get(scale, column, block), f32)
             for i in static(rows):
                 kept = load(sums, i, j, 0, lanes=lanes)

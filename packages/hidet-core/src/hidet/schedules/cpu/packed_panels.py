@@ -1,0 +1,164 @@
+"""Linear layers of packed weights on the CPU where rows are many: weights are unpacked to panels.
+
+A thread unpacks a stretch of a panel of columns, which its caches hold, and multiplies it by as
+many panels of rows as keep their sums there.
+"""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from dataclasses import replace
+
+from hidet.cost import Work
+from hidet.lang import (
+    ScriptFunction,
+    attr,
+    cast,
+    cdiv,
+    load,
+    parallel,
+    register_tensor,
+    script,
+    script_module,
+    static,
+    store,
+)
+from hidet.lang.memory import get
+from hidet.ops.packed_linear import PackedLinear
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.contraction import known, size_bytes
+from hidet.schedules.cpu.panel_layout import Panels, Registers
+from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
+from hidet.schedules.cpu.panels import making_rows
+from hidet.schedules.cpu.unpacking import UNPACKED, halves, in_float32, layer_of, shifted_zero
+from hidet.target import Target
+from hidet.types import TensorType, f32, u8
+
+TOGETHER = 8
+"""Panels of rows that share what is unpacked."""
+
+
+class PackedRegisters(Registers):
+    """The tile of sums of a layer; its columns are those of the result."""
+
+    def fits(self, op: PackedLinear, target: Target) -> bool:
+        """Whether the tile has registers."""
+        return not self.flip and self.fits_on(target)
+
+    def work(self, op: PackedLinear, target: Target) -> Work:
+        """The products, and the weight unpacked once for panels of rows that share it."""
+        t = PackedPanels(op, self, target)
+        products = self.work_on(t.p, target)
+        times = -(-known(t.p.m) // (t.height * TOGETHER))
+        unpacked = 2.0 * times * known(t.p.k) * known(t.lane_tiles) * t.width * UNPACKED
+        read = size_bytes(op.packed) + size_bytes(op.scale)
+        return replace(products, bytes_read=read, flops=products.flops + unpacked)
+
+
+class PackedPanels(Panels):
+    """Where the numbers of a weight lie: a byte holds two neighbours along k, as it is given, and
+    bytes of one panel lie in the order of reading."""
+
+    def __init__(self, op: PackedLinear, registers: Registers, target: Target) -> None:
+        super().__init__(layer_of(op), registers, target)
+        self.op = op
+        self.part = min(op.block, STRETCH)
+        """Neighbours along k that are unpacked by one scale of each column."""
+
+    @property
+    def order(self) -> TensorType:
+        """The type of the weight in the order of reading."""
+        return u8[self.lane_tiles, cdiv(self.p.k, 2), self.width]
+
+
+@schedule_for(
+    PackedLinear, target="cpu", space=PackedRegisters,
+    when=lambda op, target: in_float32(op),
+)  # fmt: skip
+def packed_panels(op: PackedLinear, target: Target, point: PackedRegisters) -> Scheduled:
+    """The weight in the order of reading, before the first call; then panels of x, and tiles."""
+    t = PackedPanels(op, point, target)
+    kernels = [ordering(t), multiplying(t)]
+    workspaces = ["order", "rows"]
+    return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
+
+
+def ordering(t: PackedPanels) -> ScriptFunction:
+    """The kernel that puts bytes in the order in which they are read."""
+
+    with script_module():
+
+        @script
+        def pack(packed: t.op.packed, order: t.order) -> None:
+            attr.func_kind = "cpu_kernel"
+            attr.func_name = f"{t.op.name}_pack"
+            for panel in parallel(t.lane_tiles):
+                for j in range(t.width):
+                    for pair in range(cdiv(t.p.k, 2)):
+                        order[panel, pair, j] = get(packed, panel * t.width + j, pair)
+
+    return pack
+
+
+def multiplying(t: PackedPanels) -> ScriptFunction:
+    """The kernel that multiplies: panels of x, then tiles of panels that share what is unpacked."""
+    op, p = t.op, t.p
+    groups = cdiv(t.row_tiles, TOGETHER)
+    zero_type, bias_type = operand_type(op.zero_point, op.packed), operand_type(op.bias, p.c)
+
+    with script_module():
+        make_rows, unpack = making_rows(t), unpacking(t)
+        add_stretch, write = adding_stretch(t), writing(t)
+
+        @script
+        def multiply(
+            x: op.x, scale: op.scale, zero_point: zero_type, bias: bias_type, order: t.order,
+            rows: t.row_panels, y: p.c,
+        ) -> None:  # fmt: skip
+            attr.func_kind = "cpu_kernel"
+            attr.func_name = op.name
+            for panel in parallel(t.row_tiles):
+                make_rows(x, x, rows, rows, panel)  # rows of x need no table
+            for number in parallel(t.lane_tiles * groups):
+                columns, top = number // groups, number % groups * TOGETHER
+                tiles = min(TOGETHER, t.row_tiles - top)
+                done = register_tensor(f32, (TOGETHER, t.height, t.width), init=0)
+                weight = register_tensor(f32, (1, STRETCH, t.width))
+                for stretch in range(cdiv(p.k, STRETCH)):
+                    start = stretch * STRETCH
+                    count = min(STRETCH, p.k - start)
+                    unpack(scale, zero_point, order, weight, columns, start, count)
+                    for tile in range(tiles):
+                        add_stretch(rows, weight, done, tile, top + tile, start, 0, 0, count)
+                for tile in range(tiles):
+                    write(bias, rows, done, tile, y, top + tile, columns)
+
+    return multiply
+
+
+def unpacking(t: PackedPanels) -> ScriptFunction:
+    """A part of a kernel: unpacks a stretch of a panel of columns, one scale after the other."""
+    lanes, op = t.lanes, t.op
+
+    @script
+    def unpack(scale, zero_point, order, weight, columns, start, count):  # type: ignore[no-untyped-def]
+        units = register_tensor(f32, (t.width,))
+        bases = register_tensor(f32, (t.width,))
+        for part in range(cdiv(count, t.part)):
+            first = part * t.part
+            block = (start + first) // op.block
+            for j in range(t.width):
+                column = columns * t.width + j
+                units[j] = cast(get(scale, column, block), f32)
+                bases[j] = shifted_zero(op, zero_point, column, block)
+            for pair in range(cdiv(min(t.part, count - first), 2)):
+                for v in static(t.vectors):
+                    at = v * lanes
+                    numbers = load(order, columns, (start + first) // 2 + pair, at, lanes=lanes)
+                    base, unit = load(bases, at, lanes=lanes), load(units, at, lanes=lanes)
+                    for half, each in static([*enumerate(halves(numbers, lanes))]):
+                        store(weight, 0, first + 2 * pair + half, at, (each - base) * unit)
+
+    return unpack

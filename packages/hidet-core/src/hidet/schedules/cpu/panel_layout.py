@@ -1,0 +1,172 @@
+"""Which elements of a contraction's operands lie in panels on the CPU, and in which order.
+
+One operand gives the rows of a tile (its elements are spread over lanes), the other one the
+columns (its elements are loaded as vectors). Floats lie in panels in the type of the sums. Of 8-bit
+integers, whose sums are int32, neighbours along k lie side by side in groups: one instruction
+multiplies and adds a group in each lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hidet.cost import Work
+from hidet.ir.expr import Const, Dot, Expr, Pack
+from hidet.lang import cast, cdiv, load
+from hidet.lang.memory import get
+from hidet.schedules.contraction import Contraction, known
+from hidet.schedules.cpu.panel_elements import BYTES, SIGN, elements_of
+from hidet.schedules.space import choice
+from hidet.target import Target
+from hidet.types import i8, u8
+
+PACKED_SCALAR = 16.0
+"""Multiply-adds that moving one element to another order costs; vectors move as many at once."""
+FOUND = 128.0
+"""The same where each element has to be found: divisions, and the edges of images."""
+LINE = 64
+"""Bytes of a cache line."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The tile of sums that a thread keeps in registers."""
+
+    rows: int = choice(14, 12, 8, 6, 4, 2)
+    vectors: int = choice(2, 1, 3, 4)
+    flip: bool = choice(False, True)
+    """Whether the rows of a tile are columns of the result."""
+
+    def fits_on(self, target: Target) -> bool:
+        """Whether sums, a row of vectors and a spread element have registers."""
+        return self.rows * self.vectors + self.vectors + 1 <= target.max_registers_per_thread
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
+        t = Panels(p, self, target)
+        k = known(p.k)
+        tiles = p.tiles_down(t.height) // known(p.batch)
+        rows = (-(-known(t.rows) // t.height) if self.flip else tiles) * t.height
+        columns = -(-known(t.columns) // t.width) * t.width
+        sums = self.rows * self.vectors
+        moved = PACKED_SCALAR * t.elements.group
+        # Eight multiply-adds are under way at once; two loads come with one at most.
+        busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
+        making = [rows * (1.0 if t.rows_as_stored else moved)]
+        lanes_cost = 1.0 if t.lanes_as_stored else moved
+        making += [columns * (FOUND if p.scattered else lanes_cost)]
+        if p.has_weight:
+            making.pop(0 if t.weight_in_rows else 1)
+        flops = 2.0 * known(p.batch) * k * (rows * columns / busy + sum(making))
+        blocks = known(p.batch) * (rows // t.height) * (columns // t.width)
+        # Operands are read while panels are made: that is counted there, not beside the products.
+        return Work(0, 0, flops, t.elements.rate, blocks, 1)
+
+
+class Panels:
+    """Which elements of a contraction's operands the panels hold, and in which order."""
+
+    def __init__(self, p: Contraction, registers: Registers, target: Target) -> None:
+        self.p, self.flip = p, registers.flip
+        self.elements = elements_of(p, registers.flip, target)
+        self.wide, self.group = self.elements.sums, self.elements.group
+        self.depth = cdiv(p.k, self.group)
+        self.lanes = max(2, target.vector_bytes // self.wide.nbytes)
+        self.vectors, self.height = range(registers.vectors), registers.rows
+        self.width = self.lanes * registers.vectors
+        self.rows, self.columns = (p.n, p.m) if self.flip else (p.m, p.n)
+        along_k = (p.b_along_k, p.a_along_k) if self.flip else (p.a_along_k, p.b_along_k)
+        self.weight_in_rows = (p.weight == "b") == self.flip
+        self.lanes_as_stored = not along_k[1]
+        self.rows_along_k = along_k[0] and isinstance(p.k, int)
+        self.rows_as_stored = self.rows_along_k or not along_k[0]
+        self.row_tiles = cdiv(self.rows, self.height) if self.flip else p.down(self.height)
+        self.table = None if self.flip else p.table(self.height)
+        self.matrices = p.batch if self.flip else p.matrices
+        self.lane_tiles = cdiv(self.columns, self.width)
+        columns_bytes = known(self.columns) * known(p.k) * self.elements.lanes.nbytes
+        rows_type = p.b.dtype if self.flip else p.a.dtype
+        self.offset = self.elements is BYTES and rows_type is i8
+        """Whether rows lie in panels with `SIGN` added, which their sums are too large by."""
+        enough = known(p.batch) * known(self.rows) >= 4 * target.cores * self.height
+        self.at_once = not self.weight_in_rows and enough and columns_bytes <= 2 * target.l2_bytes
+        """Whether a panel of rows is made just before it meets all columns, still in the cache."""
+
+    @property
+    def row_panels(self) -> Any:
+        """The type of all panels of rows."""
+        # Rows of a panel an odd number of cache lines apart do not compete for one set.
+        line = LINE // self.elements.rows.nbytes
+        stride = (cdiv(self.p.k, line) // 2 * 2 + 1) * line
+        tile = (self.depth, self.height * self.group)
+        each = (self.height, stride) if self.rows_along_k else tile
+        return self.elements.rows[self.p.batch * self.row_tiles, *each]
+
+    @property
+    def lane_panels(self) -> Any:
+        """The type of all panels of columns."""
+        tile = (self.depth, self.width * self.group)
+        return self.elements.lanes[self.matrices * self.lane_tiles, *tile]
+
+    def placed(self, table: Any, panel: Any) -> tuple[Any, Any]:
+        """The product that a panel of rows is of, and its first row."""
+        z, number = panel // self.row_tiles, panel % self.row_tiles
+        if self.table is None:
+            return z, number * self.height
+        return self.p.place(table, z, number, self.height)
+
+    def is_used(self, table: Any, panel: Any) -> Any:
+        """Whether there is such a panel of rows, where only the data tell how many there are."""
+        return self.table is None or panel < self.p.used(table, self.height)
+
+    def meets(self, table: Any, panel: Any, column_panel: Any) -> Any:
+        """The panel of columns that a panel of rows meets: of the matrix of its product."""
+        if self.table is None:
+            return column_panel
+        return self.matrix(table, panel) * self.lane_tiles + column_panel % self.lane_tiles
+
+    def has_matrix(self, table: Any, panel: Any) -> Any:
+        """Whether there is a matrix for a panel of rows; without one its sums are 0."""
+        return self.table is None or self.matrix(table, panel) < self.matrices
+
+    def matrix(self, table: Any, panel: Any) -> Any:
+        """The number of that matrix."""
+        return self.p.which(self.placed(table, panel)[0])
+
+    def in_row_panel(self, i: Any, r: Any) -> tuple[Any, Any]:
+        """Where row i of a panel has its group r."""
+        return (i, r * self.group) if self.rows_along_k else (r, i * self.group)
+
+    def row_group(self, rows: Any, panel: Any, i: Any, r: Any) -> Expr:
+        """Group r of row i of a panel."""
+        at = self.in_row_panel(i, r)
+        return load(rows, panel, *at, **({} if self.group == 1 else {"lanes": self.group}))
+
+    def column_groups(self, columns: Any, panel: Any, r: Any, v: int) -> Expr:
+        """Group r of the columns in vector v of a panel."""
+        of_vector = self.lanes * self.group
+        return load(columns, panel, r, v * of_vector, lanes=of_vector)
+
+    def added(self, total: Expr, each: Expr, row: Expr) -> Expr:
+        """Sums with the products of a group of a row and of the columns of a vector."""
+        return total + each * row if self.group == 1 else Dot(total, each, row)
+
+    def sign(self) -> Expr:
+        """A group of the number that offset rows are too large by."""
+        return Pack((Const(SIGN, u8),) * self.group)
+
+    def place(self, z: Any, i: Any, j: Any) -> tuple[Any, Any, Any]:
+        """The product, row and column of the result that row i and column j of tiles meet at."""
+        return (z, j, i) if self.flip else (z, i, j)
+
+    def row_element(self, a: Any, b: Any, z: Any, i: Any, r: Any) -> Any:
+        """Element r of row i."""
+        found = get(b, *self.p.b_at(z, r, i)) if self.flip else get(a, *self.p.a_at(z, i, r))
+        there = cast(found, self.elements.rows)
+        return there ^ SIGN if self.offset else there
+
+    def lane_element(self, a: Any, b: Any, z: Any, r: Any, j: Any) -> Any:
+        """Element r of column j."""
+        found = get(a, *self.p.a_at(z, j, r)) if self.flip else get(b, *self.p.b_at(z, r, j))
+        return cast(found, self.elements.lanes)

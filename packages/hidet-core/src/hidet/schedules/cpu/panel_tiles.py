@@ -1,0 +1,108 @@
+"""Tiles of a contraction on the CPU: what a panel of rows and one of columns give, in registers."""
+
+from __future__ import annotations
+
+# The body of a script is a language of its own, which a checker of Python cannot follow.
+# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+from hidet.ir.expr import Dot
+from hidet.lang import (
+    ScriptFunction,
+    cast,
+    cdiv,
+    load,
+    register_tensor,
+    script,
+    static,
+    store,
+    vectorize,
+)
+from hidet.lang.memory import get
+from hidet.schedules.cpu.panel_layout import Panels
+
+STRETCH = 256
+"""Products that are summed before they join the sum of the others: long sums of rounded products
+lose digits, sums of short ones fewer."""
+
+
+def multiplying(t: Panels) -> ScriptFunction:
+    """A part of a kernel: adds the product of a panel of rows and one of columns to tile 0."""
+    add_stretch, correct = adding_stretch(t), correcting(t)
+
+    @script
+    def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        for stretch in range(cdiv(t.depth, STRETCH)):
+            start = stretch * STRETCH
+            count = min(STRETCH, t.depth - start)
+            add_stretch(rows, columns, done, 0, row_panel, start, column_panel, start, count)
+        if t.offset:
+            correct(columns, done, column_panel)
+
+    return multiply
+
+
+def adding_stretch(t: Panels) -> ScriptFunction:
+    """A part of a kernel: adds products along a stretch of k to a tile of `done`, of the groups
+    from `first` on in a panel of rows and from `start` on in one of columns."""
+    lanes, vectors = t.lanes, t.vectors
+    own = [(i, v * lanes) for i in range(t.height) for v in vectors]
+
+    @script
+    def add_stretch(  # type: ignore[no-untyped-def]
+        rows, columns, done, tile, row_panel, first, column_panel, start, count
+    ):
+        sums = register_tensor(t.wide, (t.height, t.width), init=0)
+        for step in range(count):
+            row = [t.column_groups(columns, column_panel, start + step, v) for v in vectors]
+            for i in static(range(t.height)):
+                each = t.row_group(rows, row_panel, i, first + step)
+                for v in static(vectors):
+                    kept = load(sums, i, v * lanes, lanes=lanes)
+                    store(sums, i, v * lanes, t.added(kept, each, row[v]))
+        # Apart from the tile: sums stay in registers only while every index is a constant.
+        for place in static(own):
+            before = load(done, tile, *place, lanes=lanes)
+            store(done, tile, *place, before + load(sums, *place, lanes=lanes))
+
+    return add_stretch
+
+
+def correcting(t: Panels) -> ScriptFunction:
+    """A part of a kernel: takes off what tile 0 is too large by, its rows having been offset."""
+    lanes, vectors = t.lanes, t.vectors
+
+    @script
+    def correct(columns, done, column_panel):  # type: ignore[no-untyped-def]
+        excess = register_tensor(t.wide, (t.width,), init=0)
+        for r in range(t.depth):
+            for v in static(vectors):
+                kept = load(excess, v * lanes, lanes=lanes)
+                row = t.column_groups(columns, column_panel, r, v)
+                store(excess, v * lanes, Dot(kept, t.sign(), row))
+        for i in range(t.height):
+            for j in vectorize(t.width):
+                done[0, i, j] -= excess[j]
+
+    return correct
+
+
+def writing(t: Panels) -> ScriptFunction:
+    """A part of a kernel: writes a tile of `done`, neighbours of the result one after the other."""
+    p, wide = t.p, t.wide
+    # Along the columns of the result, whichever of the tile they are.
+    outer, inner = (t.width, t.height) if t.flip else (t.height, t.width)
+
+    @script
+    def write(bias, table, done, tile, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
+        z, top = t.placed(table, row_panel)
+        left = column_panel % t.lane_tiles * t.width
+        for first in range(outer):
+            for second in vectorize(inner):
+                i, j = (second, first) if t.flip else (first, second)
+                at = t.place(z, top + i, left + j)
+                value = done[tile, i, j]
+                if p.bias is not None:
+                    value += cast(get(bias, *p.bias_at(*at)), wide)
+                if p.is_there(at[1], at[2]):
+                    c.put(*p.c_at(*at), cast(value, p.c.dtype))
+
+    return write
