@@ -8,10 +8,12 @@ import pytest
 
 import hidet
 from hidet import ops
-from hidet.errors import BadArchive, BadArgument, NotYet
+from hidet.compute.guards import assuming
+from hidet.errors import BadArchive, BadArgument, InternalError, ShapeMismatch
 from hidet.graph import FlowGraph, Tensor, evaluate, rewrite, symbol, tracing
 from hidet.graph.body import Body
 from hidet.graph.canonical import canonical
+from hidet.graph.guards import guarded
 from hidet.graph.told import Told
 from hidet.ir.expr import Var
 from hidet.types import TensorType, f32, i32
@@ -108,10 +110,36 @@ def test_a_size_is_told_by_one_integer():
         FlowGraph([y], [ops.sum(y)], told=[Told(u)])
 
 
-def test_no_size_depends_on_data_inside_of_control_flow():
+def test_bodies_have_sizes_of_their_own_data():
     x = hidet.symbol((4,), name="x")
-    with pytest.raises(NotYet, match="inside of control flow"):
-        ops.loop(lambda turn, y: (None, [y + ops.sum(ops.nonzero(y))], []), [x], trips=3)
+    (last,), _, _ = ops.loop(
+        lambda turn, y: (None, [y + ops.sum(ops.nonzero(y))], []), [x], trips=3
+    )
+    graph = hidet.trace_from(last, x)
+    assert not graph.told
+    (body,) = [each.op.body for each in graph.nodes if each.op.name == "loop"]
+    assert [each.size.name for each in body.graph.told] == ["body1.u0"]
+    assert not body.symbols
+    assert body == body.with_sizes(lambda size: size)
+    with pytest.raises(InternalError, match="does not tell"):
+        Body(FlowGraph(body.graph.inputs, [ops.nonzero(body.graph.inputs[1])], told=()))
+
+
+def test_a_body_is_told_what_is_assumed_of_its_sizes():
+    x, y = hidet.symbol(("n",), name="x"), hidet.symbol((4,), name="y")
+    with assuming() as guards:
+        kept = ops.nonzero(x)[:, 0]
+        (last,), _, _ = ops.loop(
+            lambda turn, z: (None, [z + ops.take(z, [ops.nonzero(z)[:, 0]])], []), [y], trips=2
+        )
+        graph = guarded(FlowGraph([x, y], [last, kept]), guards)
+    (body,) = [each.op.body for each in graph.nodes if each.op.name == "loop"]
+    assert [each.equals for each in body.graph.told] == [4]
+    compiled = graph.build()
+    found = compiled.run([np.ones(3, np.float32), np.ones(4, np.float32)])
+    np.testing.assert_array_equal(found[0].numpy(), [4, 4, 4, 4])
+    with pytest.raises(ShapeMismatch, match="has to be 4 = 4"):
+        compiled.run([np.ones(3, np.float32), np.zeros(4, np.float32)])
 
 
 def test_bodies_read_sizes_that_are_told_around_them():

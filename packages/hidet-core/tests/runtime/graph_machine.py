@@ -65,10 +65,10 @@ class Machine:
         for module in (relaunch, stream_region):
             monkeypatch.setattr(module, "StreamMemory", lambda stream: HostMemory())
 
-    def program(self, bound, modules, host_steps, scratch, fixed):
+    def program(self, bound, modules, host_steps, scratch, fixed, chain):
         """A program as for a GPU, in place of one for the host."""
         loaded = {name: Module(self, module, bound) for name, module in modules.items()}
-        return StreamProgram(bound, loaded, host_steps, fixed, True, scratch)
+        return StreamProgram(bound, loaded, host_steps, fixed, True, chain, scratch)
 
     def call(self, name, *args):
         """A call of the driver by its name."""

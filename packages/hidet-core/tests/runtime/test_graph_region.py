@@ -117,3 +117,17 @@ def test_a_loop_without_a_bound_in_a_body_is_driven_by_the_host(machine):
     graph(asarray(values(7)), asarray(np.int64(3)))
     (program,) = eager.executor_for(graph).programs.values()
     assert [type(part).__name__ for part in program.parts] == ["StreamRegion"]
+
+
+def test_a_body_whose_data_tell_sizes_is_driven_by_the_host(machine):
+    """The host reads them; each plan of the chain is a graph."""
+    x = symbol(("n",))
+
+    def turn(number, h):
+        kept = ops.take(h, [ops.nonzero(ops.relu(h))[:, 0]])
+        return None, (h - ops.sum(kept) * 0.1,), ()
+
+    (last,), _, _ = ops.loop(turn, [x], trips=3)
+    check(machine, ops.exp(last), x, values(9), launches=7)
+    (program,) = eager.executor_for(trace_from(ops.exp(last), x)).programs.values()
+    assert [type(part).__name__ for part in program.parts] == ["StreamRegion", "Segment"]

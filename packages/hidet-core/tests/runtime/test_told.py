@@ -131,7 +131,7 @@ def test_what_follows_is_bound_with_the_sizes_that_were_read():
         number[()] = count
         (made,) = run([to_device(x, "cpu"), to_device(number, "cpu")])
         assert array_of(made).shape == (count, 4)
-    assert len(run.following) == 3
+    assert len(run.chain.programs) == 3
 
 
 def test_memory_of_another_size_than_a_plan_takes_is_refused():

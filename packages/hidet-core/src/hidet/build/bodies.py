@@ -24,5 +24,5 @@ def regions(part: str, groups: Sequence[Group]) -> Iterator[tuple[Group, dict[st
 def updated(body: Body) -> list[Tensor | None]:
     """For each output of a body the input that it updates in place; None if it is a new tensor."""
     inputs = set(body.graph.inputs)
-    found = [origin(memory(each)) for each in body.graph.outputs]
+    found = [origin(memory(each)) for each in body.graph.results]
     return [each if each in inputs else None for each in found]

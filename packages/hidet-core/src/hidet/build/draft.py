@@ -43,14 +43,19 @@ class Draft:
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
         self.planners: dict[str, Planner] = {}
         self.groups: dict[str, list[Group]] = {}
-        self.add_stages(cut(parts.main, parts.derived), {**names, **derived})
+        self.add_stages("main", cut(parts.main, parts.derived), {**names, **derived})
         if parts.prepare is not None:
             self.add(Planner(parts.prepare, chosen, self.units, names, "prepare"))
 
-    def add_stages(self, stages: Sequence[Stage], names: dict[Tensor, str]) -> None:
-        """Add what a call does: the main part, and those after it, which begin once sizes that data
-        tell were read."""
-        part, given = "main", None
+    def add_stages(
+        self,
+        part: str,
+        stages: Sequence[Stage],
+        names: dict[Tensor, str],
+        given: Sequence[str] | None = None,
+    ) -> None:
+        """Add what a call or a body does: the first part, and those after it, which begin once
+        sizes that data tell were read."""
         for number, stage in enumerate(stages):
             planner = Planner(stage.graph, self.target, self.units, names, part, given)
             if stages[number + 1 :]:
@@ -68,7 +73,7 @@ class Draft:
         given = (*planner.symbols, *planner.given)
         for _, bodies in regions(planner.part, groups):
             for name, body in bodies.items():
-                self.add(Planner(body.graph, self.target, self.units, {}, name, given))
+                self.add_stages(name, cut(body.graph), {}, given)
 
     def tuned(self) -> list[str]:
         """Choose the schedules of what each call computes by measuring; the choices by name."""

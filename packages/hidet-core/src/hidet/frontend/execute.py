@@ -101,7 +101,7 @@ class Runner:
             if any(known.get(name) != view.pointer for name, view in views.items()):
                 executor.constants.update(views)
                 executor.programs.clear()
-                executor.following.clear()
+                executor.chain.programs.clear()
                 executor.prepared = None
                 self.epoch += 1
         if not self.sealed:

@@ -7,16 +7,17 @@ of its operator. So a body can be compared, stored, optimised and compiled by it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from hidet.errors import BadArgument, InternalError, NotYet
+from hidet.errors import BadArgument, InternalError
 from hidet.graph.canonical import canonical
 from hidet.graph.operator import Nested, Op, OpKind, family, resized
 from hidet.graph.tensor import Node, Tensor
 from hidet.graph.told import Mentioned, sizes_in, sizes_of, told_by
-from hidet.ir.expr import Expr, Var
+from hidet.ir.expr import Expr, Var, wrap
 from hidet.types import Size, TensorType
 
 if TYPE_CHECKING:
@@ -29,18 +30,16 @@ MAX_DEPTH = 32
 class Body(Nested):
     """A closed graph; equal to others that compute the same, whatever their tensors are called.
 
-    Its symbolic sizes are those of the graph that it is used in.
+    Its symbolic sizes are those of the graph that it is used in, and those that its own data tell:
+    these have names that no body within it and none around it has (`told_prefix`).
     """
 
     def __init__(self, graph: FlowGraph) -> None:
         if graph.constants:
             raise InternalError(f"a body has constants of its own: {graph.constants}")
         self.graph = graph
-        if graph.told or told_by(graph.nodes, graph.inputs):
-            raise NotYet(
-                "inside of control flow no size can depend on data",
-                help="select before or after it, or mask instead of selecting",
-            )
+        if told := told_by(graph.nodes, graph.inputs):
+            raise InternalError(f"a body mentions {told}, which its graph does not tell")
         if self.depth > MAX_DEPTH:
             raise BadArgument(
                 f"control flow is {self.depth} levels deep; the limit is {MAX_DEPTH}",
@@ -55,20 +54,20 @@ class Body(Nested):
     @property
     def outputs(self) -> tuple[TensorType, ...]:
         """The types of what it gives."""
-        return tuple(each.type for each in self.graph.outputs)
+        return tuple(each.type for each in self.graph.results)
 
     @cached_property
     def depth(self) -> int:
         """How many bodies lie within each other, itself among them."""
-        inner = (body.depth for node in self.graph.nodes for body in bodies_of(node.op))
-        return 1 + max(inner, default=0)
+        return depth_of(self.graph.nodes)
 
     @cached_property
     def symbols(self) -> tuple[Var, ...]:
-        """The symbols that its types and its operators mention."""
+        """The symbols of outside that its types and its operators mention."""
         found = dict.fromkeys(var for each in self.graph.inputs for var in sizes_of(each))
         found.update(dict.fromkeys(var for node in self.graph.nodes for var in sizes_in(node)))
-        return tuple(found)
+        own = {each.size for each in self.graph.told}
+        return tuple(var for var in found if var not in own)
 
     @cached_property
     def digest(self) -> str:
@@ -89,9 +88,12 @@ class Body(Nested):
             made = Node(node.op.with_sizes(change), inputs, node.place, node.device)
             new.update(zip(node.outputs, made.outputs, strict=True))
         outputs = [new[each] for each in self.graph.outputs]
-        return type(self)(
-            self.graph.with_outputs(outputs, [new[each] for each in self.graph.inputs])
+        graph = self.graph.with_outputs(outputs, [new[each] for each in self.graph.inputs])
+        graph.told = tuple(
+            each if each.equals is None else replace(each, equals=change(wrap(each.equals)))
+            for each in graph.told
         )
+        return type(self)(graph)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Body) and self.digest == other.digest
@@ -124,6 +126,18 @@ class Region(Op):
     def define(self, *operands: Any) -> Any:
         """There is no definition: it runs plans of its bodies, not kernels."""
         raise InternalError(f"{self.name} is control flow, which has no definition")
+
+
+def depth_of(nodes: Iterable[Node]) -> int:
+    """How deep bodies lie within each other in one of these nodes, itself counted."""
+    return 1 + max((body.depth for node in nodes for body in bodies_of(node.op)), default=0)
+
+
+def told_prefix(nodes: Iterable[Node]) -> str:
+    """What names begin with of the sizes that data tell in a body of these nodes: bodies around it
+    are deeper ones, and have other names. Nothing else has such a name, an axis of an input being
+    called after its number."""
+    return f"body{depth_of(nodes)}."
 
 
 def bodies_of(op: Op) -> tuple[Body, ...]:

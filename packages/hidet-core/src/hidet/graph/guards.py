@@ -6,15 +6,17 @@ is refused by its shape, with the place of the operator that needs it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hidet.compute.guards import TOLD, Guards, assuming
+from hidet.compute.guards import TOLD, Guards, assuming, assumptions
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph.axis_guard import AxisGuard
+from hidet.graph.body import bodies_of
 from hidet.graph.flow import FlowGraph, sorted_nodes
-from hidet.graph.told import Told, found_in
+from hidet.graph.tensor import Tensor
+from hidet.graph.told import Told, Within, found_in, telling
 from hidet.ir.expr import Var, wrap
 from hidet.ir.walk import variables
 from hidet.runtime.plan import Limits
@@ -50,13 +52,35 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
     )
 
 
+def told_inside(
+    results: Sequence[Tensor], inputs: Sequence[Tensor], within: Within
+) -> tuple[dict[Tensor, Told], dict[Tensor, Tensor]]:
+    """The sizes that a body tells, with what is assumed of them by now, by what tells them; and
+    what stands for its tensors from then on."""
+    guards = assumptions() or Guards()
+    own = telling(results, lambda ends: sorted_nodes(ends, inputs), (), within)
+    sizes = {var: tidy(var) for var in own if var in guards}
+    tellers, new = found_in(results, inputs, sorted_nodes, sizes, within)
+    return {tensor: limited_told(each, guards) for tensor, each in tellers.items()}, new
+
+
+def told_in_bodies(graph: FlowGraph) -> set[Var]:
+    """The sizes that bodies of a graph tell, as they were called while it was traced."""
+    graphs = [body.graph for node in graph.nodes for body in bodies_of(node.op)]
+    own = {each.traced for inner in graphs for each in inner.told if each.traced is not None}
+    return own.union(*map(told_in_bodies, graphs))
+
+
 def refuse_told(graph: FlowGraph, guards: Guards, sizes: Mapping[Var, Size]) -> None:
     """Raise NotYet where nothing checks that a size which data tell is what it was taken to be."""
     early = {each.traced for each in graph.told}  # their names are not those of the trace any more
+    inner = told_in_bodies(graph)
     for symbol, size in sizes.items():
+        if symbol in inner:
+            continue  # the body that tells it checks that
         others = set(variables(wrap(size)))
         by_data = symbol not in TOLD and any(each in TOLD for each in others)
-        if by_data or not early.isdisjoint((symbol, *others)):
+        if by_data or not early.isdisjoint((symbol, *others)) or not inner.isdisjoint(others):
             where = guards[symbol].place
             raise NotYet(f"{symbol} has to be {size}, which data tell", place=where)
     for symbol, most in guards.most.items():

@@ -57,15 +57,6 @@ def stored(graph: FlowGraph) -> bytes:
             [each.number(graph.inputs), each.axis, each.symbol, writer.value(each.place)]
             for each in graph.guards
         ],
-        "told": [
-            [
-                writer.value(each.size),
-                *each.limits,
-                writer.value(each.place),
-                writer.value(each.equals),
-            ]
-            for each in graph.told
-        ],
     }
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     values = {str(len(graph.inputs) + at): raw(each) for at, each in enumerate(graph.constants)}
@@ -85,6 +76,15 @@ def spread(graph: FlowGraph, writer: Writer) -> dict[str, Any]:
         "constants": [described(each, writer) for each in graph.constants],
         "nodes": nodes,
         "outputs": [numbers[each] for each in graph.outputs],
+        "told": [
+            [
+                writer.value(each.size),
+                *each.limits,
+                writer.value(each.place),
+                writer.value(each.equals),
+            ]
+            for each in graph.told
+        ],
     }
 
 
@@ -294,8 +294,8 @@ class Restoring:
         match data:
             case ["body", dict() as facts]:
                 inner = Restoring(facts, {}, self.device, self.make, self)
-                inputs, outputs, name, *_ = inner.parts()
-                return Body(self.make(inputs, outputs, name, told=()))
+                inputs, outputs, name, _, _, told = inner.parts()
+                return Body(self.make(inputs, outputs, name, told=told))
             case ["tuple", *rest]:
                 return tuple(map(self.attribute, rest))
         return self.reader.value(data)

@@ -7,7 +7,7 @@ that whatever changes a graph keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
@@ -42,6 +42,15 @@ class Told:
     """The size as it was called while the graph was traced."""
     equals: Size | None = None
     """The size that it was taken to be, which stands for it; each call checks that."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """What a body tells itself: sizes of the tensors that `is_inside` says it computes, by names
+    that begin with `prefix`."""
+
+    is_inside: Callable[[Tensor], bool]
+    prefix: str
 
 
 _numbers = count()
@@ -89,24 +98,21 @@ def found_in(
     inputs: Sequence[Tensor],
     nodes: Callable[..., list[Node]],
     sizes: Mapping[Var, Size] = NO_SIZES,
+    within: Within | None = None,
 ) -> tuple[dict[Tensor, Told], dict[Tensor, Tensor]]:
     """The sizes that nodes of a trace mention, by what tells them, and what stands for tensors of
     the trace from then on.
 
     `nodes` orders what outputs need. Sizes get names that depend on their order alone; for those in
-    `sizes` others stand, which they have to be.
+    `sizes` others stand, which they have to be. Of a body only those count that it tells `within`.
     """
     given = {var for each in inputs for var in sizes_of(each)}
-    told: dict[Var, tuple[Tensor, Told]] = {}
-    before = -1 if _told else 0  # in most processes there are none
-    while before < len(told):
-        before = len(told)
-        for node in nodes([*outputs, *(tensor for tensor, _ in told.values())], inputs):
-            new = [var for var in sizes_in(node) if var in _told and var not in given]
-            told.update((var, _told[var]) for var in new)
+    told = telling(outputs, lambda ends: nodes(ends, inputs), given, within)
+    if within is not None and not told:
+        return {}, {}
     whole = [*outputs, *(tensor for tensor, _ in told.values())]
-    used = {var.name for var in given}
-    fresh = (Var(name, i32) for name in map("u{}".format, count()) if name not in used)
+    used, form = {var.name for var in given}, (within.prefix if within else "") + "u{}"
+    fresh = (Var(name, i32) for name in map(form.format, count()) if name not in used)
     now = {var: next(fresh) for var in told}
     names: dict[Var, Expr] = {old: wrap(new) for old, new in now.items()}
     put_in = {**names, **{var: substitute(wrap(size), names) for var, size in sizes.items()}}
@@ -124,6 +130,28 @@ def found_in(
         for var, (tensor, each) in told.items()
     }
     return found, stands
+
+
+def telling(
+    outputs: Sequence[Tensor],
+    nodes: Callable[[Sequence[Tensor]], list[Node]],
+    given: Container[Var] = (),
+    within: Within | None = None,
+) -> dict[Var, tuple[Tensor, Told]]:
+    """The sizes of a trace that nodes mention, but for `given` ones, and what tells each of them,
+    for which `nodes` are needed too."""
+    told: dict[Var, tuple[Tensor, Told]] = {}
+    before = -1 if _told else 0  # in most processes there are none
+    while before < len(told):
+        before = len(told)
+        for node in nodes([*outputs, *(tensor for tensor, _ in told.values())]):
+            new = [var for var in sizes_in(node) if var in _told and var not in given]
+            told.update(
+                (var, _told[var])
+                for var in new
+                if within is None or within.is_inside(_told[var][0])
+            )
+    return told
 
 
 def told_by(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:

@@ -13,8 +13,12 @@ from typing import Any
 from hidet.compute.sizes import same
 from hidet.errors import BadArgument
 from hidet.graph import Body, FlowGraph, Node, Tensor, apply_all, recording, tracing
+from hidet.graph.body import told_prefix
+from hidet.graph.guards import told_inside
 from hidet.graph.known import known
 from hidet.graph.rewrite import reading
+from hidet.graph.told import Within, telling
+from hidet.ir.order import producers_first
 from hidet.ops.cast import cast
 from hidet.ops.control import TURN, If, Loop
 from hidet.ops.create import full
@@ -171,9 +175,10 @@ class Trace:
 
     def captured(self, results: Sequence[Tensor]) -> Tensors:
         """What of outside these results need, in order of use; numbers are made again inside."""
+        told = telling(results, self.nodes, (), self.within(""))
         found: dict[Tensor, None] = {}
         seen = set(self.inputs)
-        waiting = list(reversed(results))
+        waiting = [*reversed(results), *(tensor for tensor, _ in told.values())]
         while waiting:
             tensor = waiting.pop()
             if tensor in seen:
@@ -192,15 +197,36 @@ class Trace:
             return False
         return tensor.trace[0] in self.own or not tensor.trace[0].inputs
 
+    def nodes(self, results: Sequence[Tensor]) -> list[Node]:
+        """The nodes of the body that results need, producers first."""
+
+        def producers(tensors: Sequence[Tensor]) -> list[Node]:
+            return [each.trace[0] for each in tensors if each.trace and self.is_inside(each)]
+
+        return producers_first(producers(results), lambda node: producers(node.inputs))
+
+    def within(self, prefix: str) -> Within:
+        """What the body tells itself."""
+        return Within(self.is_inside, prefix)
+
+    def graph(self, results: Sequence[Tensor], captured: Tensors) -> FlowGraph:
+        """What the body computes, still of the captured tensors themselves."""
+        inputs = (*self.inputs, *captured)
+        told = telling(results, self.nodes, (), self.within(""))
+        prefix = told_prefix(self.nodes([*results, *(tensor for tensor, _ in told.values())]))
+        found, new = told_inside(results, inputs, self.within(prefix))
+        outputs = (*(new.get(each, each) for each in results), *found)
+        return FlowGraph(inputs, outputs, "body", told=found.values())
+
     def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:
         """The body: its inputs, what it captures, and between them nodes of its own."""
         inside = {each: Tensor(each.type, each.device, name=each.name) for each in captured}
-        begun = FlowGraph((*self.inputs, *captured), results, "body", told=())
+        begun = self.graph(results, captured)
         new = dict(inside)
         for node in begun.nodes:
             now = reading(node, tuple(new.get(each, each) for each in node.inputs))
             new.update(zip(node.outputs, now.outputs, strict=True))
-        outputs = [new.get(each, each) for each in results]
+        outputs = [new.get(each, each) for each in begun.outputs]
         return Body(begun.with_outputs(outputs, (*self.inputs, *inside.values())))
 
 

@@ -43,8 +43,8 @@ def updating(op: Loop) -> Body:
     """
     graph = op.body.graph
     users, count = graph.users(), len(op.carried)
-    first = len(graph.outputs) - count
-    pairs = zip(graph.inputs[1:], graph.outputs[first:], strict=False)
+    first = len(graph.results) - count
+    pairs = zip(graph.inputs[1:], graph.results[first:], strict=False)
     updates = {
         out.trace[0] for base, out in pairs if out.trace and lies_in(out, base, graph, users)
     }

@@ -73,14 +73,7 @@ class Archive:
         """The buffers of all results of a call, in order."""
         found: list[Buffer] = []
         for plan in reversed(self.called.values()):
-            own = [plan.buffers[number] for number in plan.outputs]
-            if plan.then is not None:
-                own = own[: len(own) - plan.then.passed]
-                places, rest = plan.then.results, iter(found)
-                first = iter(own)
-                count = len(own) + len(found)
-                own = [next(rest) if at in places else next(first) for at in range(count)]
-            found = own
+            found = plan.merged([plan.buffers[number] for number in plan.own_outputs], found)
         return found
 
     @property

@@ -184,9 +184,12 @@ def body(plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan]) -> B
 def check_operands(
     step: Branch | Repeat, made: BoundPlan, plan: Plan, shapes: Sequence[tuple[int, ...]]
 ) -> None:
-    """Refuse a body that reads or writes other bytes than the step gives to it."""
-    here = [nbytes_of(each, plan, shapes) for each in step.passed]
-    there = [made.nbytes(each) for each in (*made.plan.inputs, *made.plan.outputs)]
+    """Refuse a body that reads or writes other bytes than the step gives to it; what follows it
+    is checked when its sizes are known."""
+    count = len(made.plan.inputs)
+    passed = (*step.passed[:count], *made.plan.own(step.passed[count:]))
+    here = [nbytes_of(each, plan, shapes) for each in passed]
+    there = [made.nbytes(each) for each in (*made.plan.inputs, *made.plan.own_outputs)]
     if here != there:
         raise BadArchive(f"a body takes {there} bytes, where its step gives {here}")
 

@@ -20,9 +20,9 @@ def check_calls(plans: Mapping[str, Plan]) -> None:
     for name in plans:
         base, _, target = name.partition("@")
         if base in ("main", "prepare"):
-            suffix = f"@{target}" if target else ""
-            check_below(name, plans, suffix, 0, used)
-            check_following(name, plans, suffix, used)
+            if plans[name].given:
+                raise BadArchive(f"plan {name!r} waits for sizes, which nobody tells")
+            check_chain(name, plans, f"@{target}" if target else "", 0, used)
     lost = set(plans) - used
     if lost:
         raise BadArchive(f"nothing runs the plans {', '.join(sorted(lost))}"[:200])
@@ -40,44 +40,46 @@ def check_below(
         raise BadArchive(f"plans run each other more than {MAX_DEPTH} levels deep")
     used.add(name)
     plan = plans[name]
-    if depth > 0 and plan.then is not None:
-        raise BadArchive(f"plan {name!r} is run by a step, and another one follows it")
     for number, step in enumerate(plan.steps):
         if isinstance(step, Branch | Repeat):
             for each in step.plans:
-                check_below(f"{each}{target}", plans, target, depth + 1, used)
-                check_step(f"step {number} of {name}", step, plan, plans[f"{each}{target}"])
+                results = check_chain(f"{each}{target}", plans, target, depth + 1, used)
+                where = f"step {number} of {name}"
+                check_step(where, step, plan, plans[f"{each}{target}"], results)
 
 
-def check_following(name: str, plans: Mapping[str, Plan], target: str, used: set[str]) -> None:
-    """Check the plans that follow a first one, each after sizes were read."""
-    if plans[name].given:
-        raise BadArchive(f"plan {name!r} waits for sizes, which nobody tells")
+def check_chain(
+    name: str, plans: Mapping[str, Plan], target: str, depth: int, used: set[str]
+) -> list[Buffer]:
+    """Check a plan, and those that follow it, each after sizes were read; their results."""
+    check_below(name, plans, target, depth, used)
     chain = [name]
     while (then := plans[chain[-1]].then) is not None:
         if len(chain) == MAX_STAGES or name.partition("@")[0] == "prepare":
             raise BadArchive(f"{len(chain)} plans follow {name!r}, or more")
         following = f"{then.plan}{target}"
-        check_below(following, plans, target, 0, used)
+        check_below(following, plans, target, depth, used)
         check_handed(f"what follows {chain[-1]}", then, plans[chain[-1]], plans[following])
         chain.append(following)
-    count = 0
+    results: list[Buffer] = []
     for each in map(plans.__getitem__, reversed(chain)):
-        count = results_of(name, each, count)
+        check_places(name, each, len(results))
+        results = each.merged([each.buffers[number] for number in each.own_outputs], results)
+    return results
 
 
-def results_of(name: str, plan: Plan, after: int) -> int:
-    """How many results come of a plan and of those after it, which have `after`."""
+def check_places(name: str, plan: Plan, after: int) -> None:
+    """Refuse a plan whose own results and the `after` ones of those that follow do not have one
+    place each."""
     then = plan.then
     if then is None:
-        return len(plan.outputs)
+        return
     count = len(plan.outputs) - then.passed + after
     fit = 0 <= then.passed <= len(plan.outputs) and len(then.results) == after
     if not fit or sorted({*then.results, *range(count)}) != list(range(count)):
         raise BadArchive(f"the results of {name!r} have no places, or one for two")
     if len({*then.results}) < after:
         raise BadArchive(f"two results of {name!r} have one place")
-    return count
 
 
 def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
@@ -95,15 +97,12 @@ def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
         raise BadArchive(f"{where} gets memory that is not there any more")
     for each in then.told:
         scalar(where, plan.buffers[each.buffer], "int64")
-    check_types(where, plan, then.handed, following, following.inputs)
+    handed = [plan.buffers[each] for each in then.handed]
+    check_types(where, handed, [following.buffers[each] for each in following.inputs])
 
 
-def check_types(
-    where: str, plan: Plan, given: Sequence[int], other: Plan, taken: Sequence[int]
-) -> None:
-    """Refuse tensors of a plan that are not of the types that another one takes."""
-    here = [plan.buffers[each] for each in given]
-    there = [other.buffers[each] for each in taken]
+def check_types(where: str, here: Sequence[Buffer], there: Sequence[Buffer]) -> None:
+    """Refuse tensors of a plan, here, that are not of the types that another one takes, there."""
     if [each.dtype for each in here] != [each.dtype for each in there]:
         raise BadArchive(f"{where} gives its plan other tensors than that takes")
     for one, two in zip(here, there, strict=True):
@@ -111,13 +110,17 @@ def check_types(
             raise BadArchive(f"{where} gives its plan a tensor of another size than that takes")
 
 
-def check_step(where: str, step: Branch | Repeat, plan: Plan, body: Plan) -> None:
-    """Refuse a step whose buffers are not of the types that its plan takes and gives."""
+def check_step(
+    where: str, step: Branch | Repeat, plan: Plan, body: Plan, results: Sequence[Buffer]
+) -> None:
+    """Refuse a step whose buffers are not of the types that its plan takes and gives: the `results`
+    of it and of those that follow it."""
     if body.target != plan.target or body.symbols or body.limits:
         raise BadArchive(f"{where} runs a plan for {body.target} that has sizes of its own")
     if not set(body.given) <= {*plan.symbols, *plan.given}:
         raise BadArchive(f"{where} runs a plan of sizes {body.given}, which it does not know")
-    check_types(where, plan, step.passed, body, (*body.inputs, *body.outputs))
+    passed = [plan.buffers[each] for each in step.passed]
+    check_types(where, passed, [*(body.buffers[each] for each in body.inputs), *results])
     if isinstance(step, Repeat):
         check_turns(where, step, plan)
     else:

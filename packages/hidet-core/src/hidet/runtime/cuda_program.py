@@ -8,6 +8,7 @@ from functools import partial
 from threading import Lock
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.chain import Chain
 from hidet.runtime.device import is_current, primary_context
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.launchable import CudaModule
@@ -33,10 +34,11 @@ class CudaProgram:
         scratch_on: Callable[[int], Scratch],
         device: str,
         fixed: Mapping[int, int],
+        chain: Chain,
         use_graph: bool = True,
     ) -> None:
         self.bound, self.device, self.scratch_on = bound, device, scratch_on
-        self.make = partial(StreamProgram, bound, modules, host_steps, fixed, use_graph)
+        self.make = partial(StreamProgram, bound, modules, host_steps, fixed, use_graph, chain)
         self.context = int(primary_context(device))
         self.known: OrderedDict[int, StreamProgram] = OrderedDict()
         self.latest: tuple[int | None, StreamProgram | None] = None, None

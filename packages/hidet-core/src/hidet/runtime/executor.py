@@ -11,8 +11,9 @@ from typing import cast
 
 from hidet.errors import BadArchive, BadArgument, Capturing
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import BoundPlan, bind, body, called, check_handed
+from hidet.runtime.bound import BoundPlan, bind, called
 from hidet.runtime.captures import aside, wait_for_device
+from hidet.runtime.chain import Chain
 from hidet.runtime.cuda_program import CudaProgram
 from hidet.runtime.derived import Derived, Origins, derivations, shared
 from hidet.runtime.device import canonical, cuda_capability, host_flags
@@ -21,11 +22,10 @@ from hidet.runtime.host_memory import require_room
 from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
-from hidet.runtime.plan import Host, Launch, Plan, Then
+from hidet.runtime.plan import Host, Launch, Plan
 from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work, is_capturing
-from hidet.runtime.told import told_sizes
 from hidet.runtime.view import View
 from hidet.target import Target
 
@@ -71,9 +71,17 @@ class Executor:
         self.allocator = allocator or allocator_for(self.device)
         self.host_steps = host_steps or {}
         self.programs: OrderedDict[object, Program] = OrderedDict()
-        self.following: OrderedDict[object, Program] = OrderedDict()
-        """The programs of plans that begin once sizes were read, by name and sizes."""
+        self.apart: dict[str, Scratch] = {}
+        """The memory for workspaces of what follows bodies, by the names of the plans."""
         self.lock = Lock()
+        self.chain = Chain(
+            archive.plans,
+            self.device,
+            self.allocator,
+            self.following,
+            self.constant_pointers,
+            self.lock,
+        )
         self.constants: dict[str, View] = dict(weights or {})
         self.origins = origins
         self.derived: list[Derived] = []
@@ -119,54 +127,21 @@ class Executor:
 
     def run(self, program: Program, addresses: list[int], stream: int) -> list[View]:
         """A call of a program on inputs at these addresses, with the device current."""
-        device = self.device
-        if device != "cpu":
+        if self.device != "cpu":
             check_alignment(addresses)
-        outputs = []
-        for index, (shape, dtype) in enumerate(program.bound.results):
-            made = self.allocator.output(index, shape, dtype, device)
-            addresses.append(made.pointer)
-            outputs.append(made)
-        program(addresses, stream)
-        if program.bound.plan.then is not None:
-            return self.go_on(program.bound, program.bound.plan.then, addresses, outputs, stream)
-        return outputs
+        return self.chain.run(program.bound, program, addresses, stream)
 
-    def go_on(
-        self, bound: BoundPlan, then: Then, addresses: list[int], outputs: list[View], stream: int
-    ) -> list[View]:
-        """All results of a call whose first plan gave `outputs`: sizes are read that these tell,
-        then the next plan runs."""
-        plan = bound.plan
-        at = dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
-        at |= self.constant_pointers(bound)
-        sizes = told_sizes(then, at, bound.sizes, self.device, stream)
-        program = self.next_program(bound, then, sizes)
-        rest = self.run(program, [at[each] for each in then.handed], stream)
-        own = iter(outputs[: len(outputs) - then.passed])
-        later = dict(zip(then.results, rest, strict=True))
-        count = len(outputs) - then.passed + len(rest)
-        return [later[place] if place in later else next(own) for place in range(count)]
-
-    def next_program(self, before: BoundPlan, then: Then, sizes: Mapping[str, int]) -> Program:
-        """The program of a plan that follows another one, at the sizes that are known by now.
+    def following(self, name: str, bound: BoundPlan) -> Program:
+        """The program of a plan that begins once sizes were read.
 
         On a GPU its kernels are launched one by one: most calls bring other sizes, and a CUDA graph
-        pays only when it is launched again.
+        pays only when it is launched again. What follows a body has workspaces of its own, since
+        those of the plan around it are in use meanwhile.
         """
-        plan = self.archive.plans[then.plan]
-        key = then.plan, tuple(sizes[name] for name in plan.given)
-        with self.lock:
-            found = self.following.get(key)
-            if found is None:
-                bound = body(plan, sizes, self.archive.plans)
-                check_handed(before, then, bound)
-                found = self.following[key] = self.load(bound, self.scratch_on, use_graph=False)
-                if len(self.following) > SHAPES_KEPT:
-                    self.following.popitem(last=False)
-            else:
-                self.following.move_to_end(key)
-        return found
+        if name in self.archive.called:
+            return self.load(bound, self.scratch_on, use_graph=False)
+        scratch = self.apart.setdefault(name, Scratch(self.allocator, self.device))
+        return self.load(bound, lambda stream: scratch, use_graph=False)
 
     def refresh(self, stream: int = 0) -> None:
         """Compute the derived constants again, into the same memory, from what the weights are.
@@ -242,11 +217,13 @@ class Executor:
             require_room(bound)
 
     def scratch_on(self, stream: int) -> Scratch:
-        """The memory for workspaces on a GPU's stream.
+        """The memory for workspaces, on a GPU that of a stream.
 
         Regions that the framework runs may call other graphs on the same stream, so between them a
         plan keeps what it has in memory of its own.
         """
+        if self.device == "cpu":
+            return self.scratch
         plans = (plan for name, plan in self.archive.plans.items() if name != "prepare")
         if not all(isinstance(step, Launch) for plan in plans for step in plan.steps):
             return Scratch(self.allocator, self.device)
@@ -258,13 +235,14 @@ class Executor:
         """A program for given shapes, its workspaces in memory that depends on the stream."""
         fixed = self.constant_pointers(bound)
         if self.simulated:
-            return SimulatedProgram(bound, self.kernels, self.host_steps, fixed)
+            return SimulatedProgram(bound, self.kernels, self.host_steps, fixed, self.chain)
         if self.device == "cpu":
             modules = cast(Mapping[str, HostModule], self.modules)
-            return HostProgram(bound, modules, self.host_steps, self.scratch, fixed)
+            scratch = scratch_on(0)
+            return HostProgram(bound, modules, self.host_steps, scratch, fixed, self.chain)
         loaded = cast(Mapping[str, CudaModule], self.modules)
         return CudaProgram(
-            bound, loaded, self.host_steps, scratch_on, self.device, fixed, use_graph
+            bound, loaded, self.host_steps, scratch_on, self.device, fixed, self.chain, use_graph
         )
 
     def constant_pointers(self, bound: BoundPlan) -> dict[int, int]:

@@ -62,10 +62,8 @@ def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = Non
     """What calls of an archive's plans need, where sizes that vary are `symbols`, those that data
     tell too."""
     sizes = symbols or {}
-    bound = [bound_at(plans["main"], sizes, plans)]
-    while (then := bound[-1].plan.then) is not None:
-        require(plans[then.plan].given, sizes)
-        bound.append(body(plans[then.plan], sizes, plans))
+    bound = chained(bound_at(plans["main"], sizes, plans), sizes, plans)
+    apart = [each for one in bound for each in following_bodies(one, sizes, plans)]
     derived = {
         each.plan.buffers[number].name: each.nbytes(number)
         for each in bound
@@ -73,10 +71,33 @@ def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = Non
     }
     return Footprint(
         sum(derived.values()),
-        max(each.arena.nbytes for each in bound),
-        max(map(most_in_use, bound)),
+        max(each.arena.nbytes for each in bound) + sum(each.arena.nbytes for each in apart),
+        max(map(most_in_use, bound)) + sum(map(most_in_use, apart)),
         sum(each.nbytes(number) for each in bound for number in each.plan.outputs),
     )
+
+
+def chained(
+    first: BoundPlan, sizes: Mapping[str, int], plans: Mapping[str, Plan]
+) -> list[BoundPlan]:
+    """A plan and those that follow it."""
+    found = [first]
+    while (then := found[-1].plan.then) is not None:
+        require(plans[then.plan].given, sizes)
+        found.append(body(plans[then.plan], sizes, plans))
+    return found
+
+
+def following_bodies(
+    bound: BoundPlan, sizes: Mapping[str, int], plans: Mapping[str, Plan]
+) -> list[BoundPlan]:
+    """The plans that follow bodies in a plan, which have workspaces of their own."""
+    found = []
+    for each in (one for bodies in bound.bodies.values() for one in bodies):
+        chain = chained(each, sizes, plans)
+        found += chain[1:]
+        found += [more for one in chain for more in following_bodies(one, sizes, plans)]
+    return found
 
 
 def bound_at(

@@ -26,10 +26,13 @@ Modules: TypeAlias = Mapping[str, CudaModule]
 
 
 def fits_graph(bound: BoundPlan, number: int, *, inside: bool = False) -> bool:
-    """Whether a step of control flow can be nodes of a graph: all that its bodies do can, and in a
-    body a loop has at most `ITERATIONS`, as far as that is known."""
+    """Whether a step of control flow can be nodes of a graph: all that its bodies do can, without
+    a size that has to be read, and in a body a loop has at most `ITERATIONS`, as far as that is
+    known."""
     step = bound.steps[number]
     if isinstance(step, Repeat) and inside and not is_bounded(step):
+        return False
+    if any(body.plan.then is not None for body in bound.bodies[number]):
         return False
     return conditional_nodes() and all(
         isinstance(each, Launch)

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.chain import Chain
 from hidet.runtime.launchable import HostModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
 from hidet.runtime.profile import run_steps
-from hidet.runtime.region import HostMemory, run_region
+from hidet.runtime.region import HostMemory, on_chain, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.view import View
 
@@ -31,8 +32,9 @@ class HostProgram:
         host_steps: Mapping[str, HostStep],
         scratch: Scratch,
         fixed: Mapping[int, int],
+        chain: Chain,
     ) -> None:
-        self.bound, self.scratch = bound, scratch
+        self.bound, self.scratch, self.chain = bound, scratch, chain
         self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
         for buffer, address in fixed.items():
             self.pointers[buffer].value = address
@@ -56,7 +58,7 @@ class HostProgram:
         if isinstance(step, Host):
             return self.host(step, host_steps)
         bodies = [
-            HostProgram(each, modules, host_steps, self.scratch, {})
+            HostProgram(each, modules, host_steps, self.scratch, {}, self.chain)
             for each in self.bound.bodies[number]
         ]
         return self.region(step, bodies)
@@ -64,10 +66,13 @@ class HostProgram:
     def region(self, step: Branch | Repeat, bodies: Sequence[HostProgram]) -> Callable[[], Any]:
         """The call of control flow, whose bodies have their workspaces in the step's arena."""
 
-        def run(body: HostProgram, addresses: Sequence[int]) -> None:
+        def first(body: HostProgram, addresses: Sequence[int], stream: int) -> None:
             body.run(addresses, self.address(step.arena))
 
-        runs = [partial(run, each) for each in bodies]
+        runs = [
+            on_chain(step, self.bound, each.bound, partial(first, each), self.chain, 0)
+            for each in bodies
+        ]
         return partial(run_region, step, self.bound, self.address, HostMemory(), runs)
 
     def address(self, buffer: int) -> int:

@@ -5,10 +5,10 @@ Buffers are numbered; steps run in order, or in parallel where no buffer connect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from math import prod
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hidet.runtime.maps import Map
 from hidet.runtime.sizes import Size
 from hidet.types import dtype
 
+T = TypeVar("T")
 Role: TypeAlias = Literal["input", "output", "weight", "derived", "workspace", "part"]
 Limits: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: it may be any larger one."""
@@ -317,7 +318,8 @@ class Plan:
     """What a call does. `symbols` maps a size's name to the input and axis it is read from.
 
     `limits` are those of sizes that may not be any number. `given` are the sizes of a body that the
-    plan tells which runs it, or ends before it begins. `then` follows where sizes depend on data.
+    plan tells which runs it, or ends before it begins. `then` follows where sizes depend on data,
+    in a body too.
     """
 
     target: str
@@ -344,6 +346,25 @@ class Plan:
     def calls(self) -> list[str]:
         """The plans that steps run."""
         return [name for s in self.steps if isinstance(s, Branch | Repeat) for name in s.plans]
+
+    @property
+    def own_outputs(self) -> tuple[int, ...]:
+        """The outputs that come out: all but those that only later plans read."""
+        return self.outputs[: len(self.outputs) - (0 if self.then is None else self.then.passed)]
+
+    def own(self, results: Sequence[T]) -> list[T]:
+        """Of what there is for each result, that for the plan's own outputs."""
+        later = () if self.then is None else self.then.results
+        return [each for at, each in enumerate(results) if at not in later]
+
+    def merged(self, own: Sequence[T], later: Sequence[T]) -> list[T]:
+        """What there is for the plan's own outputs that come out, and for results of those that
+        follow, in the order of the results."""
+        places = () if self.then is None else self.then.results
+        following, first = dict(zip(places, later, strict=True)), iter(own)
+        return [
+            following[at] if at in following else next(first) for at in range(len(own) + len(later))
+        ]
 
     @property
     def input_names(self) -> list[str]:

@@ -11,12 +11,35 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.chain import Chain
+from hidet.runtime.chain import Run as First
 from hidet.runtime.plan import Branch, Repeat
 
 Place: TypeAlias = Callable[[int], int]
 """The address of a buffer."""
 Run: TypeAlias = Callable[[Sequence[int]], None]
 """Runs a body on inputs and outputs at addresses."""
+
+
+def on_chain(
+    step: Branch | Repeat,
+    bound: BoundPlan,
+    body: BoundPlan,
+    first: First,
+    chain: Chain,
+    stream: int,
+) -> Run:
+    """What runs a body of a bound plan's step: its plan by `first`, and those that follow it."""
+    if body.plan.then is None:
+        return lambda addresses: first([*addresses], stream)
+    count = len(body.plan.inputs)
+    nbytes = [bound.nbytes(each) for each in step.passed[count:]]
+
+    def run(addresses: Sequence[int]) -> None:
+        places = [*zip(addresses[count:], nbytes, strict=True)]
+        chain.run(body, first, [*addresses[:count]], stream, places)
+
+    return run
 
 
 class Memory(Protocol):

@@ -9,10 +9,11 @@ import numpy as np
 
 from hidet import seams
 from hidet.runtime.bound import BoundPlan
+from hidet.runtime.chain import Chain
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import exposed
 from hidet.runtime.plan import Branch, Host, Repeat
-from hidet.runtime.region import HostMemory, run_region
+from hidet.runtime.region import HostMemory, on_chain, run_region
 from hidet.runtime.view import View
 
 Arrays = Mapping[int, np.ndarray[Any, Any]]
@@ -43,11 +44,16 @@ class SimulatedProgram:
         kernels: SimulatedKernels,
         host_steps: Mapping[str, HostStep],
         fixed: Mapping[int, int],
+        chain: Chain,
     ) -> None:
         self.bound, self.kernels, self.host_steps = bound, kernels, host_steps
         self.fixed = dict(fixed)
         self.bodies = {
-            number: [SimulatedProgram(each, kernels, host_steps, {}) for each in bodies]
+            number: [
+                on_chain(bound.steps[number], bound, each, made, chain, 0)  # type: ignore[arg-type]
+                for each in bodies
+                for made in [SimulatedProgram(each, kernels, host_steps, {}, chain)]
+            ]
             for number, bodies in bound.bodies.items()
         }
         self.report: Any = None

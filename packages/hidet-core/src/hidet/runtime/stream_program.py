@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from hidet.errors import Capturing
 from hidet.runtime.bound import BoundPlan, may_overlap
+from hidet.runtime.chain import Chain
 from hidet.runtime.early import kernel_before
 from hidet.runtime.graph_region import ITERATIONS, LoopNodes, fits_graph, graph_node, is_bounded
 from hidet.runtime.host_program import HostStep
@@ -31,10 +32,11 @@ class StreamProgram:
         host_steps: Mapping[str, HostStep],
         fixed: Mapping[int, int],
         use_graph: bool,
+        chain: Chain,
         scratch: Scratch | Lent,
     ) -> None:
         self.bound, self.scratch, self.host_steps = bound, scratch, host_steps
-        self.use_graph = use_graph
+        self.use_graph, self.chain = use_graph, chain
         self.pointers = [fixed.get(number, 0) for number in range(len(bound.plan.buffers))]
         self.moving = (*bound.plan.inputs, *bound.plan.outputs)
         self.latest: Sequence[int] = ()
@@ -48,9 +50,11 @@ class StreamProgram:
         bodies: list[Body] = []
         for each in self.bound.bodies[number]:
             lent = Lent(self.scratch.device)
-            made = StreamProgram(each, self.modules, self.host_steps, {}, self.use_graph, lent)
-            bodies.append((lent, made))
-        return StreamRegion(step, self.bound, bodies)
+            made = StreamProgram(
+                each, self.modules, self.host_steps, {}, self.use_graph, self.chain, lent
+            )
+            bodies.append((lent, each, made))
+        return StreamRegion(step, self.bound, bodies, self.chain)
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Put all steps on the stream, after the run before has done with the arena."""

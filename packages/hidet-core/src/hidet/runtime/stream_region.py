@@ -11,12 +11,13 @@ from typing import TypeAlias
 
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.captures import beside_captures
+from hidet.runtime.chain import Chain
 from hidet.runtime.driver import call
 from hidet.runtime.plan import Branch, Repeat
-from hidet.runtime.region import run_region
+from hidet.runtime.region import on_chain, run_region
 
-Body: TypeAlias = "tuple[Lent, Callable[[Sequence[int], int], None]]"
-"""The memory of a body's workspaces, and what puts it on a stream."""
+Body: TypeAlias = "tuple[Lent, BoundPlan, Callable[[Sequence[int], int], None]]"
+"""The memory of a body's workspaces, its plan, and what puts that on a stream."""
 
 
 class Lent:
@@ -40,8 +41,10 @@ class Lent:
 class StreamRegion:
     """A step of control flow; the host reads what decides through memory that it shares."""
 
-    def __init__(self, step: Branch | Repeat, bound: BoundPlan, bodies: Sequence[Body]) -> None:
-        self.step, self.bound, self.bodies = step, bound, bodies
+    def __init__(
+        self, step: Branch | Repeat, bound: BoundPlan, bodies: Sequence[Body], chain: Chain
+    ) -> None:
+        self.step, self.bound, self.bodies, self.chain = step, bound, bodies, chain
 
     def forget(self) -> None:
         """After a failure bodies build their graphs again, as each does after one of its own."""
@@ -49,12 +52,19 @@ class StreamRegion:
     def run(self, pointers: Sequence[int], stream: int) -> None:
         """Run it on buffers at `pointers`; the call returns when all is on the stream."""
 
-        def run(body: Body, addresses: Sequence[int]) -> None:
-            lent, program = body
+        def first(
+            lent: Lent,
+            program: Callable[[Sequence[int], int], None],
+            addresses: Sequence[int],
+            stream: int,
+        ) -> None:
             lent.generation = pointers[self.step.arena]
             program(addresses, stream)
 
-        runs = [partial(run, each) for each in self.bodies]
+        runs = [
+            on_chain(self.step, self.bound, body, partial(first, lent, program), self.chain, stream)
+            for lent, body, program in self.bodies
+        ]
         run_region(self.step, self.bound, pointers.__getitem__, StreamMemory(stream), runs)
 
 
