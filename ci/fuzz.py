@@ -41,12 +41,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100, help="how many graphs")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
     parser.add_argument("--target", choices=TARGETS, default="cpu")
+    parser.add_argument("--regions", action="store_true", help="control flow in each graph")
     parser.add_argument("--batch", type=int, default=8, help="graphs in one compilation")
     parser.add_argument("--chunk", type=int, default=64, help="graphs in one process")
     parser.add_argument("--processes", type=int, default=1, help="at a time, on each GPU")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin none after")
     given = parser.parse_args(arguments)
     seeds = range(given.seed, given.seed + given.count)
+    command = [
+        sys.executable, "-m", "hidet.testing.fuzz", "--target", given.target,
+        "--batch", str(given.batch), *(["--regions"] if given.regions else []),
+    ]  # fmt: skip
     lanes = Lanes(given.processes, None if given.target == "cuda" else [])
     start = time.monotonic()
 
@@ -55,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if time.monotonic() - start > given.seconds:
             return None
         with lanes.one() as place:
-            found = apart(chunk, given.target, given.batch, place)
+            found = apart(chunk, command, place)
         for each in found:
             print(f"graph {each.seed}: {each.kind}: {each.problem}\n{each.graph}\n", flush=True)
         return found
@@ -69,20 +74,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if wrong or not done else 0
 
 
-def apart(chunk: range, target: str, batch: int, place: Mapping[str, str]) -> list[Failure]:
-    """The failures of some graphs, tried in a process of their own."""
-    command = [
-        sys.executable, "-m", "hidet.testing.fuzz", "--seed", str(chunk.start),
-        "--count", str(len(chunk)), "--target", target, "--batch", str(batch),
-    ]  # fmt: skip
+def apart(chunk: range, command: Sequence[str], place: Mapping[str, str]) -> list[Failure]:
+    """The failures of some graphs, tried by a command in a process of its own."""
+    graphs = ["--seed", str(chunk.start), "--count", str(len(chunk))]
     single = {"HIDET_JOBS": "1", "HIDET_WORKERS": "1", "OMP_NUM_THREADS": "2"}
     variables = {**os.environ, **single, **place}
-    ended = subprocess.run(command, capture_output=True, text=True, env=variables)
+    ended = subprocess.run([*command, *graphs], capture_output=True, text=True, env=variables)
     if ended.returncode == 0:
         return [Failure(**each) for each in json.loads(ended.stdout.splitlines()[-1])]
     if len(chunk) > 1:
         halves = chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]
-        return [each for half in halves for each in apart(half, target, batch, place)]
+        return [each for half in halves for each in apart(half, command, place)]
     return [Failure(chunk.start, "process ended", ended.stderr[-2000:], "")]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hidet import ops
 from hidet.graph import symbol, trace_from
-from hidet.testing.fuzz import Case, judged, random_case, shrunk
+from hidet.testing.fuzz import Case, Verdict, judged, random_case, shrunk
 from hidet.testing.fuzz.__main__ import main
 from hidet.testing.fuzz.judge import differences
 from hidet.testing.fuzz.values import Values
@@ -18,10 +18,14 @@ SEED = 20_000
 """Where the numbers of the graphs tried here begin; `python -m ci.fuzz` tries as many as asked."""
 
 
-@pytest.mark.parametrize(("target", "largest", "count"), [("", 1024, 16), ("sim", 128, 6)])
-def test_a_slice_of_the_graphs(target, largest, count):
+@pytest.mark.parametrize(
+    ("target", "largest", "count", "regions"),
+    [("", 1024, 16, False), ("sim", 128, 6, False), ("", 256, 6, True), ("sim", 64, 3, True)],
+)
+def test_a_slice_of_the_graphs(target, largest, count, regions):
     """Over five seconds: each graph is several kernels, compiled twice."""
-    cases = [random_case(seed, "cpu", largest) for seed in range(SEED, SEED + count)]
+    seeds = range(SEED, SEED + count)
+    cases = [random_case(seed, "cpu", largest, regions=regions) for seed in seeds]
     for start in range(0, count, 8):
         wrong = [each for each in judged(cases[start : start + 8], target) if each.kind]
         assert not wrong, [(each.case.seed, each.kind, each.problem) for each in wrong]
@@ -62,13 +66,44 @@ def test_graphs_have_what_models_have():
     assert any(case.graph.constants for case in cases)
 
 
+def test_graphs_with_regions_have_control_flow_and_sizes_that_data_tell():
+    cases = [random_case(seed, largest=256, regions=True) for seed in range(40)]
+    assert all({"if", "loop"} & {node.op.name for node in case.graph.nodes} for case in cases)
+    told = [case for case in cases if case.graph.told]
+    assert len(told) >= 5
+    assert any(len(case.calls) > 1 for case in told)
+    for case in cases:
+        assert differences(case, exact(case)) == ""
+
+
+def test_a_failure_with_sizes_that_data_tell_is_made_small():
+    """Whatever has a softmax fails: what tells its size stays."""
+    x = symbol((7,))
+    y = ops.softmax(ops.masked_select(x, ops.greater(x, 0.0)) * 2.0)
+    graph = trace_from([ops.tanh(y), ops.exp(x)], [x])
+    array = np.array([1, -1, 2, 3, -4, 5, 6], np.float32)
+
+    def judge(case):
+        names = [node.op.name for node in case.graph.nodes]
+        assert differences(case, exact(case)) == ""
+        return Verdict(case, "wrong" if "softmax" in names else "")
+
+    found = shrunk(judge(Case(0, graph, ((array,),))), judge).case
+    assert len(found.graph.results) == len(found.graph.told) == 1
+    assert len(found.graph.nodes) < len(graph.nodes)
+
+
 def exact(case):
     """The outputs of each call, in the types that a device gives."""
     found = []
     for call in case.calls:
-        values = Values(dict(zip(case.graph.inputs, call, strict=True)))
+        given = dict(zip(case.graph.inputs, call, strict=True))
+        values = Values(given, tellers=case.graph.tellers)
         values.work_out(case.graph.outputs)
-        outputs = case.graph.outputs
+        outputs = case.graph.results
+        for each in outputs:
+            if each.storage is not None:
+                values.give(each, each.numpy())
         found.append([values.exact[each].astype(each.dtype.numpy) for each in outputs])
     return found
 

@@ -70,6 +70,12 @@ def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
     return found
 
 
+def teller(size: Var) -> Tensor | None:
+    """What tells a size of a trace; None of other sizes."""
+    found = _told.get(size)
+    return None if found is None else found[0]
+
+
 def sizes_in(node: Node) -> list[Var]:
     """The symbols that a node's types and attributes mention, in order."""
     mentioned = Mentioned()

@@ -22,17 +22,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
     parser.add_argument("--target", choices=TARGETS, default="cpu")
     parser.add_argument("--batch", type=int, default=8, help="graphs in one compilation")
+    parser.add_argument("--regions", action="store_true", help="control flow in each graph")
     given = parser.parse_args(arguments)
     seeds = range(given.seed, given.seed + given.count)
-    print(json.dumps(list(failures(seeds, given.target, given.batch))))
+    print(json.dumps(list(failures(seeds, given.target, given.batch, given.regions))))
     return 0
 
 
-def failures(seeds: Sequence[int], target: str, batch: int) -> Iterator[dict[str, object]]:
+def failures(
+    seeds: Sequence[int], target: str, batch: int, regions: bool
+) -> Iterator[dict[str, object]]:
     """The failures of these graphs, each made small."""
     compiler, device = TARGETS[target]
     for at in range(0, len(seeds), batch):
-        cases = [random_case(seed, device, LARGEST[target]) for seed in seeds[at : at + batch]]
+        some = seeds[at : at + batch]
+        cases = [random_case(each, device, LARGEST[target], regions=regions) for each in some]
         for verdict in judged(cases, compiler):
             if verdict.kind:
                 found = shrunk(verdict, lambda case: judged([case], compiler)[0])

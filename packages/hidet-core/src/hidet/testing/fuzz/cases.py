@@ -23,14 +23,18 @@ from hidet.testing.fuzz import (
     elementwise,
     moves,
     ordering,
+    selected,
     spelled,
 )
 from hidet.testing.fuzz.pool import SIZES, Pool, Unfit
+from hidet.testing.fuzz.values import Values
 from hidet.types import DType, Size, bf16, f16, f32, f64
 
 Array = np.ndarray[Any, Any]
 Maker = Callable[[Pool], Sequence[Tensor]]
-MAKERS: tuple[tuple[int, Maker], ...] = (
+Makers = Sequence[tuple[int, Maker]]
+"""What a step may be, each with how likely it is."""
+MAKERS: Makers = (
     (6, elementwise.smooth), (7, elementwise.paired), (2, elementwise.chosen),
     (1, elementwise.converted), (1, elementwise.decided), (2, elementwise.compared),
     (1, elementwise.whole), (2, elementwise.logical),
@@ -48,12 +52,17 @@ MAKERS: tuple[tuple[int, Maker], ...] = (
     (1, ordering.counted),
     (2, branches.parted), (2, branches.stream), (1, branches.masked_attention),
     (2, branches.measured), (2, spelled.attention), (2, spelled.norm), (1, spelled.gated),
-    (2, control.branched), (2, control.repeated), (1, control.scanned),
+    *control.MAKERS,
 )  # fmt: skip
 TYPES: tuple[DType, ...] = (f32, f32, f32, f16, f16, bf16, bf16, f64)
 DYNAMIC = 0.2
 """How many graphs have sizes that a call brings."""
+TOLD = 0.25
+"""How many of the graphs with regions have sizes that data tell."""
 TRIES = 12
+STEPS = (2, 9)
+REGION_STEPS = (1, 5)
+"""The least and the most operators or blocks of a graph; those with regions have bodies too."""
 
 
 @dataclass(frozen=True)
@@ -75,34 +84,64 @@ def random_case(
     largest: int = 4096,
     types: Sequence[DType] = TYPES,
     dynamic: float = DYNAMIC,
+    regions: bool = False,
 ) -> Case:
     """The graph of a number: always the same one; no tensor has more than `largest` elements.
 
     New tensors are of one of `types`. So many of all graphs as `dynamic` says are called twice,
-    with different sizes.
+    with different sizes. With `regions` each has control flow, and some have sizes that data tell.
     """
     random = Random(seed)
     grows = random.random() < dynamic
-    n = size_symbol("n")
+    n = size_symbol(f"n{seed}")  # graphs that are compiled together have sizes of their own
     sizes = [{n: random.choice(SIZES)} for _ in range(2)] if grows else [{}]
     pool = Pool(random, random.choice(types), device, largest, sizes[0])
     with tracing():  # what has only constants is folded by the compiler, not here
         begin(pool, n if grows else None)
-        for _ in range(random.randint(2, 9)):
-            grow(pool)
-    graph = trace_from(outputs(pool), [each.tensor for each in pool.sources])
+        for makers in plan(random, regions):
+            grow(pool, makers)
+    ends = outputs(pool, 1.0 if regions else 0.7)
+    graph = trace_from(ends, [each.tensor for each in pool.sources])
+    # Other data tell other sizes.
+    sizes += sizes if graph.told and not grows else []
     calls = [
-        tuple(each.array(call, sizes[call]) for each in pool.sources) for call in range(len(sizes))
+        tuple(each.array(call, known) for each in pool.sources) for call, known in enumerate(sizes)
     ]
-    return Case(seed, graph, tuple(calls))
+    return Case(seed, graph, (calls[0], *(each for each in calls[1:] if is_sound(graph, each))))
 
 
-def outputs(pool: Pool) -> list[Tensor]:
-    """The last tensor, some that nothing reads, and sometimes any other."""
+def plan(random: Random, regions: bool) -> list[Makers]:
+    """What each step of a graph may be."""
+    if not regions:
+        return [MAKERS] * random.randint(*STEPS)
+    steps = [MAKERS] * random.randint(*REGION_STEPS)
+    if random.random() < TOLD:
+        steps.insert(random.randint(0, len(steps)), selected.MAKERS)
+    steps.insert(random.randint(0, len(steps)), control.MAKERS)
+    return steps
+
+
+def is_sound(graph: FlowGraph, arrays: Sequence[Array]) -> bool:
+    """Whether a call means something: what is empty has no greatest element."""
+    if not graph.told:
+        return True
+    given = dict(zip(graph.inputs, arrays, strict=True))
+    values = Values(given, tellers=graph.tellers)
+    try:
+        with np.errstate(all="ignore"):
+            values.work_out(graph.outputs)
+    except (HidetError, ValueError):  # numpy's word for it
+        return False
+    found = [values.exact[each] for each in graph.results if each.storage is None]
+    return all(np.isfinite(each).all() for each in found)
+
+
+def outputs(pool: Pool, often: float) -> list[Tensor]:
+    """The last tensor, those that nothing reads so often, and sometimes any other."""
     nodes = sorted_nodes(pool.tensors, [each.tensor for each in pool.sources])
     read = {each for node in nodes for each in node.inputs}
     ends = [each for each in pool.tensors if each not in read and each.trace is not None]
-    found = [pool.tensors[-1], *(each for each in ends[:-1] if pool.maybe(0.7))]
+    found = [pool.tensors[-1], *(each for each in ends[:-1] if pool.maybe(often))]
     return [*found, pool.random.choice(pool.tensors)] if pool.maybe(0.25) else found
 
 
@@ -121,11 +160,11 @@ def begin(pool: Pool, first: Var | None) -> None:
         pool.accept([pool.new([2, 3] if first is None else [first, 3])])
 
 
-def grow(pool: Pool) -> None:
+def grow(pool: Pool, makers: Makers) -> None:
     """One step more, if one of several tries fits."""
-    weights = [weight for weight, _ in MAKERS]
+    weights = [weight for weight, _ in makers]
     for _ in range(TRIES):
-        [(_, maker)] = pool.random.choices(MAKERS, weights)
+        [(_, maker)] = pool.random.choices(makers, weights)
         before = len(pool.sources)
         try:
             if pool.accept(maker(pool)):

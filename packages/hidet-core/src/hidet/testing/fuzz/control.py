@@ -102,3 +102,7 @@ def decided(pool: Pool) -> Tensor:
     if found.ndim and not isinstance(found.shape[0], int):
         raise Unfit
     return ops.less(ops.sum(found), pool.random.randint(0, 4))
+
+
+MAKERS = ((2, branched), (2, repeated), (1, scanned))
+"""Each with how likely it is."""

@@ -35,13 +35,13 @@ def shrunk(verdict: Verdict, judge: Callable[[Case], Verdict], tries: int = 60) 
 def simpler(case: Case) -> Iterator[Case]:
     """The case with fewer outputs, without its last operators, or without its first ones."""
     graph = case.graph
-    if len(graph.outputs) > 1:
-        for each in dict.fromkeys(graph.outputs):
+    if len(graph.results) > 1:
+        for each in dict.fromkeys(graph.results):
             yield with_outputs(case, [each])
-    for each in graph.outputs:
+    for each in graph.results:
         if each.trace is not None:
             before = [t for t in each.trace[0].inputs if t.storage is None]
-            others = [t for t in graph.outputs if t is not each]
+            others = [t for t in graph.results if t is not each]
             if before or others:
                 yield with_outputs(case, list(dict.fromkeys([*others, *before])))
     if len(case.calls) > 1:
@@ -56,7 +56,8 @@ def simpler(case: Case) -> Iterator[Case]:
 
 def with_outputs(case: Case, outputs: Sequence[Tensor]) -> Case:
     """The part of the graph that gives these outputs."""
-    return without_unread(case, FlowGraph(case.graph.inputs, outputs), case.calls)
+    tellers = case.graph.tellers.values()
+    return without_unread(case, case.graph.with_outputs([*outputs, *tellers]), case.calls)
 
 
 def with_input(case: Case, tensor: Tensor) -> Case:
@@ -67,20 +68,24 @@ def with_input(case: Case, tensor: Tensor) -> Case:
         current = reading(node, tuple(new.get(each, each) for each in node.inputs))
         for old, made in zip(node.outputs, current.outputs, strict=True):
             new.setdefault(old, made)
-    outputs = [new.get(each, each) for each in case.graph.outputs if each is not tensor]
+    graph = case.graph
+    outputs = [new.get(each, each) for each in graph.results if each is not tensor]
     if not outputs:
         raise HidetError("nothing is left")
+    tellers = [new.get(each, each) for each in graph.tellers.values()]
     calls = []
     for call in case.calls:
-        values = Values(dict(zip(case.graph.inputs, call, strict=True)))
+        given = dict(zip(graph.inputs, call, strict=True))
+        values = Values(given, tellers=graph.tellers)
         values.work_out([tensor])
         calls.append((*call, np.asarray(values.exact[tensor]).astype(tensor.dtype.numpy)))
-    return without_unread(case, FlowGraph([*case.graph.inputs, fresh], outputs), tuple(calls))
+    smaller = graph.with_outputs([*outputs, *tellers], [*graph.inputs, fresh])
+    return without_unread(case, smaller, tuple(calls))
 
 
 def without_unread(case: Case, graph: FlowGraph, calls: Sequence[tuple[Array, ...]]) -> Case:
     """The case without inputs that nothing reads."""
     read = {each for node in graph.nodes for each in node.inputs} | set(graph.outputs)
     kept = [place for place, each in enumerate(graph.inputs) if each in read]
-    smaller = FlowGraph([graph.inputs[place] for place in kept], graph.outputs, graph.name)
+    smaller = graph.with_outputs(graph.outputs, [graph.inputs[place] for place in kept])
     return Case(case.seed, smaller, tuple(tuple(call[p] for p in kept) for call in calls))

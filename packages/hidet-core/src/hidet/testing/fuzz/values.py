@@ -8,6 +8,7 @@ operator that magnifies small differences, as a norm of nearly equal values does
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
@@ -15,14 +16,17 @@ import numpy as np
 
 from hidet.compute.sizes import numbers
 from hidet.graph.body import Region
-from hidet.graph.evaluate import bind, refer, resolved, widened
+from hidet.graph.evaluate import bind, learn, refer, resolved, widened
 from hidet.graph.flow import FlowGraph, sorted_nodes
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
+from hidet.graph.told import sizes_in, teller
 from hidet.ir.expr import Expr, Var
+from hidet.ir.walk import variables
 from hidet.types import DType, Size, f32
 
 Array = np.ndarray[Any, Any]
+NOTHING: Mapping[Var, Tensor] = MappingProxyType({})
 NUDGE = 2.0
 """Units in the last place by which a value may be off after one operator."""
 KEEP_VALUES = frozenset(
@@ -44,13 +48,19 @@ class Values:
     `exact` has floats in float64; `noisy` has several draws of what rounding may make of them.
     """
 
-    def __init__(self, given: Mapping[Tensor, Array], draws: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self,
+        given: Mapping[Tensor, Array],
+        draws: int = 1,
+        seed: int = 0,
+        tellers: Mapping[Var, Tensor] = NOTHING,
+    ) -> None:
         self.symbols: dict[Var, Expr] = {}
         self.exact: dict[Tensor, Array] = {}
         self.noisy: dict[Tensor, list[Array]] = {}
         self.rounded: set[Tensor] = set()
         """The tensors whose values depend on how something was rounded."""
-        self.draws, self.random = draws, np.random.default_rng(seed)
+        self.draws, self.random, self.tellers = draws, np.random.default_rng(seed), tellers
         for tensor, array in given.items():
             self.give(tensor, array)
 
@@ -66,7 +76,17 @@ class Values:
             for each in node.inputs:
                 if each not in self.exact:
                     self.give(each, each.cpu().numpy())
-            self.add(node)
+            for size in sizes_in(node):
+                self.learn(size)
+            if node.outputs[0] not in self.exact:  # it did not tell one of them
+                self.add(node)
+
+    def learn(self, size: Var) -> None:
+        """Find a size that a tensor tells."""
+        tensor = self.tellers.get(size, teller(size))
+        if size not in self.symbols and tensor is not None:
+            self.work_out([tensor])
+            learn(size, self.exact[tensor], self.symbols)
 
     def add(self, node: Node) -> None:
         """The values that a node gives."""
@@ -95,7 +115,7 @@ class Values:
 
     def carried_on(self, graph: FlowGraph, *arrays: Array) -> tuple[Array, ...]:
         """What a body may give: each of its operators rounds."""
-        inside = Values({}, 1, int(self.random.integers(1 << 30)))
+        inside = Values({}, 1, int(self.random.integers(1 << 30)), graph.tellers)
         for tensor, array in zip(graph.inputs, arrays, strict=True):
             inside.give(tensor, np.asarray(array))
         inside.work_out(graph.outputs)
@@ -116,6 +136,9 @@ class Values:
 
     def shape(self, shape: Sequence[Size]) -> tuple[int, ...]:
         """Sizes as numbers."""
+        for size in shape:
+            for each in variables(size) if isinstance(size, Expr) else ():
+                self.learn(each)
         return tuple(numbers(tuple(resolved(size, self.symbols) for size in shape)))
 
 
