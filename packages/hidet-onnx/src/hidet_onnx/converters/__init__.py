@@ -12,7 +12,8 @@ FAMILIES = (
     "create", "random", "cast", "resample", "attention", "linear_attention", "recurrent",
     "quantize", "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees",
     "features", "svm", "tfidf", "legacy", "selection", "microsoft.activation",
-    "microsoft.attention", "microsoft.conv", "microsoft.group_query", "microsoft.rotary",
+    "microsoft.attention", "microsoft.conv", "microsoft.group_query", "microsoft.norm",
+    "microsoft.packed_weights", "microsoft.qlinear", "microsoft.quantized", "microsoft.rotary",
 )  # fmt: skip
 """The modules that file converters."""
 
