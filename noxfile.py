@@ -27,6 +27,7 @@ PROJECTS = sorted(ROOT.glob("packages/*/pyproject.toml"))
 PACKAGES = {p.parent.name: tomllib.loads(p.read_text())["project"] for p in PROJECTS}
 SOURCES = [str(p.parent.relative_to(ROOT) / "src") for p in PROJECTS]
 TESTED = [("hidet-core", v) for v in PYTHONS] + [(n, PYTHONS[0]) for n in FRONTENDS]
+TOOLS = ("pytest", "pytest-xdist", "hypothesis")
 BESIDE = {"hidet-onnx": ("onnxruntime", "Pillow", "google-re2", "scikit-learn", "skl2onnx")}
 """What the tests of a package compare with, or make their models with."""
 TOY = "packages/hidet-core/tests/toy_frontend"
@@ -73,7 +74,7 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []
     # Two processes for two cores; a file stays in one, so that what its tests share is made once.
-    both = ["-n", "2", "--dist", "loadfile"] if package == "hidet-core" else []
+    both = ["-n", "2", "--dist", "loadfile"]
     python.pytest(*folders, "-m", "not gpu", *both, *other, *session.posargs)
 
 
@@ -185,7 +186,7 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
     if package == "hidet-torch":
         return torch(session)
     python = Environment(session, f"{package}-{version}", version)
-    python.install("pytest", "pytest-xdist", "hypothesis", *BESIDE.get(package, ()))
+    python.install(*TOOLS, *BESIDE.get(package, ()))
     python.editable(*needs(package, PACKAGES))
     return python
 
@@ -193,6 +194,6 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
 def torch(session: nox.Session) -> Environment:
     """The one environment with torch and the models' package in it, and all four of ours."""
     python = Environment(session, "torch")
-    python.install("torch", "pytest", "hypothesis", "-r", "benchmarks/requirements.txt")
+    python.install("torch", *TOOLS, "-r", "benchmarks/requirements.txt")
     python.editable(*PACKAGES)
     return python
