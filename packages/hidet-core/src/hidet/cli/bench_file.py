@@ -67,7 +67,7 @@ def bench_file(
         print(each.row(expected))
     ours, *rest = rows
     for each in rest:
-        print(f"{median(each.times) / median(ours.times):.2f} times the speed of {each.name}")
+        print(f"{median(each.times) / median(ours.times):.3g} times the speed of {each.name}")
     return 0
 
 
