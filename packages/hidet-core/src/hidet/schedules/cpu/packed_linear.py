@@ -1,8 +1,7 @@
 """Linear layers of packed weights on the CPU: numbers of 4 bits are unpacked in registers.
 
-Weights stay packed, in another order: of each stretch of 2 · lanes neighbours in a row a byte holds
-one of the first half and one of the second, so that a vector of bytes becomes two vectors of
-neighbours by a mask and by a shift. What is unpacked is multiplied by several rows of x.
+Weights stay packed, in an order in which no number moves between lanes (`unpacking.py`). What is
+unpacked is multiplied by several rows of x.
 """
 
 from __future__ import annotations
@@ -33,10 +32,18 @@ from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, size_bytes
-from hidet.schedules.cpu.unpacking import UNPACKED, halves, in_float32, layer_of, shifted_zero
+from hidet.schedules.cpu.unpacking import (
+    IN_WORD,
+    UNPACKED,
+    in_float32,
+    layer_of,
+    number,
+    packed_number,
+    shifted_zero,
+)
 from hidet.schedules.space import choice
 from hidet.target import Target
-from hidet.types import TensorType, f32, u8
+from hidet.types import TensorType, f32, i32
 
 
 @dataclass(frozen=True)
@@ -66,24 +73,25 @@ class Packed:
 
     def __init__(self, op: PackedLinear, point: Unpacked, target: Target) -> None:
         self.op, self.point, self.p = op, point, layer_of(op)
-        self.blocks = op.sizes[2]
-        self.lanes = min(target.vector_bytes // f32.nbytes, op.block // 2)
-        self.parts = op.block // (2 * self.lanes)
-        """Vectors of bytes in a block."""
+        self.lanes = min(target.vector_bytes // f32.nbytes, op.block)
+        self.reach = IN_WORD * self.lanes
+        """Neighbours along k in a vector of words."""
+        self.steps = cdiv(self.p.k, self.reach)
+        self.alike = min(IN_WORD, op.block // self.lanes)
+        """Numbers of a word that have one scale."""
 
     @property
     def order(self) -> TensorType:
-        """The type of the weight in the order of reading."""
-        return u8[self.p.n, self.blocks * self.parts, self.lanes]
+        """The type of the weight in the order of reading: neighbours along k are in the lanes of a
+        vector, stretches of as many in the numbers of its words."""
+        return i32[self.p.n, self.steps, self.lanes]
 
-    def products(self, row: Any, i: int, order: Any, column: Any, block: Any, base: Expr) -> Expr:
-        """The products of a block of row i and of a column, added up lane by lane."""
+    def products(self, row: Any, i: int, words: Expr, first: int, base: Expr) -> Expr:
+        """The products of row i and the numbers `first` on that have one scale, lane by lane."""
         total: Expr | float = 0.0
-        for part in range(self.parts):
-            numbers = load(order, column, block * self.parts + part, 0, lanes=self.lanes)
-            for half, unpacked in enumerate(halves(numbers, self.lanes)):
-                at = (2 * part + half) * self.lanes
-                total = (unpacked - base) * load(row, i, at, lanes=self.lanes) + total
+        for at in range(first, first + self.alike):
+            x = load(row, i, at * self.lanes, lanes=self.lanes)
+            total = (number(words, at, self.lanes) - base) * x + total
         return wrap(total)
 
 
@@ -99,23 +107,23 @@ def packed_rows(op: PackedLinear, target: Target, point: Unpacked) -> Scheduled:
 
 
 def ordering(t: Packed) -> ScriptFunction:
-    """The kernel that puts bytes in the order in which they are read."""
-    lanes = t.lanes
+    """The kernel that puts numbers in the order in which they are read."""
+    op, lanes = t.op, t.lanes
 
     with script_module():
 
         @script
-        def pack(packed: t.op.packed, order: t.order) -> None:
+        def pack(packed: op.packed, order: t.order) -> None:
             attr.func_kind = "cpu_kernel"
-            attr.func_name = f"{t.op.name}_pack"
+            attr.func_name = f"{op.name}_pack"
             for j in parallel(t.p.n):
-                for part in range(t.blocks * t.parts):
+                for step in range(t.steps):
                     for lane in range(lanes):
-                        first = part * 2 * lanes + lane
-                        second = first + lanes
-                        low = packed[j, first // 2] >> cast(first % 2 * 4, u8) & 15
-                        high = packed[j, second // 2] >> cast(second % 2 * 4, u8) & 15
-                        order[j, part, lane] = low | high << 4
+                        word = cast(0, i32)
+                        for at in static(range(IN_WORD)):
+                            r = step * t.reach + at * lanes + lane
+                            word = word | packed_number(op, packed, j, r) << 4 * at
+                        order[j, step, lane] = word
 
     return pack
 
@@ -128,7 +136,7 @@ def multiplying(t: Packed) -> ScriptFunction:
     zero_type, bias_type = operand_type(op.zero_point, op.packed), operand_type(op.bias, p.c)
 
     with script_module():
-        add_block, write = adding_block(t), writing(t)
+        add_step, write = adding_step(t), writing(t)
 
         @script
         def multiply(
@@ -140,33 +148,36 @@ def multiplying(t: Packed) -> ScriptFunction:
             for tile in parallel(cdiv(p.m, height) * across):
                 top, left = tile // across * height, tile % across * width
                 sums = register_tensor(f32, (height, width, t.lanes), init=0)
-                for block in range(t.blocks):
-                    add_block(x, scale, zero_point, order, sums, top, left, block)
+                for step in range(t.steps):
+                    add_step(x, scale, zero_point, order, sums, top, left, step)
                 write(bias, sums, y, top, left)
 
     return multiply
 
 
-def adding_block(t: Packed) -> ScriptFunction:
-    """A part of a kernel: adds the products of a block of each row and column to the sums."""
-    op, p, lanes, size = t.op, t.p, t.lanes, t.op.block
+def adding_step(t: Packed) -> ScriptFunction:
+    """A part of a kernel: adds the products of a vector of words of each column and of each row."""
+    op, p, lanes = t.op, t.p, t.lanes
     rows, columns = range(t.point.rows), range(t.point.columns)
 
     @script
-    def add_block(x, scale, zero_point, order, sums, top, left, block):  # type: ignore[no-untyped-def]
-        row = register_tensor(f32, (t.point.rows, size))
+    def add_step(x, scale, zero_point, order, sums, top, left, step):  # type: ignore[no-untyped-def]
+        row = register_tensor(f32, (t.point.rows, t.reach))
         for i in static(rows):
-            for r in vectorize(size):
-                row[i, r] = cast(get(x, *p.a_at(0, top + i, block * size + r)), f32)
+            for r in vectorize(t.reach):
+                row[i, r] = cast(get(x, *p.a_at(0, top + i, step * t.reach + r)), f32)
         for j in static(columns):
             column = min(left + j, p.n - 1)
-            base = shifted_zero(op, zero_point, column, block)
-            unit = cast(get(scale, column, block), f32)
-            for i in static(rows):
-                kept = load(sums, i, j, 0, lanes=lanes)
-                store(sums, i, j, 0, kept + unit * t.products(row, i, order, column, block, base))
+            words = load(order, column, step, 0, lanes=lanes)
+            for first in static(range(0, IN_WORD, t.alike)):
+                block = (step * t.reach + first * lanes) // op.block
+                base = shifted_zero(op, zero_point, column, block)
+                unit = cast(get(scale, column, block), f32)
+                for i in static(rows):
+                    kept = load(sums, i, j, 0, lanes=lanes)
+                    store(sums, i, j, 0, kept + unit * t.products(row, i, words, first, base))
 
-    return add_block
+    return add_step
 
 
 def writing(t: Packed) -> ScriptFunction:

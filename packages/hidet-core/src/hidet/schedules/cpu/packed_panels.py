@@ -9,6 +9,7 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from dataclasses import replace
+from typing import Any
 
 from hidet.cost import Work
 from hidet.lang import (
@@ -32,9 +33,17 @@ from hidet.schedules.contraction import known, size_bytes
 from hidet.schedules.cpu.panel_layout import Panels, Registers
 from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
 from hidet.schedules.cpu.panels import making_rows
-from hidet.schedules.cpu.unpacking import UNPACKED, halves, in_float32, layer_of, shifted_zero
+from hidet.schedules.cpu.unpacking import (
+    IN_WORD,
+    UNPACKED,
+    in_float32,
+    layer_of,
+    number,
+    packed_number,
+    shifted_zero,
+)
 from hidet.target import Target
-from hidet.types import TensorType, f32, u8
+from hidet.types import TensorType, f32, i32
 
 TOGETHER = 8
 """Panels of rows that share what is unpacked."""
@@ -58,19 +67,25 @@ class PackedRegisters(Registers):
 
 
 class PackedPanels(Panels):
-    """Where the numbers of a weight lie: a byte holds two neighbours along k, as it is given, and
-    bytes of one panel lie in the order of reading."""
+    """Where the numbers of a weight lie: words hold neighbours along k, and words of one panel lie
+    in the order of reading."""
 
     def __init__(self, op: PackedLinear, registers: Registers, target: Target) -> None:
         super().__init__(layer_of(op), registers, target)
         self.op = op
         self.part = min(op.block, STRETCH)
         """Neighbours along k that are unpacked by one scale of each column."""
+        self.alike = min(self.part, IN_WORD)
+        """Those of one word."""
+
+    def within(self, r: Any) -> Any:
+        """Where in a word the first of `alike` neighbours is."""
+        return 0 if self.alike == IN_WORD else r % IN_WORD
 
     @property
     def order(self) -> TensorType:
         """The type of the weight in the order of reading."""
-        return u8[self.lane_tiles, cdiv(self.p.k, 2), self.width]
+        return i32[self.lane_tiles, cdiv(self.p.k, IN_WORD), self.width]
 
 
 @schedule_for(
@@ -86,18 +101,24 @@ def packed_panels(op: PackedLinear, target: Target, point: PackedRegisters) -> S
 
 
 def ordering(t: PackedPanels) -> ScriptFunction:
-    """The kernel that puts bytes in the order in which they are read."""
+    """The kernel that puts numbers in the order in which they are read."""
+    op = t.op
 
     with script_module():
 
         @script
-        def pack(packed: t.op.packed, order: t.order) -> None:
+        def pack(packed: op.packed, order: t.order) -> None:
             attr.func_kind = "cpu_kernel"
-            attr.func_name = f"{t.op.name}_pack"
+            attr.func_name = f"{op.name}_pack"
             for panel in parallel(t.lane_tiles):
                 for j in range(t.width):
-                    for pair in range(cdiv(t.p.k, 2)):
-                        order[panel, pair, j] = get(packed, panel * t.width + j, pair)
+                    for eight in range(cdiv(t.p.k, IN_WORD)):
+                        word = cast(0, i32)
+                        for at in static(range(IN_WORD)):
+                            r = eight * IN_WORD + at
+                            found = packed_number(op, packed, panel * t.width + j, r)
+                            word = word | found << 4 * at
+                        order[panel, eight, j] = word
 
     return pack
 
@@ -139,7 +160,7 @@ def multiplying(t: PackedPanels) -> ScriptFunction:
 
 
 def unpacking(t: PackedPanels) -> ScriptFunction:
-    """A part of a kernel: unpacks a stretch of a panel of columns, one scale after the other."""
+    """A part of a kernel: unpacks a stretch of a panel of columns, one word after the other."""
     lanes, op = t.lanes, t.op
 
     @script
@@ -148,17 +169,18 @@ def unpacking(t: PackedPanels) -> ScriptFunction:
         bases = register_tensor(f32, (t.width,))
         for part in range(cdiv(count, t.part)):
             first = part * t.part
-            block = (start + first) // op.block
             for j in range(t.width):
-                column = columns * t.width + j
+                column, block = columns * t.width + j, (start + first) // op.block
                 units[j] = cast(get(scale, column, block), f32)
                 bases[j] = shifted_zero(op, zero_point, column, block)
-            for pair in range(cdiv(min(t.part, count - first), 2)):
+            for eight in range(cdiv(min(t.part, count - first), t.alike)):
+                r = first + eight * t.alike
                 for v in static(t.vectors):
                     at = v * lanes
-                    numbers = load(order, columns, (start + first) // 2 + pair, at, lanes=lanes)
+                    words = load(order, columns, (start + r) // IN_WORD, at, lanes=lanes)
                     base, unit = load(bases, at, lanes=lanes), load(units, at, lanes=lanes)
-                    for half, each in static([*enumerate(halves(numbers, lanes))]):
-                        store(weight, 0, first + 2 * pair + half, at, (each - base) * unit)
+                    for each in static(range(t.alike)):
+                        whole = number(words, t.within(start + r) + each, lanes)
+                        store(weight, 0, r + each, at, (whole - base) * unit)
 
     return unpack

@@ -1,19 +1,25 @@
-"""What schedules of packed weights on the CPU share: numbers of 4 bits become float32."""
+"""What schedules of packed weights on the CPU share: numbers of 4 bits become float32.
+
+In the order of reading, a word of 32 bits holds eight numbers that meet in one lane of vectors: a
+vector of words becomes eight vectors of numbers by shifts and masks, without moves between lanes.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hidet.ir.expr import Cast, Expr, Reinterpret
+from hidet.ir.expr import Expr, Reinterpret
 from hidet.lang import cast
 from hidet.lang.memory import get
 from hidet.ops.matmul import Linear
 from hidet.ops.packed_linear import MIDDLE, PackedLinear
 from hidet.schedules.product import Product, product_of
-from hidet.types import VectorType, f32, i16, i32
+from hidet.types import VectorType, f32, i32, u8
 
 UNPACKED = 3.0
 """Multiply-adds that unpacking a vector of numbers costs; an estimate."""
+IN_WORD = 8
+"""Numbers of 4 bits in a word of the order of reading."""
 SHIFT = 8388608
 """2^23: a float32 whose last bits are a whole number below 2^23 is this much more than it."""
 SHIFT_BITS = 0x4B000000
@@ -32,13 +38,10 @@ def in_float32(op: PackedLinear) -> bool:
     return p.wide is f32 and not p.empty
 
 
-def halves(numbers: Expr, lanes: int) -> tuple[Expr, Expr]:
-    """The low and the high numbers of a vector of bytes, each `SHIFT` too large: numbers take the
-    last bits of `SHIFT`, so that no conversion is needed."""
-    whole = Cast(Cast(numbers, i16), i32)  # step by step: so GCC widens vectors at once
-    of = VectorType(f32, lanes)
-    low, high = (Reinterpret(each | SHIFT_BITS, of) for each in (whole & 15, whole >> 4))
-    return low, high
+def number(words: Expr, at: Any, lanes: int) -> Expr:
+    """Number `at` of each word of a vector, `SHIFT` too large: it takes the last bits of `SHIFT`,
+    so that no conversion is needed."""
+    return Reinterpret((words >> 4 * at & 15) | SHIFT_BITS, VectorType(f32, lanes))
 
 
 def shifted_zero(op: PackedLinear, zero_point: Any, column: Any, block: Any) -> Any:
@@ -46,3 +49,8 @@ def shifted_zero(op: PackedLinear, zero_point: Any, column: Any, block: Any) -> 
     if op.zero_point is None:
         return cast(float(SHIFT + MIDDLE), f32)
     return cast(get(zero_point, column, block), f32) + float(SHIFT)
+
+
+def packed_number(op: PackedLinear, packed: Any, column: Any, r: Any) -> Any:
+    """Number r of a column, as it lies in `packed`; 0 beyond its edges."""
+    return cast(get(packed, column, r // 2) >> cast(r % 2 * 4, u8) & 15, i32)
