@@ -39,6 +39,30 @@ def test_a_transformer_layer() -> None:
     close(hidet_torch.compile(layer, x)(x), layer(x).detach())
 
 
+def test_a_profile_has_kernels_and_parts_of_pytorch() -> None:
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = model()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.linalg.inv(self.inner(x)[:, :3])
+
+    net, x = Two(), torch.randn(3, 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        fast = hidet_torch.compile(net, x)
+    profile = fast.profile(x, repeat=2)
+    assert any("linear" in row.name for row in profile.rows)
+    assert any("inv" in row.name for row in profile.rows)
+    assert all(row.runs == 1 and row.microseconds > 0 for row in profile.rows)
+    with torch.no_grad():
+        net.inner[0].weight.mul_(2)
+    assert fast.profile(x=x, repeat=1).rows
+    with pytest.raises(BadArgument, match="measures nothing"):
+        fast.profile(x, repeat=0)
+
+
 def test_other_inputs_than_compiled_for_are_refused() -> None:
     fast = hidet_torch.compile(model(), torch.randn(3, 8))
     with pytest.raises(BadArgument, match=r"torch.float64 on cpu, compiled for torch.float32"):

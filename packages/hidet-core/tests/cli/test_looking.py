@@ -91,6 +91,13 @@ def test_a_saved_graph_is_measured(capsys, tmp_path):
     assert "ms, median of 3" in out
 
 
+def test_a_saved_graph_has_a_profile(capsys, tmp_path):
+    path = tmp_path / "graph.hidet"
+    graph().build().save(path)
+    assert main(["run", str(path), "--profile", "--repeat", "2"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("us in all")
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [

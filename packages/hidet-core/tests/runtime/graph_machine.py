@@ -47,12 +47,13 @@ class Machine:
 
     def __init__(self, monkeypatch):
         self.functions = [None, self.decide]
-        self.conditions, self.launches = {}, 0
+        self.conditions, self.launches, self.use_graph = {}, 0, True
         for module in (conditional, kernel_node, memory_nodes, segment):
             monkeypatch.setattr(module, "call", self.call)
         known = SimpleNamespace(**{name: getattr(cu, name) for name in dir(cu)})
         known.cuGraphExecKernelNodeSetParams = self.set_kernel
         known.cuGraphLaunch = self.launch
+        known.cuLaunchKernel = self.launch_kernel
         for module in (conditional, kernel_node, segment):
             monkeypatch.setattr(module, "cu", known)
         for module in (graph_nodes, kernel_node):
@@ -68,7 +69,7 @@ class Machine:
     def program(self, bound, modules, host_steps, scratch, fixed, chain):
         """A program as for a GPU, in place of one for the host."""
         loaded = {name: Module(self, module, bound) for name, module in modules.items()}
-        return StreamProgram(bound, loaded, host_steps, fixed, True, chain, scratch)
+        return StreamProgram(bound, loaded, host_steps, fixed, self.use_graph, chain, scratch)
 
     def call(self, name, *args):
         """A call of the driver by its name."""
@@ -150,6 +151,12 @@ class Machine:
             self.conditions[handle] = now < limit and holds
 
         return [ctypes.c_int64] * 6, run
+
+    def launch_kernel(self, function, *rest):
+        """Run a kernel that no graph holds."""
+        *_, arguments, _ = rest
+        self.kernel(SimpleNamespace(func=function, kernelParams=arguments))()
+        return (0,)
 
     def launch(self, graph, stream):
         """Run a graph."""

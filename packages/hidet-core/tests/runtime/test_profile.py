@@ -1,14 +1,27 @@
-"""Where the time of a call on the CPU goes."""
+"""Where the time of a call goes, on each kind of device."""
 
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from hidet import ops, symbol, trace_from
-from hidet.errors import BadArgument, NotYet
+from hidet import asarray, ops, symbol, trace_from
+from hidet.errors import BadArgument
 from hidet.options import options
-from hidet.runtime.profile import RECORDER, Profile, Row, profile_of, run_steps
+from hidet.runtime import cuda_program, executor, stream_profile
+from hidet.runtime.cuda_program import CudaProgram
+from hidet.runtime.profile import (
+    RECORDER,
+    HostRecorder,
+    Profile,
+    Row,
+    profile_of,
+    recorded,
+    run_steps,
+)
+
+from .graph_machine import Machine
 
 A, B = np.ones((129, 7), np.float32), np.ones((7, 31), np.float32)
 
@@ -27,10 +40,14 @@ def test_each_kernel_has_a_row():
     assert RECORDER.get() is None
 
 
-def test_turns_of_a_loop_are_counted():
-    x = symbol((5,), "float32", "cpu", name="x")
+def looping(device):
+    x = symbol((5,), "float32", device, name="x")
     (y,) = ops.while_loop(lambda v: ops.less(ops.sum(v), 640.0), lambda v: v * 2.0, x)
-    profile = trace_from(y, [x]).build().profile(np.ones(5, np.float32), repeat=2)
+    return trace_from(y, [x])
+
+
+def test_turns_of_a_loop_are_counted():
+    profile = looping("cpu").build().profile(np.ones(5, np.float32), repeat=2)
     assert max(row.runs for row in profile.rows) >= 7
 
 
@@ -50,8 +67,90 @@ def test_it_prints_as_a_table():
     ]
 
 
-def test_what_has_no_profile_is_said():
+def test_what_measures_nothing_is_said():
     with pytest.raises(BadArgument, match="measures nothing"):
         compiled().profile(A, B, repeat=0)
-    with options(target="sim"), pytest.raises(NotYet, match="on the CPU"):
-        compiled().profile(A, B)
+
+
+def test_the_simulator_counts():
+    with options(target="sim"):
+        profile = looping("cpu").build().profile(np.ones(5, np.float32))
+    assert max(row.runs for row in profile.rows) >= 7
+    assert {row.microseconds for row in profile.rows} == {None}
+    assert str(profile).endswith(f"{sum(row.runs for row in profile.rows)} runs in all")
+    with options(target="sim"), pytest.raises(BadArgument, match="measures nothing"):
+        compiled().profile(A, B, repeat=0)
+
+
+class Event:
+    """An event of a GPU whose clock goes on by a microsecond with each one."""
+
+    now = 0
+
+    def __init__(self, device, timed):
+        assert (device, timed) == ("cuda:0", True)
+
+    def record(self, stream):
+        Event.now += 1
+        self.time = Event.now
+
+    def synchronize(self):
+        pass
+
+    def seconds_since(self, start):
+        return (self.time - start.time) * 1e-6
+
+
+@pytest.fixture
+def fills(monkeypatch):
+    """A GPU's events and its clock; what keeps it busy, by how often it does."""
+    fills = []
+    monkeypatch.setattr(stream_profile, "Event", Event)
+    monkeypatch.setattr(stream_profile, "flushing", lambda *where: lambda: fills.append(where))
+    monkeypatch.setattr(stream_profile, "device_seconds", lambda *what: 1e-4)
+    return fills
+
+
+def test_each_kernel_on_a_stream_is_between_two_events(monkeypatch, fills):
+    machine = Machine(monkeypatch)
+    machine.use_graph = False
+    monkeypatch.setattr(executor, "HostProgram", machine.program)
+    graph = looping("cpu").build()
+    x = asarray(np.ones(5, np.float32))
+    profile = stream_profile.stream_profile(lambda: graph.run([x]), 3, "cuda:0", 7)
+    assert machine.launches == 0
+    assert max(row.runs for row in profile.rows) >= 7
+    assert all(row.microseconds == pytest.approx(row.runs) for row in profile.rows)
+    assert RECORDER.get() is None
+    # One at first to see how long it takes; none before the first call, then more than the host.
+    assert len(fills) >= 1 + 4
+    assert set(fills) == {("cuda:0", 7)}
+
+
+def test_a_recorded_call_launches_kernels_one_by_one(monkeypatch):
+    made = []
+
+    def program(*given, use_graph, chain, scratch):
+        return lambda addresses, stream: made.append((use_graph, scratch, addresses))
+
+    for name, stands in {
+        "StreamProgram": program,
+        "primary_context": lambda device: 1,
+        "is_current": lambda context: True,
+        "is_capturing": lambda stream: False,
+        "Work": lambda device, stream: nullcontext(),
+    }.items():
+        monkeypatch.setattr(cuda_program, name, stands)
+    call = CudaProgram(None, {}, {}, lambda stream: f"of {stream}", "cuda:0", {}, None)
+    call([1], 7)
+    with recorded(HostRecorder()):
+        call([2], 7)
+    call([3], 7)
+    assert made == [(True, "of 7", [1]), (False, "of 7", [2]), (True, "of 7", [3])]
+
+
+@pytest.mark.gpu
+def test_a_gpu_says_where_its_time_goes():
+    profile = looping("cuda").build().profile(ops.ones((5,), "float32", device="cuda"), repeat=3)
+    assert max(row.runs for row in profile.rows) >= 7
+    assert all(0 < row.microseconds < 1e5 for row in profile.rows)

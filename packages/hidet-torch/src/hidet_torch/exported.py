@@ -14,6 +14,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
+from hidet.frontend.execute import Profile
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
 from hidet_torch.calling.alike import Alike, like, unlike
@@ -164,6 +165,17 @@ class CompiledModel:
         graph = self.graph()
         with self.settings.in_force():
             graph.build(*targets).save(path)
+
+    def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
+        """The microseconds of each kernel in a call with these inputs, and of each part of the
+        model that PyTorch runs: medians of `repeat` calls. See `hidet.CompiledGraph.profile`.
+
+        The calls do what calls do: a model that writes to what it is given does so.
+        """
+        self(*inputs, **named)  # which reads weights that were replaced, or compiles again
+        if not isinstance(self.run, CompiledCall):
+            raise UnsupportedOp("the whole model runs in PyTorch: explain() says why")
+        return self.run.runner.profile(lambda: self(*inputs, **named), repeat, self.run.stream())
 
     def call(self, flat: Sequence[Any]) -> Any:
         """What the model gives for the leaves of its inputs, which were looked at."""

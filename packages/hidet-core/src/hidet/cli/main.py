@@ -59,8 +59,9 @@ def chosen(given: argparse.Namespace) -> int:
             return bench(given.model, given.device, given.input, given.size, given.repeat)
         case "run":
             return run(
-                given.path, given.device, given.input, given.size, given.output, given.repeat
-            )
+                given.path, given.device, given.input, given.size, given.output, given.repeat,
+                given.profile,
+            )  # fmt: skip
         case _:
             return clear() if given.action == "clear" else status()
 
@@ -90,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     running.add_argument("path", help="what hidet compile or CompiledGraph.save wrote, or a model")
     calling(running, repeat=0)
     running.add_argument("--output", help="the .npz file to write the results to")
+    running.add_argument("--profile", action="store_true", help="say where the time of a call goes")
     measuring = command("bench", "measure a model beside other programs that run it", *BENCH)
     measuring.add_argument("model", help="a file, or module:function for (model, *inputs)")
     calling(measuring, repeat=20)

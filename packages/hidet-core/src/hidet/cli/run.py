@@ -18,6 +18,8 @@ from hidet.runtime.sizes import evaluate
 from hidet.runtime.timing import median_seconds
 from hidet.types import dtype
 
+CALLS = 20
+"""How many are profiled where nobody says."""
 EXAMPLE = 8
 """A size to try, if it may be that."""
 
@@ -29,8 +31,12 @@ def run(
     sizes: Sequence[str],
     output: str | None,
     repeat: int,
+    profile: bool = False,
 ) -> int:
-    """Run the graph in a file, or a model file; inputs that no file gives are random."""
+    """Run the graph in a file, or a model file; inputs that no file gives are random.
+
+    `profile` says where the time of a call goes.
+    """
     compiled = compile_file(path, device).compiled if frontend_for(path) else load(path, device)
     plan = compiled.plan
     print(compiled)
@@ -48,6 +54,8 @@ def run(
             lambda: compiled.run(given), device=compiled.device, repeats=repeat
         )
         print(f"{seconds * 1e3:.3f} ms, median of {repeat}")
+    if profile:
+        print(compiled.profile(*given, repeat=repeat or CALLS))
     return 0
 
 

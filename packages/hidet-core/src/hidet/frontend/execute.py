@@ -18,12 +18,14 @@ from hidet.runtime import Allocator, View
 from hidet.runtime.derived import Origin, derivations
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
+from hidet.runtime.profile import Profile
 from hidet.runtime.written_over import written_over
 
 __all__ = [
     "Allocator",
     "HostStep",
     "Origin",
+    "Profile",
     "Runner",
     "Slot",
     "View",
@@ -84,6 +86,10 @@ class Runner:
         16 bytes.
         """
         return self.executor.program(inputs)
+
+    def profile(self, run: Callable[[], object], repeat: int, stream: int = 0) -> Profile:
+        """Where the time of `run` goes, which calls the graph: see `CompiledGraph.profile`."""
+        return self.executor.profile(run, repeat, stream)
 
     def aside(self) -> AbstractContextManager[None]:
         """A block of work that is no part of a call; it neither fails for what anybody captures

@@ -12,6 +12,7 @@ from hidet.runtime.chain import Chain
 from hidet.runtime.device import is_current, primary_context
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.launchable import CudaModule
+from hidet.runtime.profile import RECORDER
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.stream import Work, current, is_capturing
 from hidet.runtime.stream_program import StreamProgram
@@ -38,7 +39,9 @@ class CudaProgram:
         use_graph: bool = True,
     ) -> None:
         self.bound, self.device, self.scratch_on = bound, device, scratch_on
-        self.make = partial(StreamProgram, bound, modules, host_steps, fixed, use_graph, chain)
+        self.use_graph = use_graph
+        self.make = partial(StreamProgram, bound, modules, host_steps, fixed, chain=chain)
+        self.recorded: tuple[int, StreamProgram] | None = None
         self.context = int(primary_context(device))
         self.known: OrderedDict[int, StreamProgram] = OrderedDict()
         self.latest: tuple[int | None, StreamProgram | None] = None, None
@@ -46,14 +49,26 @@ class CudaProgram:
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Run on inputs and outputs at these addresses, whatever the thread did before."""
-        if is_current(self.context) and not is_capturing(stream):
+        if is_current(self.context) and not is_capturing(stream) and RECORDER.get() is None:
             self.on(stream)(addresses, stream)
             return
         with Work(self.device, stream):
             if current.capturing:
                 self.any(stream).launch_captured(addresses, stream)
+            elif RECORDER.get() is not None:
+                self.each_of(stream)(addresses, stream)
             else:
                 self.on(stream)(addresses, stream)
+
+    def each_of(self, stream: int) -> StreamProgram:
+        """A program that launches kernels one by one, which a recorder can look at."""
+        if not self.use_graph:
+            return self.on(stream)
+        with self.lock:
+            if self.recorded is None or self.recorded[0] != stream:
+                made = self.make(use_graph=False, scratch=self.scratch_on(stream))
+                self.recorded = stream, made
+            return self.recorded[1]
 
     def any(self, stream: int) -> StreamProgram:
         """A program that is there, to launch its kernels one by one; for `stream` if none is."""
@@ -69,7 +84,8 @@ class CudaProgram:
         with self.lock:
             found = self.known.get(stream)
             if found is None:
-                found = self.known[stream] = self.make(self.scratch_on(stream))
+                found = self.make(use_graph=self.use_graph, scratch=self.scratch_on(stream))
+                self.known[stream] = found
                 if len(self.known) > STREAMS_KEPT:
                     self.known.popitem(last=False)
             self.known.move_to_end(stream)

@@ -23,9 +23,11 @@ from hidet.runtime.host_program import HostProgram, HostStep
 from hidet.runtime.launchable import CudaModule, HostModule
 from hidet.runtime.memory import Allocator, allocator_for, to_device
 from hidet.runtime.plan import Host, Launch, Plan
+from hidet.runtime.profile import CountRecorder, Profile, profile_of
 from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work, is_capturing
+from hidet.runtime.stream_profile import stream_profile
 from hidet.runtime.view import View
 from hidet.target import Target
 
@@ -142,6 +144,18 @@ class Executor:
             return self.load(bound, self.scratch_on, use_graph=False)
         scratch = self.apart.setdefault(name, Scratch(self.allocator, self.device))
         return self.load(bound, lambda stream: scratch, use_graph=False)
+
+    def profile(self, run: Callable[[], object], repeat: int, stream: int = 0) -> Profile:
+        """Where the time of `run` goes, which calls this executor; on a GPU on a stream.
+
+        The simulator counts what runs, and has no times.
+        """
+        if self.device != "cpu":
+            with self.work(stream):
+                return stream_profile(run, repeat, self.device, stream)
+        if self.simulated:
+            return profile_of(run, min(repeat, 1), CountRecorder, 0)
+        return profile_of(run, repeat)
 
     def refresh(self, stream: int = 0) -> None:
         """Compute the derived constants again, into the same memory, from what the weights are.

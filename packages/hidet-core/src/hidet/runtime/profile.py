@@ -1,4 +1,7 @@
-"""Where the time of calls goes: microseconds of each kernel and host step."""
+"""Where the time of calls goes: microseconds of each kernel and host step.
+
+What runs steps asks `RECORDER`; `stream_profile.py` has the one for a GPU.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol
+
+from hidet.errors import BadArgument
 
 
 @dataclass(frozen=True)
 class Row:
-    """A kernel or a host step: how often one call runs it, and the microseconds that takes."""
+    """A kernel or a host step: how often one call runs it, and the microseconds that takes; None in
+    the simulator, whose time says nothing of a GPU's."""
 
     name: str
     runs: int
-    microseconds: float
+    microseconds: float | None
 
 
 @dataclass(frozen=True)
@@ -31,31 +38,63 @@ class Profile:
     @property
     def total(self) -> float:
         """Microseconds of all steps."""
-        return sum(row.microseconds for row in self.rows)
+        return sum(row.microseconds or 0.0 for row in self.rows)
 
     def __str__(self) -> str:
         wide = max((len(row.name) for row in self.rows), default=0)
-        lines = [
-            f"{row.name:<{wide}}  {row.runs:>5}  {row.microseconds:>10.1f} us  "
-            f"{row.microseconds / max(self.total, 1e-9):>4.0%}"
-            for row in self.rows
-        ]
+        lines = [f"{row.name:<{wide}}  {row.runs:>5}{self.part(row)}" for row in self.rows]
+        if any(row.microseconds is None for row in self.rows):
+            return "\n".join([*lines, f"{sum(row.runs for row in self.rows)} runs in all"])
         return "\n".join([*lines, f"{self.total:.1f} us in all"])
 
+    def part(self, row: Row) -> str:
+        """The time of a row and its part of the whole; nothing where no time was measured."""
+        if row.microseconds is None:
+            return ""
+        return f"  {row.microseconds:>10.1f} us  {row.microseconds / max(self.total, 1e-9):>4.0%}"
 
-class Recorder:
-    """What one call ran: for each name how often, and seconds."""
+
+class Recorder(Protocol):
+    """Notes the steps of one call."""
+
+    def run(self, name: str, step: Callable[[], object]) -> None:
+        """Run a step and note it."""
+
+    def steps(self) -> list[tuple[str, float | None]]:
+        """The steps in order, each with the seconds that it took, if those say anything."""
+
+
+class HostRecorder:
+    """The steps of a call on the CPU."""
 
     def __init__(self) -> None:
-        self.runs: dict[str, int] = {}
-        self.seconds: dict[str, float] = {}
+        self.noted: list[tuple[str, float | None]] = []
 
     def run(self, name: str, step: Callable[[], object]) -> None:
         """Run a step and note how long it takes."""
         start = time.perf_counter()
         step()
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-        self.runs[name] = self.runs.get(name, 0) + 1
+        self.noted.append((name, time.perf_counter() - start))
+
+    def steps(self) -> list[tuple[str, float | None]]:
+        """The steps with their seconds."""
+        return self.noted
+
+
+class CountRecorder:
+    """The steps of a call in the simulator."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def run(self, name: str, step: Callable[[], object]) -> None:
+        """Run a step and note that it ran."""
+        step()
+        self.names.append(name)
+
+    def steps(self) -> list[tuple[str, float | None]]:
+        """The steps without times."""
+        return [(name, None) for name in self.names]
 
 
 RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
@@ -63,14 +102,22 @@ RECORDER: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
 @contextmanager
-def recorded() -> Iterator[Recorder]:
-    """Note the steps that run on the CPU in this block."""
-    recorder = Recorder()
+def recorded(recorder: Recorder) -> Iterator[Recorder]:
+    """Note the steps that run in this block."""
     token = RECORDER.set(recorder)
     try:
         yield recorder
     finally:
         RECORDER.reset(token)
+
+
+def run_step(name: str, step: Callable[[], object]) -> None:
+    """Run a step, noted if anything does."""
+    recorder = RECORDER.get()
+    if recorder is None:
+        step()
+    else:
+        recorder.run(name, step)
 
 
 def run_steps(names: Sequence[str], calls: Sequence[Callable[[], object]]) -> None:
@@ -87,16 +134,31 @@ def run_steps(names: Sequence[str], calls: Sequence[Callable[[], object]]) -> No
             call()
 
 
-def profile_of(run: Callable[[], object], repeat: int) -> Profile:
-    """The profile of calls on the CPU, after one that does not count."""
-    run()
-    found: list[Mapping[str, float]] = []
-    for _ in range(repeat):
-        with recorded() as recorder:
+def profile_of(
+    run: Callable[[], object],
+    repeat: int,
+    recorder: Callable[[], Recorder] = HostRecorder,
+    warmups: int = 1,
+) -> Profile:
+    """The profile of calls, each noted by a new `recorder`, after some that do not count."""
+    if repeat < 1:
+        raise BadArgument(f"repeat={repeat} measures nothing")
+    found: list[dict[str, list[float | None]]] = []
+    for _ in range(warmups + repeat):
+        with recorded(recorder()) as noted:
             run()
-        found.append(recorder.seconds)
-    rows = [
-        Row(name, runs, median(each.get(name, 0.0) for each in found) * 1e6)
-        for name, runs in recorder.runs.items()
-    ]
-    return Profile(tuple(sorted(rows, key=lambda row: -row.microseconds)))
+        times: dict[str, list[float | None]] = {}
+        for name, seconds in noted.steps():
+            times.setdefault(name, []).append(seconds)
+        found.append(times)
+    measured = found[warmups:]
+    rows = [Row(name, len(each), typical(name, measured)) for name, each in found[-1].items()]
+    return Profile(tuple(sorted(rows, key=lambda row: -(row.microseconds or 0.0))))
+
+
+def typical(name: str, calls: Sequence[Mapping[str, Sequence[float | None]]]) -> float | None:
+    """The median of the microseconds that all runs of a step take in a call."""
+    times = [each.get(name, ()) for each in calls]
+    if None in times[-1]:
+        return None
+    return median(sum(filter(None, each)) for each in times) * 1e6

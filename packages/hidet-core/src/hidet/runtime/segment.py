@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from hidet.runtime.captures import (
@@ -16,6 +17,7 @@ from hidet.runtime.captures import (
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.graph_nodes import GraphNode, add_nodes
 from hidet.runtime.kernel_node import SIGNALLING, KernelNode
+from hidet.runtime.profile import RECORDER, run_step
 
 
 class Segment(Owner):
@@ -83,9 +85,13 @@ class Segment(Owner):
     def launch_each(self, pointers: Sequence[int], stream: int, *, early: bool = False) -> None:
         """Launch the kernels one after the other, the first one after a kernel if it may be
         `early`."""
+        is_recorded = RECORDER.get() is not None
         for number, kernel in enumerate(self.kernels):
             kernel.point(pointers)
-            kernel.launch(stream, early=early if number == 0 else number not in self.late)
+            if is_recorded:  # none overlaps the one before: their times would be mixed
+                run_step(kernel.step.function, partial(kernel.launch, stream))
+            else:
+                kernel.launch(stream, early=early if number == 0 else number not in self.late)
 
     def may_follow(self, function: int | None) -> bool:
         """Whether the first kernel may begin while one of somebody's function still runs, which no

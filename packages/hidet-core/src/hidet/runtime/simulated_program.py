@@ -13,6 +13,7 @@ from hidet.runtime.chain import Chain
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import exposed
 from hidet.runtime.plan import Branch, Host, Repeat
+from hidet.runtime.profile import run_step
 from hidet.runtime.region import HostMemory, on_chain, run_region
 from hidet.runtime.view import View
 
@@ -80,7 +81,8 @@ class SimulatedProgram:
         def host(number: int, step: Host | Branch | Repeat) -> None:
             at = lambda each: views[each].pointer  # noqa: E731
             if isinstance(step, Host):
-                self.host_steps[step.key](*self.bound.views(step, at, "cpu"))
+                given = self.bound.views(step, at, "cpu")
+                run_step(step.key, lambda: self.host_steps[step.key](*given))
             else:
                 run_region(step, self.bound, at, HostMemory(), self.bodies[number])
 

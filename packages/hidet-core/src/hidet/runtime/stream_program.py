@@ -13,6 +13,7 @@ from hidet.runtime.graph_region import ITERATIONS, LoopNodes, fits_graph, graph_
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat
+from hidet.runtime.profile import run_step
 from hidet.runtime.relaunch import Relaunch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
@@ -145,7 +146,7 @@ class StreamProgram:
     def host(self, step: Host, pointers: Sequence[int]) -> None:
         """Let the framework run a region."""
         views = self.bound.views(step, pointers.__getitem__, self.scratch.device)
-        self.host_steps[step.key](*views)
+        run_step(step.key, lambda: self.host_steps[step.key](*views))
 
     def forget(self) -> None:
         """After a failure nobody knows which nodes point where: build the graphs again."""

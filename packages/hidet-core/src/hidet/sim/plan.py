@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hidet.ir.stored import restored
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.maps import Map
 from hidet.runtime.plan import Branch, Host, Launch, Pointer, Repeat, Scalar
+from hidet.runtime.profile import run_step
 from hidet.sim.arguments import Bound, scalar
 from hidet.sim.dependents import hold
 from hidet.sim.launch import run_kernel
@@ -82,7 +84,8 @@ class Kernels:
                         hold(each, finest)
                 program = programs[step.function]
                 given = arguments(program, step, buffers)
-                run_kernel(program, given, report, finest, STEPS)
+                launch = partial(run_kernel, program, given, report, finest, STEPS)
+                run_step(step.function, launch)
         return report
 
 
