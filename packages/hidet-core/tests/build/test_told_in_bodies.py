@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.build.draft import plan_graph
 from hidet.build.target import target_of_device
-from hidet.errors import BadArgument, ShapeMismatch
+from hidet.errors import BadArgument, NotYet, ShapeMismatch
 from hidet.graph import FlowGraph, evaluate
 from hidet.graph.body import bodies_of
 from hidet.options import options
@@ -195,6 +195,8 @@ def test_a_result_of_turns_has_no_size_of_its_own():
     x = hidet.symbol((4,), name="x")
     with pytest.raises(ShapeMismatch, match="result 0 of loop is"):
         ops.loop(lambda turn, y: (None, [positive(y)], []), [x], trips=3)
+    with pytest.raises(NotYet, match="rows of turns have sizes"):
+        ops.loop(lambda turn, y: (None, [y], [positive(y)]), [x], trips=3)
 
 
 def test_the_footprint_counts_what_follows_bodies():
@@ -204,3 +206,67 @@ def test_the_footprint_counts_what_follows_bodies():
     small, large = (footprint(plans, {"n": 400, "body1.u0": size, "body1.u1": size})
                     for size in (1, 400))  # fmt: skip
     assert large.arena > small.arena
+
+
+@TARGETS
+def test_branches_give_results_of_other_sizes(target):
+    x = hidet.symbol(("n", 3), name="x")
+    graph = hidet.trace_from(
+        [
+            ops.exp(each)
+            for each in ops.if_(
+                ops.sum(x) > 0,
+                lambda: [ops.concat([x, x * 2.0], 0), ops.sum(x, 1), x[:, :2]],
+                lambda: [x * 3.0, ops.max(x, 1), x],
+            )
+        ],
+        [x],
+    )
+    assert [each.size.name for each in graph.told] == ["u0", "u1"]
+    for n in sizes(target):
+        given = np.abs(values(3 * n)).reshape(n, 3) * 0.3
+        check(graph, target, given)
+        check(graph, target, -given)
+
+
+@TARGETS
+def test_a_branch_may_give_what_it_selects(target):
+    x = hidet.symbol(("n",), name="x")
+    weight = hidet.asarray(np.linspace(0, 1, 5, dtype=np.float32).reshape(1, 5))
+    chosen, count = ops.if_(
+        ops.sum(x) > 0,
+        lambda: (ops.reshape(positive(x), (-1, 1)) @ weight, ops.nonzero(x)),
+        lambda: (ops.reshape(x, (-1, 1)) @ weight, ops.nonzero(x)[:2]),
+    )
+    graph = hidet.trace_from([ops.sum(ops.exp(chosen), 0), chosen, count], [x])
+    for n in sizes(target):
+        check(graph, target, values(n) + 0.5)
+        check(graph, target, values(n) - 0.5)
+        check(graph, target, np.zeros(n, np.float32))
+
+
+@TARGETS
+def test_such_branches_lie_in_loops(target):
+    x = hidet.symbol((7,), name="x")
+
+    def turn(number, y):
+        some = ops.if_(ops.max(y) > 1.0, lambda: positive(y), lambda: y[:2] * 3.0)
+        return None, [y * 0.5 + ops.sum(some) * 0.2], [ops.size_value(some.shape[0])]
+
+    (last,), rows, _ = ops.loop(turn, [x], trips=4)
+    check(hidet.trace_from([last, *rows], [x]), target, values(7) + 1)
+
+
+def test_branches_give_equal_ranks_and_types():
+    x = hidet.symbol((4,), name="x")
+    with pytest.raises(ShapeMismatch, match="result 0 of if is"):
+        ops.if_(ops.sum(x) > 0, lambda: ops.reshape(x, (2, 2)), lambda: x)
+    with pytest.raises(ShapeMismatch, match="result 0 of if is"):
+        ops.if_(ops.sum(x) > 0, lambda: ops.cast(x, "float64"), lambda: x)
+
+
+def test_eager_branches_give_what_is_taken():
+    x = hidet.asarray(np.asarray([3, -1, 2], np.float32))
+    for sign, size in ((1, 2), (-1, 3)):
+        found = ops.if_(ops.sum(x * sign) > 0, lambda: positive(x), lambda: x)
+        assert found.shape == (size,)

@@ -81,7 +81,7 @@ def test_plans_that_run_others_survive_json(plans):
         (branch(operands=(0,)), "other tensors than that takes"),
         (branch(results=(1,)), "writes a buffer twice, or one that it reads"),
         (branch(arena=2), "no workspace"),
-        (resized(BRANCHES, "a", 1, 5), "of another size"),
+        (resized(BRANCHES, "a", 0, 5), "of another size"),
         (resized(BRANCHES, "b", 0, 4, dtype="int32"), "other tensors"),
         ({**BRANCHES, "a": replace(LEAF, target="sim")}, "sizes of its own"),
         ({**BRANCHES, "a": replace(LEAF, given=("n",))}, "which it does not know"),

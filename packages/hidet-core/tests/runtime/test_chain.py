@@ -40,7 +40,10 @@ def test_bodies_with_plans_that_follow_survive_json():
         ({"then": replace(BODY, then=replace(BODY.then, results=()))}, "have no places"),
         ({"then": replace(BODY, then=replace(BODY.then, plan="else"))}, "run by two steps"),
         ({"then": replace(BODY, then=replace(BODY.then, told=()))}, "which nobody tells it"),
-        ({"then.then": replace(LAST, buffers=(COUNT, buffer("y", "output", 5)))}, "another size"),
+        (
+            {"then.then": replace(LAST, buffers=(COUNT, buffer("y", "output", 5, dtype="int32")))},
+            "other tensors",
+        ),
         ({"then.then": replace(LAST, outputs=())}, "have no places"),
     ],
 )
@@ -49,10 +52,10 @@ def test_what_does_not_fit_together_is_refused(changes, message):
         check_calls({**PLANS, **changes})
 
 
-def call(number, flag=True):
+def call(number, flag=True, plans=PLANS):
     flags, count = empty((), "bool"), empty((), "int64")
     flags[()], count[()] = flag, number
-    run = Executor(Archive(PLANS, {}), "cpu")
+    run = Executor(Archive(plans, {}), "cpu")
     (made,) = run([to_device(flags, "cpu"), to_device(count, "cpu")])
     return array_of(made)
 
@@ -63,3 +66,12 @@ def test_a_body_that_gives_other_bytes_than_there_is_place_for_is_refused():
         call(5)
     with pytest.raises(ShapeMismatch, match="at most 9"):
         call(10)
+
+
+def test_of_two_branches_only_the_one_that_runs_has_to_give_what_there_is_place_for():
+    larger = replace(OTHER, buffers=(COUNT, buffer("y", "output", 5)))
+    plans = {**PLANS, "else": larger}
+    check_calls(plans)
+    assert call(4, plans=plans).shape == (4,)
+    with pytest.raises(BadArchive, match=r"gives \[20\] bytes, where .* place for \[16\]"):
+        call(4, flag=False, plans=plans)

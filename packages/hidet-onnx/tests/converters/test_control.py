@@ -66,20 +66,58 @@ def test_branches_of_other_shapes_specialise_on_the_condition() -> None:
     same(model(text), (floats(2, 3), np.array(True)), (floats(2, 3), np.array(False)))
 
 
-def test_branches_of_other_shapes_by_computed_data_name_the_node() -> None:
+CHOSEN = """
+g (float[2000] x) => (float[k] y) {{
+  s = ReduceSum <keepdims = 0> (x)
+  z = Constant <value_float = 0.0> ()
+  flag = Less (s, z)
+  [chosen] y = If (flag) <
+    then_branch = a () => (float[2000] p) {{ p = Tanh(x) }},
+    else_branch = b () => (float[{out}] p) {{ {body} }}
+  >
+}}
+"""
+
+
+def test_branches_of_other_shapes_are_told_by_computed_data() -> None:
+    text = CHOSEN.format(out=4000, body="p = Concat <axis = 0> (x, x)")
+    same(model(text), *((np.abs(floats(2000)) * sign,) for sign in (1, -1)))
+
+
+def test_a_branch_may_give_what_it_selects() -> None:
+    body = "n = NonZero (x)  t = Transpose (n)  p = GatherND (x, t)"
+    x = floats(2000) * (floats(2000) > 0)
+    text = CHOSEN.format(out="m", body=body)
+    same(model(text), *((np.abs(x) * sign,) for sign in (1, -1)))
+
+
+def test_branches_of_other_ranks_by_computed_data_name_the_node() -> None:
+    body = "q = Constant <value_ints = [40, 50]> ()  p = Reshape (x, q)"
+    text = CHOSEN.format(out="40, 50", body=body)
+    with pytest.raises(HidetError, match=r"(?s)f32\[2000\] in one branch.*chosen"):
+        hidet_onnx.compile(model(text)).run([floats(2000)])
+
+
+def test_turns_select() -> None:
     text = """
-    g (float[2000] x) => (float[k] y) {
-      s = ReduceSum <keepdims = 0> (x)
-      z = Constant <value_float = 0.0> ()
-      flag = Less (s, z)
-      [chosen] y = If (flag) <
-        then_branch = a () => (float[2000] p) { p = Identity(x) },
-        else_branch = b () => (float[4000] p) { p = Concat <axis = 0> (x, x) }
+    g (float[m, 3] x, int64 trips) => (float[m, 3] y, float[k] rows) {
+      yes = Constant <value = bool {1}> ()
+      half = Constant <value_float = 0.5> ()
+      y, rows = Loop (trips, yes, x) <
+        body = b (int64 i, bool c, float[m, 3] a) => (bool go, float[m, 3] a2, float row) {
+          r = Relu (a)
+          n = NonZero (r)
+          t = Transpose (n)
+          v = GatherND (a, t)
+          row = ReduceSum <keepdims = 0> (v)
+          d = Sub (a, half)
+          a2 = Mul (d, half)
+          go = Identity (c)
+        }
       >
     }
     """
-    with pytest.raises(HidetError, match=r"(?s)f32\[2000\] in one branch.*chosen"):
-        hidet_onnx.compile(model(text)).run([floats(2000)])
+    same(model(text), *((floats(m, 3) + 0.5, np.array(3)) for m in (1, 2, 7)))
 
 
 LOOP = """

@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from hidet.errors import BadArgument, DtypeMismatch, NotYet, ShapeMismatch
+from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Body, FlowGraph, Region, Tensor, evaluate, operator, symbol, tracing
 from hidet.ir.expr import Expr
 from hidet.ops.binary import add, multiply
 from hidet.ops.compare import less
 from hidet.ops.reduce import sum as sum_
 from hidet.ops.unary import negative
-from hidet.types import TensorType, boolean, f32, i64
+from hidet.types import Size, TensorType, boolean, f32, i64
 
 Array = np.ndarray[Any, Any]
 Run = Callable[..., tuple[Array, ...]]
@@ -29,11 +29,16 @@ TURN, FLAG = TensorType(i64, ()), TensorType(boolean, ())
 @operator("if")
 class If(Region):
     """What the first branch gives of the captured tensors where the condition holds, else what the
-    second one gives."""
+    second one gives.
+
+    `shapes` are those of the results, where branches give other ones: they are what the branch
+    gives that runs.
+    """
 
     condition: TensorType
     captured: tuple[TensorType, ...]
     branches: tuple[Body, Body]
+    shapes: tuple[tuple[Size, ...], ...] = ()
 
     def bodies(self) -> dict[str, Body]:
         return {"then": self.branches[0], "else": self.branches[1]}
@@ -52,8 +57,11 @@ class If(Region):
                 f"the branches of if give {len(first.outputs)} and {len(second.outputs)} tensors"
             )
         for at, (one, other) in enumerate(zip(first.outputs, second.outputs, strict=True)):
-            check_branches(at, one, other)
-        return first.outputs
+            check_branches(at, one, other, bool(self.shapes))
+        if not self.shapes:
+            return first.outputs
+        pairs = zip(first.outputs, self.shapes, strict=True)
+        return tuple(each.dtype[shape] for each, shape in pairs)
 
     def reference(self, condition: Array, captured: tuple[Array, ...]) -> tuple[Array, ...]:
         return self.follow(evaluate, condition, captured)
@@ -173,11 +181,12 @@ def agree(
             raise ShapeMismatch(f"{what} {at} of {name} is {here}, in the body {inside}")
 
 
-def check_branches(at: int, one: TensorType, other: TensorType) -> None:
-    """Raise unless both branches give a result of one type."""
+def check_branches(at: int, one: TensorType, other: TensorType, any_shape: bool) -> None:
+    """Raise unless both branches give a result of one type, but for its sizes if these are any."""
     if one == other:
         return
-    message = f"result {at} of if is {one} in one branch, {other} in the other"
-    if one.dtype is other.dtype and len(one.shape) == len(other.shape):
-        raise NotYet(message, help="pad the results to one shape in both branches")
-    raise ShapeMismatch(message, help="both branches give equal types")
+    if not any_shape or one.dtype is not other.dtype or len(one.shape) != len(other.shape):
+        raise ShapeMismatch(
+            f"result {at} of if is {one} in one branch, {other} in the other",
+            help="both branches give equal element types and ranks",
+        )

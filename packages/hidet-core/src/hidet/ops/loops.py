@@ -11,22 +11,24 @@ from contextlib import contextmanager
 from typing import Any
 
 from hidet.compute.sizes import same
-from hidet.errors import BadArgument
+from hidet.errors import BadArgument, NotYet
 from hidet.graph import Body, FlowGraph, Node, Tensor, apply_all, recording, tracing
 from hidet.graph.body import told_prefix
 from hidet.graph.guards import told_inside
 from hidet.graph.known import known
 from hidet.graph.rewrite import reading
 from hidet.graph.told import Within, telling
+from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
+from hidet.ops.branch_sizes import Pair, shapes_of, symbols
 from hidet.ops.cast import cast
 from hidet.ops.control import TURN, If, Loop
-from hidet.ops.create import full
+from hidet.ops.create import full, size_value
 from hidet.ops.index import take
 from hidet.ops.scatter import index_put
 from hidet.ops.shape import reshape
 from hidet.ops.slicing import flip
-from hidet.types import Size, TensorType, boolean, i64
+from hidet.types import DType, Size, TensorType, boolean, i64
 
 Tensors = tuple[Tensor, ...]
 
@@ -38,21 +40,50 @@ def if_(
     *operands: Tensor,
 ) -> Any:
     """What `then(*operands)` gives where the one element of `condition` is true, else what
-    `otherwise(*operands)` gives; only that one runs. Both give tensors of equal types.
+    `otherwise(*operands)` gives; only that one runs. Both give tensors of equal element types and
+    ranks. Where their sizes differ, or are those of what a branch selects, each call reads them
+    before the branch runs.
 
     A function that gives one tensor makes one, one that gives a list of them a tuple.
     """
-    device = condition.device
+    device, condition = condition.device, flag(condition)
     traces = [Trace([each.type for each in operands], device, f) for f in (then, otherwise)]
     given = [listed(each.given) for each in traces]
-    captured = tuple(
-        dict.fromkeys(t for each, to in zip(traces, given, strict=True) for t in each.captured(to))
-    )
-    first, second = (each.body(to, captured) for each, to in zip(traces, given, strict=True))
-    results = apply_all(
-        If, flag(condition), (*operands, *captured), branches=(first, second), device=device
-    )
+
+    def compute(pairs: Sequence[Pair]) -> Tensors:
+        sizes = []
+        for trace, each in zip(traces, zip(*pairs, strict=True), strict=True):
+            with trace.going_on():
+                sizes.append([size_value(size, device=device) for size in each])
+        return branched(condition, operands, traces, sizes)
+
+    shapes: tuple[tuple[Size, ...], ...] = ()
+    if [form(each) for each in given[0]] == [form(each) for each in given[1]]:
+        own = [each.own_sizes(to) for each, to in zip(traces, given, strict=True)]
+        shapes = shapes_of(condition, given, own, compute)
+    results = branched(condition, operands, traces, given, shapes)
     return results if isinstance(traces[0].given, list | tuple) else results[0]
+
+
+def branched(
+    condition: Tensor,
+    operands: Tensors,
+    traces: Sequence[Trace],
+    results: Sequence[Sequence[Tensor]],
+    shapes: tuple[tuple[Size, ...], ...] = (),
+) -> Tensors:
+    """Those results that the branch gives which is taken."""
+    pairs = [*zip(traces, results, strict=True)]
+    captured = tuple(dict.fromkeys(t for each, to in pairs for t in each.captured(to)))
+    first, second = (each.body(to, captured) for each, to in pairs)
+    return apply_all(
+        If,
+        condition,
+        (*operands, *captured),
+        branches=(first, second),
+        shapes=shapes,
+        device=condition.device,
+    )
 
 
 def loop(
@@ -82,6 +113,11 @@ def loop(
         raise BadArgument(
             "a loop has a condition before its first turn and after each, or neither",
             help="give go_on, and let the body give it as its first result",
+        )
+    if not symbols(*(size for row in rows for size in row.shape)).isdisjoint(trace.own_sizes(rows)):
+        raise NotYet(
+            "the rows of turns have sizes that data tell in each turn",
+            help="pad them to one size in the body",
         )
     stacks = [empty_stack(each.type, limit, device) for each in rows]
     inside = trace.add([each.type for each in stacks])
@@ -205,6 +241,10 @@ class Trace:
 
         return producers_first(producers(results), lambda node: producers(node.inputs))
 
+    def own_sizes(self, results: Sequence[Tensor]) -> set[Var]:
+        """The sizes that the body tells itself, as the trace calls them."""
+        return {*telling(results, self.nodes, (), self.within(""))}
+
     def within(self, prefix: str) -> Within:
         """What the body tells itself."""
         return Within(self.is_inside, prefix)
@@ -237,6 +277,11 @@ def listed(given: Any) -> list[Tensor]:
         if not isinstance(each, Tensor):
             raise BadArgument(f"a body gives tensors, not {type(each).__name__}")
     return found
+
+
+def form(tensor: Tensor) -> tuple[DType, int]:
+    """What is alike of results that branches give: the element type and the rank."""
+    return tensor.dtype, tensor.ndim
 
 
 def is_true(condition: Tensor | None) -> bool:

@@ -63,6 +63,8 @@ def constant(tensor: Tensor) -> int | float | bool | None:
 
 def branch(op: If, inputs: Sequence[Tensor]) -> list[Tensor] | None:
     """What a choice gives whose condition is known, or whose branches are alike."""
+    if op.shapes:
+        return None  # they are the results', whichever branch is taken
     chosen = constant(inputs[0])
     if chosen is None and op.branches[0] != op.branches[1]:
         return None

@@ -169,6 +169,8 @@ def with_bodies(
             found = tuple(body(plans[name], symbols, plans) for name in step.plans)
             for each in found:
                 check_operands(step, each, plan, shapes)
+                if isinstance(step, Repeat) and (wrong := misfit(step, each, plan, shapes)):
+                    raise BadArchive(wrong)
             bodies[number] = found
             sized[step.arena] = (max(each.arena.nbytes for each in found),)
     return bodies, tuple(sized)
@@ -184,14 +186,27 @@ def body(plan: Plan, symbols: Mapping[str, int], plans: Mapping[str, Plan]) -> B
 def check_operands(
     step: Branch | Repeat, made: BoundPlan, plan: Plan, shapes: Sequence[tuple[int, ...]]
 ) -> None:
-    """Refuse a body that reads or writes other bytes than the step gives to it; what follows it
-    is checked when its sizes are known."""
-    count = len(made.plan.inputs)
-    passed = (*step.passed[:count], *made.plan.own(step.passed[count:]))
-    here = [nbytes_of(each, plan, shapes) for each in passed]
-    there = [made.nbytes(each) for each in (*made.plan.inputs, *made.plan.own_outputs)]
+    """Refuse a body that reads other bytes than the step gives to it."""
+    here = [nbytes_of(each, plan, shapes) for each in step.passed[: len(made.plan.inputs)]]
+    there = [made.nbytes(each) for each in made.plan.inputs]
     if here != there:
         raise BadArchive(f"a body takes {there} bytes, where its step gives {here}")
+
+
+def misfit(
+    step: Branch | Repeat, made: BoundPlan, plan: Plan, shapes: Sequence[tuple[int, ...]]
+) -> str:
+    """What is wrong with a body that writes other bytes than the step has place for; what follows
+    it is checked when its sizes are known.
+
+    Of two branches one may do so where data tell the sizes of results: the one that does not run.
+    """
+    results = made.plan.own(step.passed[len(made.plan.inputs) :])
+    here = [nbytes_of(each, plan, shapes) for each in results]
+    there = [made.nbytes(each) for each in made.plan.own_outputs]
+    if here == there:
+        return ""
+    return f"a body gives {there} bytes, where its step has place for {here}"
 
 
 def check_handed(before: BoundPlan, then: Then, following: BoundPlan) -> None:

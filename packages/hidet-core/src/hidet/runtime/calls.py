@@ -103,11 +103,16 @@ def check_handed(where: str, then: Then, plan: Plan, following: Plan) -> None:
 
 def check_types(where: str, here: Sequence[Buffer], there: Sequence[Buffer]) -> None:
     """Refuse tensors of a plan, here, that are not of the types that another one takes, there."""
-    if [each.dtype for each in here] != [each.dtype for each in there]:
-        raise BadArchive(f"{where} gives its plan other tensors than that takes")
+    check_dtypes(where, here, there)
     for one, two in zip(here, there, strict=True):
         if None not in (one.elements, two.elements) and one.elements != two.elements:
             raise BadArchive(f"{where} gives its plan a tensor of another size than that takes")
+
+
+def check_dtypes(where: str, here: Sequence[Buffer], there: Sequence[Buffer]) -> None:
+    """Refuse tensors of other element types than a plan takes, or more or fewer."""
+    if [each.dtype for each in here] != [each.dtype for each in there]:
+        raise BadArchive(f"{where} gives its plan other tensors than that takes")
 
 
 def check_step(
@@ -120,7 +125,11 @@ def check_step(
     if not set(body.given) <= {*plan.symbols, *plan.given}:
         raise BadArchive(f"{where} runs a plan of sizes {body.given}, which it does not know")
     passed = [plan.buffers[each] for each in step.passed]
-    check_types(where, passed, [*(body.buffers[each] for each in body.inputs), *results])
+    taken = [body.buffers[each] for each in body.inputs]
+    check_dtypes(where, passed, [*taken, *results])
+    # Of branches only the one that runs has to give results of these sizes.
+    sized = [*taken, *results] if isinstance(step, Repeat) else taken
+    check_types(where, passed[: len(sized)], sized)
     if isinstance(step, Repeat):
         check_turns(where, step, plan)
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hidet.runtime.bound import BoundPlan
+from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.conditional import Decision, add_conditional, conditional_nodes, new_handle
 from hidet.runtime.graph_nodes import GraphNode, add_nodes
 from hidet.runtime.kernel_node import KernelNode
@@ -27,13 +27,15 @@ Modules: TypeAlias = Mapping[str, CudaModule]
 
 def fits_graph(bound: BoundPlan, number: int, *, inside: bool = False) -> bool:
     """Whether a step of control flow can be nodes of a graph: all that its bodies do can, without
-    a size that has to be read, and in a body a loop has at most `ITERATIONS`, as far as that is
-    known."""
+    a size that has to be read or depends on which of them runs, and in a body a loop has at most
+    `ITERATIONS`, as far as that is known."""
     step = bound.steps[number]
     if isinstance(step, Repeat) and inside and not is_bounded(step):
         return False
-    if any(body.plan.then is not None for body in bound.bodies[number]):
-        return False
+    assert isinstance(step, Branch | Repeat)
+    for body in bound.bodies[number]:
+        if body.plan.then is not None or misfit(step, body, bound.plan, bound.shapes):
+            return False
     return conditional_nodes() and all(
         isinstance(each, Launch)
         or (number in body.bodies and fits_graph(body, number, inside=True))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, TypeAlias
 
-from hidet.runtime.bound import BoundPlan
+from hidet.errors import BadArchive
+from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.chain import Chain
 from hidet.runtime.chain import Run as First
 from hidet.runtime.plan import Branch, Repeat
@@ -30,6 +32,8 @@ def on_chain(
     stream: int,
 ) -> Run:
     """What runs a body of a bound plan's step: its plan by `first`, and those that follow it."""
+    if wrong := misfit(step, body, bound.plan, bound.shapes):
+        return partial(refuse, wrong)
     if body.plan.then is None:
         return lambda addresses: first([*addresses], stream)
     count = len(body.plan.inputs)
@@ -40,6 +44,11 @@ def on_chain(
         chain.run(body, first, [*addresses[:count]], stream, places)
 
     return run
+
+
+def refuse(wrong: str, addresses: Sequence[int]) -> None:
+    """Raise, rather than run a body with too little memory."""
+    raise BadArchive(wrong)
 
 
 class Memory(Protocol):
