@@ -1,5 +1,7 @@
-"""Networks in float32 and in int8 on one thread of a CPU, beside ONNX Runtime: one process, systems
-in turns, by the time that the thread is at work: `python -m benchmarks.quantized`.
+"""Networks in int8: `python -m benchmarks.quantized`. One process, systems in turns.
+
+On one thread of a CPU beside float32 and ONNX Runtime, by the time that the thread is at work; with
+`--device cuda` beside float16 by hidet-torch, by the clock around ten calls in a row.
 
 A network is exported to ONNX and quantized by ONNX Runtime's own tools: weights signed and by
 channel, activations unsigned, `QuantizeLinear` and `DequantizeLinear` around what reads them,
@@ -26,12 +28,16 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 import hidet_onnx
+import hidet_torch
+from benchmarks.exports import Subject, export
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import number, table
 from benchmarks.models import NETWORKS, build
 
 CALIBRATION = 4
 """Batches of random images that scales are taken from."""
+IN_A_ROW = 10
+"""Calls on a GPU that are timed together, so that the host is ahead of it."""
 
 
 class RandomImages(CalibrationDataReader):  # type: ignore[misc]
@@ -40,20 +46,20 @@ class RandomImages(CalibrationDataReader):  # type: ignore[misc]
     def __init__(self, shape: Sequence[int]) -> None:
         random = np.random.default_rng(1)
         images = (random.standard_normal(shape, np.float32) for _ in range(CALIBRATION))
-        self.batches = ({"x": image} for image in images)
+        self.batches = ({"x0": image} for image in images)
 
     def get_next(self) -> Any:
         """The next batch; None after the last."""
         return next(self.batches, None)
 
 
-def exported(network: str, batch: int, folder: Path) -> tuple[Path, Path, np.ndarray[Any, Any]]:
+def exported(
+    network: str, batch: int, folder: Path, dynamo: bool = True
+) -> tuple[Path, Path, np.ndarray[Any, Any]]:
     """The network as ONNX in float32 and in int8, and an input."""
     model, (x,) = build(network, torch.float32, "cpu", batch)
     plain, ready, small = (folder / f"{name}.onnx" for name in ("float32", "ready", "int8"))
-    torch.onnx.export(
-        model, (x,), str(plain), dynamo=True, input_names=["x"], external_data=False, verbose=False
-    )
+    plain.write_bytes(export(Subject(model, (x,)), dynamo=dynamo))
     quant_pre_process(str(plain), str(ready), skip_symbolic_shape=True)
     quantize_static(
         str(ready), str(small), RandomImages(x.shape), quant_format=QuantFormat.QDQ,
@@ -67,7 +73,7 @@ def runtime(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return lambda x: session.run(None, {"x": x})[0]
+    return lambda x: session.run(None, {"x0": x})[0]
 
 
 def hidet(path: Path) -> Callable[[np.ndarray[Any, Any]], Any]:
@@ -107,6 +113,34 @@ def measure(network: str, batch: int, rounds: int) -> str:
     return table(headings, lines)
 
 
+def measure_on_gpu(network: str, batch: int, rounds: int) -> str:
+    """A table of the network's times on a GPU: float16 by hidet-torch, int8 by hidet-onnx."""
+    with tempfile.TemporaryDirectory() as folder:
+        _, small, x = exported(network, batch, Path(folder), dynamo=False)
+        whole = hidet_onnx.compile(str(small), device="cuda")
+    plain, (given,) = build(network, torch.float16, "cuda", batch)
+    half = hidet_torch.compile(plain, given)
+    pixels = torch.as_tensor(x, device="cuda")
+    calls = {"float16": lambda: half(given), "int8": lambda: whole.run([pixels])}
+    times: dict[str, list[float]] = {of: [] for of in calls}
+    for turn in range(rounds + 2):
+        for of, call in calls.items():
+            torch.cuda.synchronize()
+            begin = time.perf_counter()
+            for _ in range(IN_A_ROW):
+                call()
+            torch.cuda.synchronize()
+            if turn > 1:  # the first two warm up
+                times[of].append((time.perf_counter() - begin) / IN_A_ROW * 1e3)
+    base = statistics.median(times["float16"])
+    lines = [
+        [network, str(batch), of, number(statistics.median(taken), ".3f"),
+         number(min(taken), ".3f"), number(base / statistics.median(taken), ".2f", "x")]
+        for of, taken in times.items()
+    ]  # fmt: skip
+    return table(("network", "batch", "type", "ms", "least", "to float16"), lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for."""
     images = [name for name, network in NETWORKS.items() if len(network.shape) == 3]
@@ -114,14 +148,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("networks", nargs="+", choices=images)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     asked = parser.parse_args(arguments)
-    if os.environ.get("OMP_NUM_THREADS") != "1":
+    if asked.device == "cpu" and os.environ.get("OMP_NUM_THREADS") != "1":
         parser.error("set OMP_NUM_THREADS=1: the time of one thread is measured")
     logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    print(headline(machine("cpu")))
+    if asked.device == "cpu":
+        torch.set_num_threads(1)
+    print(headline(machine(asked.device)))
+    run = measure if asked.device == "cpu" else measure_on_gpu
     for name in asked.networks:
-        print(f"\n{measure(name, asked.batch, asked.rounds)}")
+        print(f"\n{run(name, asked.batch, asked.rounds)}", flush=True)
     return 0
 
 
