@@ -30,8 +30,8 @@ def pairs(y):
 def test_where_elements_go():
     assert goes(lambda y: ops.relu(y) + 1.0) == Landing((0, 1))
     assert goes(lambda y: ops.permute(y, (1, 0))) == Landing((1, 0))
-    assert goes(pairs) == Landing((0, 1), pairs=True)
-    assert goes(lambda y: ops.permute(pairs(y), (1, 0))) == Landing((1, 0), pairs=True)
+    assert goes(pairs) == Landing((0, 1), neighbours=2)
+    assert goes(lambda y: ops.permute(pairs(y), (1, 0))) == Landing((1, 0), neighbours=2)
     assert goes(lambda y: ops.slice(y, -1, 0, None, 2)) is None
     assert goes(lambda y: pairs(pairs(y))) is None
     assert goes(lambda y: pairs(ops.permute(y, (1, 0)))) is None
@@ -70,7 +70,7 @@ def test_several_results():
     whole, turned = Landing((0, 1)), Landing((1, 0))
     assert several(lambda y: (y, ops.relu(y))) == [whole, whole]
     assert several(lambda y: (ops.exp(y), ops.permute(y, (1, 0)))) == [whole, turned]
-    assert several(lambda y: (pairs(y), ops.relu(pairs(y)))) == [Landing((0, 1), pairs=True)] * 2
+    assert several(lambda y: (pairs(y), ops.relu(pairs(y)))) == [Landing((0, 1), neighbours=2)] * 2
     assert several(lambda y: (y, pairs(y))) is None
     assert several(lambda y: (y, ops.slice(y, -1, 0, None, 2))) is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from hidet.build.choices import chosen, closed_to
+from hidet.build.choices import chosen, closed_to, detour, ranked
 from hidet.compute import Grid
 from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.following import Following
@@ -13,13 +13,13 @@ from hidet.fusion.fuse import fuse
 from hidet.fusion.group import Group, mark_shared
 from hidet.fusion.insets import copying
 from hidet.fusion.inside import Window, write_inside
-from hidet.fusion.pairs import has_pairs
+from hidet.fusion.neighbours import has_neighbours
 from hidet.fusion.ports import ports
 from hidet.fusion.settle import settled, settles
 from hidet.graph.tensor import Tensor
 from hidet.ir.kernel import Module
 from hidet.schedules import automatic
-from hidet.schedules.base import AUTOMATIC
+from hidet.schedules.base import AUTOMATIC, Candidate
 from hidet.target import Target
 
 
@@ -42,14 +42,48 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    after = settled(group) if best.schedule.settles else None
-    module = best.schedule.apply(group.anchor.op, target, best.point, after).module
+    best, module = holding(group, target, best)
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]
     if not reachable(group, module, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
+
+
+def holding(group: Group, target: Target, best: Candidate) -> tuple[Candidate, Module]:
+    """The best candidate with its kernels; or the next whose threads hold all neighbours of which
+    one element of the group's results is made, where that takes less time than a kernel more."""
+    assert group.anchor is not None
+    count = 1 if group.choice is not None or group.last is group.anchor else neighbours(group)
+    first = scheduled(group, target, best)
+    if count == 1 or holds(first, count):
+        return best, first
+    limit = best.seconds + detour(group.anchor.outputs[0].type, target)
+    for each in ranked(group, target):
+        if each.seconds <= limit and not closed_to(each.schedule, group):
+            module = scheduled(group, target, each)
+            if holds(module, count):
+                return each, module
+    return best, first
+
+
+def scheduled(group: Group, target: Target, candidate: Candidate) -> Module:
+    """The kernels of a group's anchor."""
+    assert group.anchor is not None
+    after = settled(group) if candidate.schedule.settles else None
+    return candidate.schedule.apply(group.anchor.op, target, candidate.point, after).module
+
+
+def neighbours(group: Group) -> int:
+    """Of how many neighbours of the anchor's result an element of the group's results is made."""
+    where = Following(group).landings() or {}
+    return max((each.neighbours for each in where.values()), default=1)
+
+
+def holds(module: Module, count: int) -> bool:
+    """Whether so many neighbours of a module's result are written by one thread."""
+    return count == 1 or settles(module) or has_neighbours(module, module.params[-1], count)
 
 
 def within(group: Group, target: Target) -> list[Implemented]:
@@ -89,9 +123,7 @@ def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> b
     ]
     if group.last is not group.anchor:
         needed.append(module.params[-1])
-        where = Following(group).landings() or {}
-        paired = any(each.pairs for each in where.values())
-        if paired and not (settles(module) or has_pairs(module, needed[-1])):
+        if not holds(module, neighbours(group)):
             return False
     return all(var in hooks for var in needed)
 

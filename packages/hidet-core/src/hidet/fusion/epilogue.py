@@ -57,7 +57,7 @@ class Epilogue:
 
     def __init__(self, value: Var, results: Sequence[Result], read: Expansion) -> None:
         self.value, self.results, self.read = value, results, read
-        self.pairs = results[0].landing.pairs
+        self.neighbours = results[0].landing.neighbours
 
     def instead(self, hook: Node) -> Node | Body:
         """What becomes of a hook on the anchor's result."""
@@ -66,20 +66,19 @@ class Epilogue:
         return self.put(hook)
 
     def put(self, write: Put) -> Put | Body:
-        """What `put(index, value)` becomes; one of a pair waits for the loop that has both."""
-        if self.pairs:
+        """What `put(index, value)` becomes; one of several waits for the loop that has them."""
+        if self.neighbours > 1:
             return write
         written = self.before_rounding(write.value)
         return self.written(write, write.index, lambda e: self.replaced(e, lambda _: written))
 
-    def put_pair(self, write: Put, even: Expr, odd: Expr) -> Body:
-        """What becomes of the write of an even element and of its neighbour, given both values."""
-        index = (*write.index[:-1], write.index[-1] // 2)
-        values = {0: even, 1: odd}
+    def put_group(self, write: Put, values: Sequence[Expr]) -> Body:
+        """What becomes of the write of neighbours, given that of the first and all values."""
+        index = (*write.index[:-1], write.index[-1] // self.neighbours)
 
         def known(e: Expr) -> Expr:
             """The value with what it reads of the result in place: which one, its index says."""
-            return self.replaced(e, lambda read: values[parity(read.index[-1])])
+            return self.replaced(e, lambda read: values[place_of(read.index[-1])])
 
         return self.written(write, index, known)
 
@@ -154,9 +153,12 @@ def inside(index: Sequence[Expr], shape: Sequence[Size]) -> list[Expr]:
     return [And(LessEqual(Const(0, i32), e), Less(e, size)) for e, size in pairs]
 
 
-def parity(e: Expr) -> int:
-    """Which one of a pair an index 2j or 2j + 1 means."""
-    return 1 if isinstance(e, Add) else 0
+def place_of(e: Expr) -> int:
+    """Which one of its neighbours an index j * count + place means."""
+    match e:
+        case Add(_, Const(place)):
+            return int(place)
+    return 0
 
 
 def is_zero(e: Expr) -> bool:

@@ -57,10 +57,12 @@ class Following:
 
     def landings(self) -> dict[Tensor, Landing] | None:
         """Where the anchor's elements go in each result; None if one of these is out of sight, or
-        reads single elements where another one reads pairs."""
+        reads single elements where another one reads several, or all read one of several."""
         found = {each: self.landing(grid) for each, grid in self.grids.items()}
         known = {tensor: where for tensor, where in found.items() if where is not None}
-        alike = len({where.pairs for where in known.values()}) == 1
+        counts = {where.neighbours for where in known.values()}
+        places = {place for where in known.values() for place in where.places}
+        alike = len(counts) == 1 and (counts == {1} or len(places) > 1)
         return known if alike and len(known) == len(found) else None
 
     def landing(self, grid: Grid) -> Landing | None:

@@ -13,8 +13,8 @@ from hidet.fusion.compose import compose, leading_to, operands
 from hidet.fusion.epilogue import Epilogue, Result, inside
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
-from hidet.fusion.pairs import in_pairs
-from hidet.fusion.pairs import writes as writes_of
+from hidet.fusion.neighbours import in_groups
+from hidet.fusion.neighbours import writes as writes_of
 from hidet.fusion.settle import Settling, settles
 from hidet.graph.tensor import Tensor
 from hidet.ir.expr import (
@@ -74,7 +74,7 @@ class Surgery:
             if isinstance(node, Put | Settle) and node.tensor in writes:
                 return writes[node.tensor].instead(node)
             if isinstance(node, For):
-                return paired(node, writes)
+                return grouped(node, writes)
             return node
 
         params = (*(self.vars[each] for each in self.group.inputs), *results)
@@ -171,11 +171,12 @@ class Prologue:
         return Select(reduce(And, asked), value, zero) if asked else value
 
 
-def paired(loop: For, writes: Mapping[Var, Epilogue]) -> For:
-    """A loop over neighbours that are written in pairs, if it is one."""
+def grouped(loop: For, writes: Mapping[Var, Epilogue]) -> For:
+    """A loop over neighbours of which one element each is made, if it is one."""
     for result, epilogue in writes.items():
-        if epilogue.pairs and len(writes_of(loop.body, result)) == 1:
-            return in_pairs(loop, result, epilogue.before_rounding, epilogue.put_pair)
+        count = epilogue.neighbours
+        if count > 1 and len(writes_of(loop.body, result)) == 1:
+            return in_groups(loop, result, count, epilogue.before_rounding, epilogue.put_group)
     return loop
 
 

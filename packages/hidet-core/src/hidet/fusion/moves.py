@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hidet.compute import Computed, Definition, Input
 from hidet.compute.classify import elements_read
@@ -10,18 +10,23 @@ from hidet.compute.sizes import Shape, same
 from hidet.ir.expr import Const, Expr, Var
 from hidet.ir.walk import substitute
 
+MOST_NEIGHBOURS = 4
+"""Of how many neighbours an element may be made: an LSTM cell has four gates."""
+
 
 @dataclass(frozen=True)
 class Landing:
     """Where elements of an operand go.
 
     `axes` says for each axis of the result which one of the operand it runs along, None where its
-    size is 1. With `pairs` the last axis of the operand is twice as long: each element of the
-    result reads an even one and its neighbour.
+    size is 1. The last axis of the operand may be `neighbours` times as long: element j of the
+    result then reads some of those from j * neighbours on, and none beyond these.
     """
 
     axes: tuple[int | None, ...]
-    pairs: bool = False
+    neighbours: int = 1
+    places: frozenset[int] = field(default=frozenset((0,)), compare=False)
+    """Which of the neighbours are read."""
 
     def keeps_rows(self, shape: Shape) -> bool:
         """Whether neighbours in a row of an operand of this shape are neighbours in the result."""
@@ -41,24 +46,32 @@ def landing(definition: Definition, operand: Input) -> Landing | None:
     reads = straight_reads(result, operand)
     if reads is None:
         return None
-    if len(reads) == 1:
-        axes = inverted(result, next(iter(reads)), operand.shape)
-        return None if axes is None else Landing(axes)
-    along = pair_axis(result, reads)
-    if along is None:
-        return None
-    outer = next(iter(reads))[:-1]
-    half, rest = divmod(operand.shape[-1], 2) if isinstance(operand.shape[-1], int) else (0, 1)
-    axes = None if rest else inverted(result, (*outer, along), (*operand.shape[:-1], half))
-    return None if axes is None else Landing(axes, pairs=True)
+    axes = inverted(result, next(iter(reads)), operand.shape) if len(reads) == 1 else None
+    if axes is not None:
+        return Landing(axes)
+    for count in range(2, MOST_NEIGHBOURS + 1):
+        found = grouped(result, reads, count)
+        if found is not None and isinstance(size := operand.shape[-1], int) and size % count == 0:
+            along, places = found
+            outer = next(iter(reads))[:-1]
+            axes = inverted(result, (*outer, along), (*operand.shape[:-1], size // count))
+            return None if axes is None else Landing(axes, count, places)
+    return None
 
 
-def pair_axis(result: Computed, reads: set[tuple[Expr, ...]]) -> Var | None:
-    """The variable j, if what is read differs in the last axis only, which is at 2j and 2j + 1."""
-    if len(reads) != 2 or len({read[:-1] for read in reads}) != 1:
+def grouped(
+    result: Computed, reads: set[tuple[Expr, ...]], count: int
+) -> tuple[Var, frozenset[int]] | None:
+    """The variable j and the places read, if what is read differs in the last axis only, and lies
+    there at some places among the `count` neighbours from j * count on."""
+    if len({read[:-1] for read in reads}) != 1:
         return None
     last = {read[-1] for read in reads}
-    return next((var for var in result.vars if last == {var * 2, var * 2 + 1}), None)
+    for var in result.vars:
+        known: dict[Expr, int] = {var * count + n if n else var * count: n for n in range(count)}
+        if last <= known.keys():
+            return var, frozenset(known[each] for each in last)
+    return None
 
 
 def inverted(

@@ -48,8 +48,8 @@ class Reasons:
         return "" if straight or self.one_pass(group, [node]) else ELSEWHERE
 
     def parts(self, group: Group) -> bool:
-        """Whether ways part in a group: then its result may be made of pairs of its anchor's, and
-        what lands where pairs are, as columns of size 1 do, need not land from there."""
+        """Whether ways part in a group: then its result may be made of neighbours of its anchor's,
+        and what lands where these are, as columns of size 1 do, need not land from there."""
         made = (each for node in group.nodes for each in node.outputs)
         return group.anchor is not None and any(len(self.users.get(each, ())) > 1 for each in made)
 
@@ -145,7 +145,7 @@ class Reasons:
     def all_land(self, group: Group, inside: list[Node]) -> bool:
         """Whether each element of the group's result goes to one known place of the last one's.
 
-        Of an anchor's result two neighbours may go to one place, as one thread may hold both.
+        Of an anchor's result a few neighbours may go to one place, as one thread may hold them.
         """
         if group.anchor is not None:
             whole = Group([*group.nodes, *inside], group.anchor)
@@ -158,4 +158,4 @@ class Reasons:
         grids = compose(inside, {**inputs, tensor: value})
         definition = Definition((value, *inputs.values()), (grids[inside[-1].outputs[0]],))
         found = landing(definition, value)
-        return found is not None and not found.pairs
+        return found is not None and found.neighbours == 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 
 from hidet.fusion.group import Group
-from hidet.fusion.traits import cheap, moves_only
+from hidet.fusion.traits import cheap, moves_only, picks
 from hidet.graph.tensor import Node, Tensor
 
 LAUNCH_BYTES = 1 << 22
@@ -16,10 +16,11 @@ LAUNCH_BYTES = 1 << 22
 def repeatable(chain: Group, readers: int, straight: bool) -> bool:
     """Whether each of so many readers had better compute the result of `chain` than read it.
 
-    What only moves elements costs nothing again. Arithmetic does where the reader takes each
-    element once (`straight`): there the bytes decide that are read again, or written and read back.
+    What only moves elements, or picks a row of them, costs nothing again. Arithmetic does where the
+    reader takes each element once (`straight`): there the bytes decide that are read again, or
+    written and read back.
     """
-    if all(moves_only(each.op) for each in chain.nodes):
+    if all(picks(each.op) for each in chain.nodes):
         return True
     if not straight or not all(cheap(each.op) for each in chain.nodes):
         return False

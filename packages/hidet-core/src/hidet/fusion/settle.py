@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from hidet.compute import Grid
 from hidet.errors import InternalError
-from hidet.fusion.epilogue import Epilogue, Result, parity, stored
+from hidet.fusion.epilogue import Epilogue, Result, place_of, stored
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.ir.expr import Expr, Get, Settle, Var
@@ -33,7 +33,7 @@ class Settling(Epilogue):
 
     def __init__(self, value: Var, results: Sequence[Result], read: Expansion) -> None:
         super().__init__(value, results, read)
-        self.halves, self.pairs = self.pairs, False
+        self.count, self.neighbours = self.neighbours, 1
         (self.result,) = results
         self.axes = tuple(Var(f"i{axis}", i32) for axis in range(ndim(value)))
         self.whole = self.element(self.result, self.axes, lambda e: e)
@@ -51,13 +51,13 @@ class Settling(Epilogue):
     def settled(self, e: Settle) -> Expr:
         """What becomes of sums."""
         own = [each for each in find(self.whole, Get) if each.tensor is self.value]
-        known: dict[Expr, Expr] = {each: e.sums[parity(each.index[-1])] for each in own}
+        known: dict[Expr, Expr] = {each: e.sums[place_of(each.index[-1])] for each in own}
         index = dict(zip(self.axes, self.place(e.index), strict=True))
         return substitute(replaced(self.whole, known), index)
 
     def place(self, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """Where what is made of the anchor's element at an index goes, but for its landing."""
-        return (*index[:-1], index[-1] // 2) if self.halves else index
+        return (*index[:-1], index[-1] // self.count) if self.count > 1 else index
 
     def put(self, write: Put) -> Put | Body:
         """The write of a value that was settled before."""
@@ -73,13 +73,13 @@ def settled(group: Group) -> After | None:
     after, of = Following(group), group.anchor.outputs[0].dtype
     where = after.landings()
     (out,) = group.results
-    if where is None or not after.is_wide or out.dtype is not of:
+    if where is None or not after.is_wide or out.dtype is not of or where[out].neighbours > 2:
         return None
     tensors: dict[Grid, Var] = {grid: Var("x", each.type) for each, grid in after.inputs.items()}
     tensors[after.value] = value = Var("value", after.value.type)
     made = Result(Var("y", out.type), after.grids[out], where[out])
     how = Settling(value, [made], Expansion(tensors))
-    return After(how.halves) if how.is_alone else None
+    return After(how.count == 2) if how.is_alone else None
 
 
 def settles(module: Module) -> bool:

@@ -55,12 +55,16 @@ class Siblings:
         scheduled: Callable[[Op], bool],
         handed: Callable[[Group, Tensor], bool],
     ) -> None:
-        self.groups, self.kept, self.handed = list(groups), set(graph.outputs), handed
+        self.groups, self.kept, self.handed = dict.fromkeys(groups), set(graph.outputs), handed
         self.roles = Roles(scheduled)
         self.reasons = Reasons(self.roles, Regions(graph))
         self.maker = {each: group for group in groups for each in group.results}
         self.near: dict[Tensor, list[Group]] = {}
         """Whom to ask about a tensor: who makes it, and groups of elements that read it."""
+        self.readers: dict[Tensor, list[Group]] = {}
+        """The groups that read a tensor, or did so before they were merged."""
+        for group in groups:
+            self.note_reads(group)
 
     def run(self) -> list[Group]:
         """All groups, each behind those that it reads."""
@@ -72,7 +76,12 @@ class Siblings:
                 joined = self.joined(group)
                 read = shared(group) if joined.anchor is None else []
                 self.remember(joined, (*read, *group.results))
-        return in_order(self.groups, self.before)
+        return in_order(list(self.groups), self.before)
+
+    def note_reads(self, group: Group) -> None:
+        """Let it be known that a group reads its inputs."""
+        for each in group.inputs:
+            self.readers.setdefault(each, []).append(group)
 
     def remember(self, group: Group, tensors: Sequence[Tensor]) -> None:
         """Let others ask a group about tensors."""
@@ -80,12 +89,16 @@ class Siblings:
             self.near.setdefault(each, []).append(group)
 
     def joined(self, group: Group) -> Group:
-        """The first group that this one can be a part of, with it; else the group."""
+        """The first group that this one can be a part of, with it; else the group.
+
+        Two that are one now may be a part of another one, as neither was: it then gives nothing but
+        what they make of its anchor's result.
+        """
         host = self.host(group)
         if host is None:
             return group
         self.merge(host, group)
-        return host
+        return host if host.anchor is not None else self.joined(host)
 
     def host(self, group: Group) -> Group | None:
         """The first group that this one can be a part of, those with an anchor first; why others
@@ -107,7 +120,8 @@ class Siblings:
     def asked(self, group: Group) -> list[Group]:
         """Whom this group could become a part of, those with an anchor first."""
         found = (each for tensor in shared(group) for each in self.near.get(tensor, []))
-        return sorted(dict.fromkeys(found), key=lambda each: each.anchor is None)
+        others = (each for each in found if each is not group and each in self.groups)
+        return sorted(dict.fromkeys(others), key=lambda each: each.anchor is None)
 
     def hand_over(self, group: Group) -> None:
         """Let the makers of what a group reads compute the operands of its anchor that it would
@@ -137,7 +151,7 @@ class Siblings:
 
     def against(self, first: Group, second: Group) -> str:
         """Why two groups, given in order, are not one; nothing if they can be."""
-        results = list(dict.fromkeys([*first.results, *second.results]))
+        results = self.together(first, second)
         nodes = list(dict.fromkeys([*first.nodes, *second.nodes]))
         if first.last.device != second.last.device:
             return "it runs on another device"
@@ -156,21 +170,37 @@ class Siblings:
     def astray(self, first: Group, second: Group) -> str:
         """Why elements cannot be written beside those of an anchor; nothing if they can be."""
         assert first.anchor is not None
-        (result,) = second.results
         if len(first.anchor.outputs) > 1:
             return "the schedule itself gives several results"
         if first.insets or not first.stored:
             return "what it reads is written within another tensor"
-        if updated_tensor(result) is not None:
+        if any(updated_tensor(each) is not None for each in second.results):
             return "it is written over what others read"
-        whole = Group(first.nodes, first.anchor, also=(*first.results, result), order=first.order)
+        whole = Group(first.nodes, first.anchor, order=first.order)
         whole.add(second.nodes)
+        own = set(whole.last.outputs)
+        whole.also = tuple(each for each in self.together(first, second) if each not in own)
         where = Following(whole).landings()
         if where is None:
             return ELSEWHERE
-        if not where[result].keeps_rows(first.anchor.outputs[0].shape):
+        shape = first.anchor.outputs[0].shape
+        if not all(where[each].keeps_rows(shape) for each in second.results):
             return "what lies side by side would be written far apart"
         return ""
+
+    def together(self, first: Group, second: Group) -> list[Tensor]:
+        """What two groups write when they are one: what others read, and what comes last."""
+        order = self.reasons.order
+        last = max((first.last, second.last), key=lambda each: order.get(each, -1))
+        results = dict.fromkeys([*first.results, *second.results])
+        own = set(last.outputs)
+        return [each for each in results if each in own or self.wanted(each, first, second)]
+
+    def wanted(self, tensor: Tensor, *besides: Group) -> bool:
+        """Whether the caller or a group besides these reads a tensor."""
+        others = (each for each in self.readers.get(tensor, ()) if each not in besides)
+        reading = (set(each.inputs) for each in others if each in self.groups)
+        return tensor in self.kept or any(tensor in each for each in reading)
 
     def repeats(self, first: Group, second: Group) -> int:
         """How often a value may appear in one of the results, written out."""
@@ -185,16 +215,16 @@ class Siblings:
 
     def merge(self, first: Group, second: Group) -> None:
         """Let the first group do what the second one does."""
-        self.groups = [each for each in self.groups if each is not second]
-        results = dict.fromkeys([*first.results, *second.results])
+        self.groups.pop(second, None)
+        results = self.together(first, second)
         first.repeats = self.repeats(first, second)
         first.add(second.nodes)
-        read = {each for group in self.groups if group is not first for each in group.inputs}
         own = set(first.last.outputs)
-        first.also = tuple(each for each in results if each in read | self.kept and each not in own)
+        first.also = tuple(each for each in results if each not in own)
         notes = [note for note in first.notes if not set(second.nodes) & set(note.readers)]
         first.notes = list(dict.fromkeys([*notes, *second.notes]))
         self.maker.update(dict.fromkeys(results, first))
+        self.note_reads(first)
 
 
 def shared(group: Group) -> list[Tensor]:

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from hidet.compute import ArgReduce, At, Computed, Input, Scatter
 from hidet.compute.classify import inputs as read_inputs
+from hidet.compute.sizes import same
 from hidet.fusion.moves import landing
 from hidet.graph.operator import Op
 from hidet.ir.expr import (
@@ -22,7 +23,7 @@ from hidet.ir.expr import (
     TruncMod,
 )
 from hidet.ir.node import Node
-from hidet.ir.walk import contains, postorder
+from hidet.ir.walk import contains, find, postorder
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import FEW_ROWS
 
@@ -72,6 +73,20 @@ def moves_only(op: Op) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def picks(op: Op) -> bool:
+    """Whether each element is one of the operand's, at an index decided by single numbers, if by
+    any operand: a row of a tensor, whose number only the data tell."""
+    outputs = op.definition().outputs if op.kind == "kernels" else ()
+    if len(outputs) != 1 or not isinstance(outputs[0], Computed):
+        return False
+    match outputs[0].value:
+        case At(grid=Input(), index=index):
+            read = [each for e in index if isinstance(e, Expr) for each in find([e], At)]
+            return all(same(size, 1) for each in read for size in each.grid.shape)
+    return False
+
+
+@lru_cache(maxsize=4096)
 def is_update(op: Op) -> bool:
     """Whether an operator puts elements into its first operand, where that lies."""
     outputs = op.definition().outputs if op.kind == "kernels" else ()
@@ -98,7 +113,7 @@ def lands(op: Op, position: int) -> bool:
     if operand not in read_inputs(*definition.outputs):
         return False
     found = landing(definition, operand)
-    return found is not None and not found.pairs
+    return found is not None and found.neighbours == 1
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.base import Observer, Pass, run
+from hidet.passes.copy_vectors import copy_vectors
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.guard_bounds import guard_bounds
 from hidet.passes.join_team import join_team
@@ -21,6 +22,7 @@ from hidet.passes.signal_next import signal_next
 from hidet.passes.simplify import simplify
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.passes.unroll import unroll
+from hidet.passes.unswitch_loops import unswitch_loops
 from hidet.passes.vectorize_access import vectorize_access
 
 CUDA: tuple[Pass, ...] = (
@@ -44,8 +46,10 @@ CPU: tuple[Pass, ...] = (
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart
+    unswitch_loops,  # before reads get other indices; those conditions are no masks
     read_anyway,  # where the choices that are left are; an element there is known by its indices
     flatten_indices,  # after guards, which speak in tensor coordinates
+    copy_vectors,  # wants flat addresses, and loops without conditions
     unroll,  # small task loops; vector loops stay for the C++ compiler
     simplify,  # constant turns make constant indices
     join_team,  # once it is known how often loops turn

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hidet.ir.kernel import KernelKind
 from hidet.sim.actors import Agent
 from hidet.sim.clusters import reached
 from hidet.sim.conflicts import report_race
@@ -87,12 +88,15 @@ def addresses(
 ) -> Array:
     """Byte positions in the buffer's data, one for each row in `lanes`, checked.
 
-    They are multiples of `align` bytes, or of the width if that is 0 (of 16 bytes at most).
+    They are multiples of `align` bytes, or of the width if that is 0 (of 16 bytes at most), but for
+    vectors of CPUs.
     With `spread` False, a position that is the same for all rows stays one number.
     """
     buffer = pointer.buffer
     offset = rows(pointer.offset, lanes)
     check_bounds(gang, buffer, offset, width, lanes)
+    if gang.run.kernel.kind is KernelKind.CPU:
+        align = 1  # whose vectors may lie anywhere
     align = align or min(width & -width, WIDEST)
     wrong = offset % align != 0
     if some(wrong):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
-from hidet.types import i64
 from hidet_onnx.converters.table import onnx
-from hidet_onnx.converters.turns import scanned
 
 Function = Callable[[Tensor], Tensor]
 
@@ -98,13 +97,15 @@ def part(x: Tensor | None, direction: int) -> Tensor | None:
     return None if x is None else ops.select(x, 0, direction)
 
 
+Project = Callable[[Tensor], Tensor]
+"""The input's part of all gates, for all steps at once."""
 Cell = Callable[..., list[Tensor]]
 """The next state of (the projected input, *state)."""
 
 
 def run(
     layer: Layer, x: Tensor, lengths: Tensor | None, states: Sequence[Tensor | None],
-    cells: Callable[[int], tuple[Callable[[Tensor], Tensor], Cell]],
+    cells: Callable[[int], tuple[Project, Cell]],
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """All outputs, then the last state; `cells` gives for a direction how the input is projected,
     and the cell."""
@@ -112,14 +113,14 @@ def run(
     assert ahead is not None
     rows, last = [], []
     for direction, is_reversed in enumerate(layer.reversed):
-        turned = backward(ahead, lengths) if is_reversed else ahead
         project, cell = cells(direction)
-        shape = (ahead.shape[1], layer.hidden)
+        zero = ops.zeros((ahead.shape[1], layer.hidden), x.dtype, device=x.device)
         given = [part(time_first(each, layer.layout), direction) for each in states]
-        zero = ops.zeros(shape, x.dtype, device=x.device)
         start = [zero if each is None else each for each in given]
-        found, state = steps(project(turned), start, lengths, cell)
-        rows.append(backward(found, lengths) if is_reversed else found)
+        found, state = ops.recurrence(
+            project(ahead), start, cell, lengths=lengths, reverse=is_reversed
+        )
+        rows.append(found)
         last.append(state)
     outputs = ops.stack(rows, 1)
     final = [ops.stack(each, 0) for each in zip(*last, strict=True)]
@@ -128,50 +129,17 @@ def run(
     return (outputs, *final)
 
 
-def backward(x: Tensor, lengths: Tensor | None) -> Tensor:
-    """x[time, batch, ...] from the end, which is each sample's own."""
-    return ops.flip(x, 0) if lengths is None else ops.reverse_sequence(x, lengths)
-
-
-def steps(
-    x: Tensor, start: Sequence[Tensor], lengths: Tensor | None, cell: Cell
-) -> tuple[Tensor, list[Tensor]]:
-    """What the first of the states is after each step, and all states after the last one.
-
-    A sample that has ended keeps its states, and its outputs are zero.
-    """
-    if lengths is None:
-
-        def plain(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-            *state, row = given
-            following = cell(row, *state)
-            return following, following[:1]
-
-        last, (rows,) = scanned(plain, start, [x])
-        return rows, last
-    number = ops.reshape(ops.iota(x.shape[0], device=x.device), (-1, 1, 1))
-    goes_on = ops.less(number, ops.reshape(ops.cast(lengths, i64), (1, -1, 1)))
-
-    def masked(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        *state, row, mask = given
-        found = cell(row, *state)
-        following = [ops.where(mask, a, b) for a, b in zip(found, state, strict=True)]
-        return following, [ops.where(mask, found[0], ops.zeros_like(found[0]))]
-
-    last, (rows,) = scanned(masked, start, [x, goes_on])
-    return rows, last
-
-
-def projection(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """The input's part of all gates at once, for all steps."""
-    return lambda x: ops.linear(x, weight, bias)
-
-
-def halves(bias: Tensor | None, size: int) -> tuple[Tensor | None, Tensor | None]:
-    """The bias of the input and that of the state."""
-    if bias is None:
+def biases(bias: Tensor | None, direction: int, size: int) -> tuple[Tensor | None, Tensor | None]:
+    """The bias of the input and that of the state, of one direction."""
+    own = part(bias, direction)
+    if own is None:
         return None, None
-    return ops.slice(bias, 0, 0, size), ops.slice(bias, 0, size)
+    return ops.slice(own, 0, 0, size), ops.slice(own, 0, size)
+
+
+def both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """The sum of two biases, or none."""
+    return None if one is None or other is None else ops.add(one, other)
 
 
 def hidden_of(recurrent: Tensor) -> int:
@@ -199,15 +167,17 @@ def rnn(
         size, direction, names, activation_alpha or (), activation_beta or (), clip, layout
     )
 
-    def cells(number: int) -> tuple[Callable[[Tensor], Tensor], Cell]:
+    def cells(number: int) -> tuple[Project, Cell]:
         (f,) = layer.of(number)
         weight, state_weight = ops.select(w, 0, number), ops.select(r, 0, number)
-        own, of_state = halves(part(b, number), size)
+        bias = both(*biases(b, number, size))
+        columns = ops.interleave_gates(state_weight, 1)
 
         def cell(row: Tensor, h: Tensor) -> list[Tensor]:
-            return [f(ops.add(row, ops.linear(h, state_weight, of_state)))]
+            (of_state,) = ops.gates(h, columns, 1)
+            return [f(ops.add(row, of_state))]
 
-        return projection(weight, own), cell
+        return partial(project, weight=weight, bias=bias), cell
 
     return run(layer, x, lengths, [initial_h], cells)
 
@@ -228,29 +198,53 @@ def gru(
         size, direction, names, activation_alpha or (), activation_beta or (), clip, layout
     )
 
-    def cells(number: int) -> tuple[Callable[[Tensor], Tensor], Cell]:
+    def cells(number: int) -> tuple[Project, Cell]:
         f, g = layer.of(number)
         weight, state_weight = ops.select(w, 0, number), ops.select(r, 0, number)
-        own, of_state = halves(part(b, number), 3 * size)
-        gate_weight = ops.slice(state_weight, 0, 0, 2 * size)
-        new_weight = ops.slice(state_weight, 0, 2 * size)
-        gate_bias = None if of_state is None else ops.slice(of_state, 0, 0, 2 * size)
-        new_bias = None if of_state is None else ops.slice(of_state, 0, 2 * size)
-
-        def cell(row: Tensor, h: Tensor) -> list[Tensor]:
-            gates = ops.add(ops.slice(row, 1, 0, 2 * size), ops.linear(h, gate_weight, gate_bias))
-            keep, reset = (f(each) for each in ops.split(gates, size, 1))
-            if linear_before_reset:
-                from_state = ops.multiply(reset, ops.linear(h, new_weight, new_bias))
-            else:
-                from_state = ops.linear(ops.multiply(reset, h), new_weight, new_bias)
-            new = g(ops.add(ops.slice(row, 1, 2 * size), from_state))
-            mixed = ops.multiply(ops.subtract(1.0, keep), new)
-            return [ops.add(mixed, ops.multiply(keep, h))]
-
-        return projection(weight, own), cell
+        own, of_state = biases(b, number, 3 * size)
+        if linear_before_reset:
+            cell, bias = reset_after(state_weight, of_state, f, g, size), own
+        else:
+            cell, bias = reset_before(state_weight, f, g, size), both(own, of_state)
+        return partial(project, weight=weight, bias=bias), cell
 
     return run(layer, x, lengths, [initial_h], cells)
+
+
+def reset_after(weight: Tensor, bias: Tensor | None, f: Function, g: Function, size: int) -> Cell:
+    """A cell that resets what the state gives for the new state: one product."""
+    columns = ops.interleave_gates(weight, 3)
+    extra = None if bias is None else ops.split(bias, size)
+
+    def cell(row: Tensor, h: Tensor) -> list[Tensor]:
+        own, of_state = ops.split(row, size, -1), ops.gates(h, columns, 3)
+        if extra is not None:
+            of_state = [ops.add(a, b) for a, b in zip(of_state, extra, strict=True)]
+        keep, reset = (f(ops.add(a, b)) for a, b in zip(own[:2], of_state[:2], strict=True))
+        new = g(ops.add(own[2], ops.multiply(reset, of_state[2])))
+        return [mixed(keep, new, h)]
+
+    return cell
+
+
+def reset_before(weight: Tensor, f: Function, g: Function, size: int) -> Cell:
+    """A cell that resets the state of which the new one is made: two products, one by one."""
+    columns = ops.interleave_gates(ops.slice(weight, 0, 0, 2 * size), 2)
+    new_columns = ops.interleave_gates(ops.slice(weight, 0, 2 * size), 1)
+
+    def cell(row: Tensor, h: Tensor) -> list[Tensor]:
+        own = ops.split(row, size, -1)
+        of_state = ops.gates(h, columns, 2)
+        keep, reset = (f(ops.add(a, b)) for a, b in zip(own[:2], of_state, strict=True))
+        (from_state,) = ops.gates(ops.multiply(reset, h), new_columns, 1)
+        return [mixed(keep, g(ops.add(own[2], from_state)), h)]
+
+    return cell
+
+
+def mixed(keep: Tensor, new: Tensor, h: Tensor) -> Tensor:
+    """As much of the old state as a gate keeps, and the rest of the new one."""
+    return ops.add(ops.multiply(ops.subtract(1.0, keep), new), ops.multiply(keep, h))
 
 
 @onnx("LSTM", since=1)
@@ -269,10 +263,10 @@ def lstm(
         size, direction, names, activation_alpha or (), activation_beta or (), clip, layout
     )
 
-    def cells(number: int) -> tuple[Callable[[Tensor], Tensor], Cell]:
+    def cells(number: int) -> tuple[Project, Cell]:
         f, g, h_of = layer.of(number)
         weight, state_weight = ops.select(w, 0, number), ops.select(r, 0, number)
-        own, of_state = halves(part(b, number), 4 * size)
+        columns = ops.interleave_gates(state_weight, 4)
         peep = part(p, number)
         peepholes = None if peep is None else ops.split(peep, size, 0)
 
@@ -282,14 +276,20 @@ def lstm(
             return ops.add(gate, ops.multiply(peepholes[number], cell))
 
         def step(row: Tensor, h: Tensor, c: Tensor) -> list[Tensor]:
-            gates = ops.add(row, ops.linear(h, state_weight, of_state))
-            into, out, forget, new = ops.split(gates, size, 1)
+            own, of_state = ops.split(row, size, -1), ops.gates(h, columns, 4)
+            into, out, forget, new = (ops.add(a, b) for a, b in zip(own, of_state, strict=True))
             i = f(peeped(into, c, 0))
             kept = ops.subtract(1.0, i) if input_forget else f(peeped(forget, c, 2))
             cell = ops.add(ops.multiply(kept, c), ops.multiply(i, g(new)))
             o = f(peeped(out, cell, 1))
             return [ops.multiply(o, h_of(cell)), cell]
 
-        return projection(weight, own), step
+        bias = both(*biases(b, number, 4 * size))
+        return partial(project, weight=weight, bias=bias), step
 
     return run(layer, x, lengths, [initial_h, initial_c], cells)
+
+
+def project(x: Tensor, *, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """What the input gives for all gates of all steps."""
+    return ops.linear(x, weight, bias)

@@ -37,7 +37,7 @@ from hidet.target import Target
 class Columns:
     """How many vectors of sums a thread keeps in registers, for all rows together."""
 
-    sums: int = choice(8, 4, 16)
+    sums: int = choice(8, 4, 16, 6)
 
     def fits(self, op: Matmul | Linear, target: Target) -> bool:
         """Whether sums and a vector of each operand have registers."""

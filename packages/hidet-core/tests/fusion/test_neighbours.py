@@ -1,14 +1,15 @@
-"""Loops over neighbours that are written in pairs."""
+"""Loops over neighbours of which one element each is made."""
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hidet import ops
 from hidet.build.choices import choices
 from hidet.build.schedule import implement, reachable
 from hidet.fusion import partition
-from hidet.fusion.pairs import has_pairs
+from hidet.fusion.neighbours import has_neighbours
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import constant
 from hidet.ir.stmt import Put
@@ -16,7 +17,7 @@ from hidet.ir.walk import rebuild_body
 from hidet.ops.matmul import Matmul
 from hidet.target import Target
 from hidet.testing.compare import assert_close
-from hidet.testing.fused import simulated
+from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import weight
 from hidet.testing.graphs import arrays_for
 from hidet.types import f32, i32
@@ -42,7 +43,7 @@ def scheduled(group, target):
 def test_products_are_written_in_pairs(target, kind):
     group = gate(kind=kind)
     module = scheduled(group, target)
-    assert has_pairs(module, module.params[-1])
+    assert has_neighbours(module, module.params[-1], 2)
     assert len(implement(group, target)) == 1
 
 
@@ -59,7 +60,7 @@ def test_neighbours_that_begin_at_an_odd_place_are_no_pairs():
 
     kernels = tuple(replace(k, body=rebuild_body(k.body, shifted)) for k in module.kernels)
     moved = replace(module, kernels=kernels)
-    assert not has_pairs(moved, result)
+    assert not has_neighbours(moved, result, 2)
     assert reachable(group, module)
     assert not reachable(group, moved)
 
@@ -74,3 +75,21 @@ def test_what_reads_one_pair_in_another_shape_is_computed_too(target):
     (found,) = simulated(graph, arrays_for(graph), target)
     (wanted,) = evaluate(graph, *arrays_for(graph))
     assert_close(found, wanted, f32, 16.0)
+
+
+@pytest.mark.parametrize("target, count", [(CUDA, 2), (CUDA, 4), (CPU, 2), (CPU, 3), (CPU, 4)])
+def test_results_of_several_neighbours_are_one_kernel(target, count):
+    """Some of what is made of the gates reads all of them, some one alone."""
+    x, w = symbol((48, 32)), symbol((32, 48 * count))
+    y = ops.matmul(x, w)
+    parts = [ops.slice(y, -1, n, None, count) for n in range(count)]
+    whole = ops.tanh(parts[-1])
+    for each in parts[:-1]:
+        whole = ops.sigmoid(each) * whole
+    graph = trace_from([whole, ops.relu(parts[0])], [x, w])
+    (group,) = groups_of(graph, target)
+    assert len(implement(group, target)) == 1
+    arrays = [each * np.float32(0.25) for each in arrays_for(graph)]
+    found = simulated(graph, arrays, target)
+    for one, other in zip(found, evaluate(graph, *arrays), strict=True):
+        assert_close(one, other, f32, 16.0)

@@ -1,0 +1,89 @@
+"""Register arrays that a CPU kernel reads as vectors are filled by vectors: they stay registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hidet.ir.expr import Const, Expr, Load, Var
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.linear import Terms
+from hidet.ir.stmt import Assign, Declare, For, LoopKind, Stmt, Store
+from hidet.ir.walk import find, rebuild_statements, substitute, variables
+from hidet.passes.base import kernel_pass, with_body
+from hidet.types import Scope, TensorType, i32
+
+MOST = 16
+"""Vectors that a loop becomes; a longer one stays a loop."""
+
+
+@kernel_pass()
+def copy_vectors(kernel: Kernel) -> Kernel:
+    """Copy elements that lie side by side by vectors, into arrays that are read by vectors.
+
+    before   for j in vectorize(32):  part[j] = b[r * n + j];    ... load(part, 0, lanes=16) ...
+    after    part[0:16] = b[r * n:][:16];  part[16:32] = b[r * n + 16:][:16]
+
+    C++ compilers keep an array in registers if all its accesses are alike; else each element goes
+    through memory on its way from there.
+    """
+    if kernel.kind is not KernelKind.CPU:
+        return kernel
+    lanes = vector_reads(kernel)
+
+    def change(node: Stmt) -> Any:
+        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
+        return copied(node, lanes) if vector and lanes else node  # type: ignore[arg-type]
+
+    return with_body(kernel, rebuild_statements(kernel.body, change))
+
+
+def vector_reads(kernel: Kernel) -> dict[Expr, int]:
+    """The register arrays that are only read as vectors, all of as many lanes, and how many."""
+    found: dict[Expr, set[int]] = {}
+    for each in find(kernel.body, Load):
+        found.setdefault(each.tensor, set()).add(each.lanes)
+    return {
+        tensor: lanes.pop()
+        for tensor, lanes in found.items()
+        if len(lanes) == 1
+        and 1 not in lanes
+        and isinstance(tensor.type, TensorType)
+        and tensor.type.scope is Scope.REGISTER
+    }
+
+
+def copied(loop: For, lanes: Mapping[Expr, int]) -> Any:
+    """The loop as copies of vectors, if it copies neighbours."""
+    *ahead, last = loop.body
+    if not (isinstance(last, Store) and last.tensor in lanes and isinstance(last.value, Load)):
+        return loop
+    if not all(isinstance(e, Declare) and e.init is not None and e.var.of is i32 for e in ahead):
+        return loop
+    if any(True for _ in find(loop.body, Assign)) or not isinstance(loop.extent, Const):
+        return loop
+    width, read = lanes[last.tensor], last.value
+    count, rest = divmod(int(loop.extent.value), width)
+    if rest or not 0 < count <= MOST or read.lanes != 1:
+        return loop
+    known: dict[Var, Expr] = {}
+    for each in find(ahead, Declare):
+        if each.init is not None:
+            known[each.var] = substitute(each.init, known)
+    target, source = (substitute(each.index[-1], known) for each in (last, read))
+    if not (is_next(target, loop.var) and is_next(source, loop.var)):
+        return loop
+
+    def copy(first: int) -> Store:
+        here = {loop.var: Const(first, i32)}
+        value = Load(read.tensor, (substitute(source, here),), width)
+        return Store(last.tensor, (substitute(target, here),), value, last.place)
+
+    return tuple(copy(number * width) for number in range(count))
+
+
+def is_next(index: Expr, turn: Var) -> bool:
+    """Whether an index is the next one in the next turn of a loop."""
+    form = Terms().form(index)
+    others = any(turn in variables(list(each)) for each in form if each != (turn,))
+    return form.get((turn,)) == 1 and not others

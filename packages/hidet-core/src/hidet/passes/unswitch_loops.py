@@ -1,0 +1,60 @@
+"""Vector loops of which a condition holds in all turns or in none are two loops, without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from hidet.ir.expr import And, Const, Expr, Load, Select, Var
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import Assign, Declare, For, If, LoopKind, Stmt, Store
+from hidet.ir.walk import find, introduced, rebuild_statements, replaced, substitute
+from hidet.passes.base import kernel_pass, with_body
+from hidet.passes.fresh import copied
+
+
+@kernel_pass()
+def unswitch_loops(kernel: Kernel) -> Kernel:
+    """Ask once, ahead of a vector loop, whether a row that it reads is there.
+
+    before   for j in vectorize(n):  y[j] = f(x[t[0], j] if 0 <= t[0] < m else 0)
+    after    if 0 <= t[0] < m:  for j in vectorize(n):  y[j] = f(x[t[0], j])
+             else:              the loop as it was
+
+    On a CPU only: compilers make no vectors of reads that may not happen.
+    """
+    if kernel.kind is not KernelKind.CPU:
+        return kernel
+
+    def change(node: Stmt) -> Any:
+        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
+        return unswitched(node) if vector else node  # type: ignore[arg-type]
+
+    return with_body(kernel, rebuild_statements(kernel.body, change))
+
+
+def unswitched(loop: For) -> Stmt:
+    """A loop in the form above, if it has such conditions."""
+    moved = {each.var for each in find(loop.body, Assign)}
+    known: dict[Var, Expr] = {}
+    for each in find(loop.body, Declare):
+        if each.init is not None and each.var not in moved:
+            known[each.var] = substitute(each.init, known)
+    own = {loop.var, *introduced(loop.body)}
+    written = {each.tensor for each in find(loop.body, Store)}
+    certain: dict[Expr, Expr] = {}
+    asked: dict[Expr, None] = {}
+    for choice in find(loop.body, Select):
+        meant = substitute(choice.condition, known)
+        read = isinstance(choice.then, Load) and isinstance(choice.otherwise, Const)
+        changes = any(e in own for e in find([meant], Var)) or any(
+            e.tensor in written for e in find([meant], Load)
+        )
+        if read and not changes:
+            certain[choice] = choice.then
+            asked[meant] = None
+    if not asked:
+        return loop
+    plain = replace(loop, body=tuple(replaced(each, certain) for each in loop.body))
+    return If(reduce(And, asked), (copied((plain,), {})[0],), (loop,), loop.place)

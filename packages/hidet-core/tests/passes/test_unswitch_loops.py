@@ -1,0 +1,49 @@
+"""Conditions that are the same in all turns of a vector loop."""
+
+import numpy as np
+import pytest
+
+from hidet import sim
+from hidet.ir.expr import And, Less, LessEqual, Load, Select, Var, constant, wrap
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import Declare, For, If, LoopKind, Store
+from hidet.ir.walk import find
+from hidet.passes.unswitch_loops import unswitch_loops
+from hidet.types import f32, i32
+
+X, Y, T = Var("x", f32[4, 8]), Var("y", f32[8]), Var("t", i32[1])
+J, ROW = Var("j", i32), Var("row", i32)
+WHICH = Load(T, (wrap(0),))
+
+
+def number(value):
+    return constant(value, i32)
+
+
+def kernel(row, condition, *ahead):
+    read = Select(condition, Load(X, (row, J)), constant(0.0, f32))
+    loop = For(J, wrap(8), (*ahead, Store(Y, (J,), read)), LoopKind.VECTOR)
+    return Kernel("k", (X, Y, T), (loop,), kind=KernelKind.CPU)
+
+
+def inside(row):
+    return And(LessEqual(number(0), row), Less(row, number(4)))
+
+
+@pytest.mark.parametrize("which", [0, 3, 4, -1])
+@pytest.mark.parametrize(
+    "made", [kernel(WHICH, inside(WHICH)), kernel(ROW, inside(ROW), Declare(ROW, WHICH))]
+)
+def test_a_row_that_is_there_is_read_without_a_condition(made, which):
+    after = unswitch_loops(made)
+    (choice,) = find(after.body, If)
+    assert not list(find(choice.then, Select))
+    given, found = np.arange(32, dtype=np.float32).reshape(4, 8), np.full(8, -1, np.float32)
+    sim.launch(after, given, found, np.array([which], np.int32))
+    wanted = given[which] if 0 <= which < 4 else np.zeros(8)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_condition_on_the_turn_stays():
+    made = kernel(number(1), Less(J, number(5)))
+    assert unswitch_loops(made).body == made.body
