@@ -77,7 +77,7 @@ def test_what_reads_one_pair_in_another_shape_is_computed_too(target):
     assert_close(found, wanted, f32, 16.0)
 
 
-@pytest.mark.parametrize("target, count", [(CUDA, 2), (CUDA, 4), (CPU, 2), (CPU, 3), (CPU, 4)])
+@pytest.mark.parametrize(("target", "count"), [(CUDA, 2), (CUDA, 4), (CPU, 2), (CPU, 3), (CPU, 4)])
 def test_results_of_several_neighbours_are_one_kernel(target, count):
     """Some of what is made of the gates reads all of them, some one alone."""
     x, w = symbol((48, 32)), symbol((32, 48 * count))
