@@ -257,6 +257,25 @@ def test_such_branches_lie_in_loops(target):
     check(hidet.trace_from([last, *rows], [x]), target, values(7) + 1)
 
 
+@TARGETS
+def test_as_many_rows_as_data_say(target):
+    x, n = hidet.symbol((5,), name="x"), hidet.symbol((), "int64", name="n")
+
+    def turn(number, y):
+        return ops.sum(y) > 1.0, [y * 0.5], [ops.sum(y), y + ops.cast(number, "float32")]
+
+    def counted(number, y):
+        return None, *turn(number, y)[1:]
+
+    given = np.asarray([1, 5, 2, 3, 4], np.float32)
+    last, rows, turns = ops.loop(turn, [x], trips=n, go_on=ops.sum(x) > 1.0)
+    again, more, _ = ops.loop(counted, [x], trips=n)
+    graph = hidet.trace_from([*last, *map(ops.exp, rows), turns, *again, *more], [x, n])
+    for trips in (-2, 0, 1, 9) if target != "sim" else (0, 3):
+        check(graph, target, given, np.int64(trips))
+    assert run(graph, target, given, np.int64(9))[1].shape == (5,)
+
+
 def test_branches_give_equal_ranks_and_types():
     x = hidet.symbol((4,), name="x")
     with pytest.raises(ShapeMismatch, match="result 0 of if is"):

@@ -55,6 +55,7 @@ from hidet.ops.binary import (
     trunc_divide,
 )
 from hidet.ops.bitcast import bitcast
+from hidet.ops.branches import if_
 from hidet.ops.cast import cast
 from hidet.ops.channel_norm import batch_norm, batch_norm_training, group_norm, instance_norm
 from hidet.ops.compact import nonzero
@@ -88,7 +89,7 @@ from hidet.ops.index import embedding, gather, index, index_select, one_hot, tak
 from hidet.ops.integer_matmul import conv_integer, matmul_integer
 from hidet.ops.joining import concat, stack, tile
 from hidet.ops.local_norm import local_response_norm
-from hidet.ops.loops import if_, loop, scan, while_loop
+from hidet.ops.loops import loop, scan, while_loop
 from hidet.ops.losses import cross_entropy, negative_log_likelihood
 from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul

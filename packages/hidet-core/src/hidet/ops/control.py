@@ -1,6 +1,6 @@
 """Control flow as operators: a choice of two graphs, and a graph that runs in turns.
 
-Functions that take Python callables for their bodies are in `hidet.ops.loops`.
+Functions that take Python callables for their bodies are in `branches.py` and `loops.py`.
 """
 
 from __future__ import annotations

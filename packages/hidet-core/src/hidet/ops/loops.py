@@ -1,4 +1,4 @@
-"""Control flow with Python functions for bodies: if_, loop, while_loop, scan.
+"""Turns of Python functions: loop, while_loop, scan.
 
 A function is called once, on symbols; what it computes becomes a body. Tensors of outside that it
 reads, weights too, become operands: nobody has to name them.
@@ -6,84 +6,24 @@ reads, weights too, become operands: nobody has to name them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hidet.compute.sizes import same
 from hidet.errors import BadArgument, NotYet
-from hidet.graph import Body, FlowGraph, Node, Tensor, apply_all, recording, tracing
-from hidet.graph.body import told_prefix
-from hidet.graph.guards import told_inside
+from hidet.graph import Tensor, apply_all, tracing
 from hidet.graph.known import known
-from hidet.graph.rewrite import reading
-from hidet.graph.told import Within, telling
-from hidet.ir.expr import Var
-from hidet.ir.order import producers_first
-from hidet.ops.branch_sizes import Pair, shapes_of, symbols
+from hidet.ops.binary import maximum
 from hidet.ops.cast import cast
-from hidet.ops.control import TURN, If, Loop
-from hidet.ops.create import full, size_value
+from hidet.ops.control import TURN, Loop
+from hidet.ops.create import full
 from hidet.ops.index import take
 from hidet.ops.scatter import index_put
 from hidet.ops.shape import reshape
+from hidet.ops.size_from import size_from
 from hidet.ops.slicing import flip
-from hidet.types import DType, Size, TensorType, boolean, i64
-
-Tensors = tuple[Tensor, ...]
-
-
-def if_(
-    condition: Tensor,
-    then: Callable[..., Any],
-    otherwise: Callable[..., Any],
-    *operands: Tensor,
-) -> Any:
-    """What `then(*operands)` gives where the one element of `condition` is true, else what
-    `otherwise(*operands)` gives; only that one runs. Both give tensors of equal element types and
-    ranks. Where their sizes differ, or are those of what a branch selects, each call reads them
-    before the branch runs.
-
-    A function that gives one tensor makes one, one that gives a list of them a tuple.
-    """
-    device, condition = condition.device, flag(condition)
-    traces = [Trace([each.type for each in operands], device, f) for f in (then, otherwise)]
-    given = [listed(each.given) for each in traces]
-
-    def compute(pairs: Sequence[Pair]) -> Tensors:
-        sizes = []
-        for trace, each in zip(traces, zip(*pairs, strict=True), strict=True):
-            with trace.going_on():
-                sizes.append([size_value(size, device=device) for size in each])
-        return branched(condition, operands, traces, sizes)
-
-    shapes: tuple[tuple[Size, ...], ...] = ()
-    if [form(each) for each in given[0]] == [form(each) for each in given[1]]:
-        own = [each.own_sizes(to) for each, to in zip(traces, given, strict=True)]
-        shapes = shapes_of(condition, given, own, compute)
-    results = branched(condition, operands, traces, given, shapes)
-    return results if isinstance(traces[0].given, list | tuple) else results[0]
-
-
-def branched(
-    condition: Tensor,
-    operands: Tensors,
-    traces: Sequence[Trace],
-    results: Sequence[Sequence[Tensor]],
-    shapes: tuple[tuple[Size, ...], ...] = (),
-) -> Tensors:
-    """Those results that the branch gives which is taken."""
-    pairs = [*zip(traces, results, strict=True)]
-    captured = tuple(dict.fromkeys(t for each, to in pairs for t in each.captured(to)))
-    first, second = (each.body(to, captured) for each, to in pairs)
-    return apply_all(
-        If,
-        condition,
-        (*operands, *captured),
-        branches=(first, second),
-        shapes=shapes,
-        device=condition.device,
-    )
+from hidet.ops.trace import Tensors, Trace, flag, listed, symbols
+from hidet.types import Size, TensorType, i64
 
 
 def loop(
@@ -100,6 +40,8 @@ def loop(
 
     A body gives None for `go_on` if only `trips` ends the loop. Where trips are no size, `most` is
     a bound of them that stacks get as their first axis; what no turn has written there is zero.
+    Without such a bound each call reads how many rows there are: that is `trips`, or the turns of a
+    loop of its own, which computes all but the rows, so that a condition has its say.
     `device` is where turns are counted; by default where the tensors given here are.
     """
     tensors = [each for each in (*carried, trips, go_on) if isinstance(each, Tensor)]
@@ -119,25 +61,61 @@ def loop(
             "the rows of turns have sizes that data tell in each turn",
             help="pad them to one size in the body",
         )
+    with trace.going_on():
+        flags = [] if again is None else [flag(again)]
+    given = listed(following)
+    if rows and limit is None:
+        limit = turns_told(trace, carried, [*flags, *given], trips, go_on)
+        trips, go_on, flags = None, None, []
     stacks = [empty_stack(each.type, limit, device) for each in rows]
     inside = trace.add([each.type for each in stacks])
     with trace.going_on():
-        flags = [] if again is None else [flag(again)]
         turn = reshape(trace.inputs[0], (1,))
         written = [put(s, turn, row) for s, row in zip(inside, rows, strict=True)]
-    results = [*flags, *listed(following), *written]
+    results = [*flags, *given, *written]
+    *found, turns = repeated(trace, (*carried, *stacks), results, trips, go_on, limit)
+    return tuple(found[: len(carried)]), tuple(found[len(carried) :]), turns
+
+
+def repeated(
+    trace: Trace,
+    carried: Sequence[Tensor],
+    results: Sequence[Tensor],
+    trips: Tensor | Size | None,
+    go_on: Tensor | None,
+    limit: Size | None = None,
+) -> Tensors:
+    """What turns of a body carry to the end, and how many there were."""
     captured = trace.captured(results)
-    *found, turns = apply_all(
+    return apply_all(
         Loop,
         None if go_on is None else flag(go_on),
         number(trips) if isinstance(trips, Tensor) else None,
-        (*carried, *stacks),
+        (*carried,),
         captured,
         body=trace.body(results, captured),
         count=limit,
-        device=device,
+        device=trace.device,
     )
-    return tuple(found[: len(carried)]), tuple(found[len(carried) :]), turns
+
+
+def turns_told(
+    trace: Trace,
+    carried: Sequence[Tensor],
+    results: Sequence[Tensor],
+    trips: Tensor | Size | None,
+    go_on: Tensor | None,
+) -> Size:
+    """How many turns a loop has, which each call reads; BadArgument if nothing ends it."""
+    if go_on is not None:
+        *_, turns = repeated(trace, carried, results, trips, go_on)
+    elif isinstance(trips, Tensor):
+        turns = maximum(number(trips), 0)
+    else:
+        raise BadArgument(
+            "nothing ends the loop", help="give trips, most, or a condition that ends it"
+        )
+    return size_from(turns, "turns")
 
 
 def while_loop(
@@ -184,115 +162,10 @@ def scan(
     return last, tuple(flip(each, 0) for each in stacks) if reverse else stacks
 
 
-class Trace:
-    """What a function computes of symbols, and what it reads beside them."""
-
-    def __init__(
-        self, types: Sequence[TensorType], device: str, function: Callable[..., Any]
-    ) -> None:
-        self.device = device
-        self.inputs = [Tensor(each, device) for each in types]
-        self.own: set[Node] = set()
-        with self.going_on():
-            self.given = function(*self.inputs)
-
-    @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """In this block nodes that are made belong to the body."""
-        with recording() as made:
-            yield
-        self.own.update(made)
-
-    def add(self, types: Sequence[TensorType]) -> list[Tensor]:
-        """Further inputs."""
-        added = [Tensor(each, self.device) for each in types]
-        self.inputs += added
-        return added
-
-    def captured(self, results: Sequence[Tensor]) -> Tensors:
-        """What of outside these results need, in order of use; numbers are made again inside."""
-        told = telling(results, self.nodes, (), self.within(""))
-        found: dict[Tensor, None] = {}
-        seen = set(self.inputs)
-        waiting = [*reversed(results), *(tensor for tensor, _ in told.values())]
-        while waiting:
-            tensor = waiting.pop()
-            if tensor in seen:
-                continue
-            seen.add(tensor)
-            if self.is_inside(tensor):
-                assert tensor.trace is not None
-                waiting += reversed(tensor.trace[0].inputs)
-            else:
-                found[tensor] = None
-        return tuple(found)
-
-    def is_inside(self, tensor: Tensor) -> bool:
-        """Whether a node of the body makes the tensor, or one that reads nothing."""
-        if tensor.trace is None or tensor.storage is not None:
-            return False
-        return tensor.trace[0] in self.own or not tensor.trace[0].inputs
-
-    def nodes(self, results: Sequence[Tensor]) -> list[Node]:
-        """The nodes of the body that results need, producers first."""
-
-        def producers(tensors: Sequence[Tensor]) -> list[Node]:
-            return [each.trace[0] for each in tensors if each.trace and self.is_inside(each)]
-
-        return producers_first(producers(results), lambda node: producers(node.inputs))
-
-    def own_sizes(self, results: Sequence[Tensor]) -> set[Var]:
-        """The sizes that the body tells itself, as the trace calls them."""
-        return {*telling(results, self.nodes, (), self.within(""))}
-
-    def within(self, prefix: str) -> Within:
-        """What the body tells itself."""
-        return Within(self.is_inside, prefix)
-
-    def graph(self, results: Sequence[Tensor], captured: Tensors) -> FlowGraph:
-        """What the body computes, still of the captured tensors themselves."""
-        inputs = (*self.inputs, *captured)
-        told = telling(results, self.nodes, (), self.within(""))
-        prefix = told_prefix(self.nodes([*results, *(tensor for tensor, _ in told.values())]))
-        found, new = told_inside(results, inputs, self.within(prefix))
-        outputs = (*(new.get(each, each) for each in results), *found)
-        return FlowGraph(inputs, outputs, "body", told=found.values())
-
-    def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:
-        """The body: its inputs, what it captures, and between them nodes of its own."""
-        inside = {each: Tensor(each.type, each.device, name=each.name) for each in captured}
-        begun = self.graph(results, captured)
-        new = dict(inside)
-        for node in begun.nodes:
-            now = reading(node, tuple(new.get(each, each) for each in node.inputs))
-            new.update(zip(node.outputs, now.outputs, strict=True))
-        outputs = [new.get(each, each) for each in begun.outputs]
-        return Body(begun.with_outputs(outputs, (*self.inputs, *inside.values())))
-
-
-def listed(given: Any) -> list[Tensor]:
-    """One tensor or several, as a list."""
-    found = list(given) if isinstance(given, list | tuple) else [given]
-    for each in found:
-        if not isinstance(each, Tensor):
-            raise BadArgument(f"a body gives tensors, not {type(each).__name__}")
-    return found
-
-
-def form(tensor: Tensor) -> tuple[DType, int]:
-    """What is alike of results that branches give: the element type and the rank."""
-    return tensor.dtype, tensor.ndim
-
-
 def is_true(condition: Tensor | None) -> bool:
     """Whether a condition is known to hold, as one that nobody gives does."""
     elements = None if condition is None else known(condition)
     return condition is None or (elements is not None and elements.reshape(-1)[0] is True)
-
-
-def flag(x: Tensor) -> Tensor:
-    """A condition of one element as a bool without axes."""
-    return reshape(cast(x, boolean), ())
 
 
 def number(x: Tensor) -> Tensor:
@@ -302,11 +175,7 @@ def number(x: Tensor) -> Tensor:
 
 def empty_stack(row: TensorType, count: Size | None, device: str) -> Tensor:
     """Where rows of all turns come together; zeros at first."""
-    if count is None:
-        raise BadArgument(
-            "a loop whose turns nobody can bound has no place for the rows of all of them",
-            help="say how many there are at most: most=...",
-        )
+    assert count is not None
     zero = False if row.dtype.is_bool else 0
     with tracing():  # of a size that only a call tells nothing can be made at once
         return full((count, *row.shape), zero, row.dtype, device=device)

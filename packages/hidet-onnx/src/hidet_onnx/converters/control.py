@@ -98,25 +98,26 @@ class Turns:
         """The graph as the body of an operator, converted once."""
         count = len(self.carried)
         trips = how_many(self.trips)
+        if len(self.body.outputs) > 1 + count and isinstance(trips, int) and trips > TURNS:
+            trips = (
+                self.trips
+            )  # no place is made for so many rows before it is known that they come
+        ends_early = False
 
         def turn(number: Tensor, *now: Tensor) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
             self.own = {number, *now}
             values = nested(self.carried, iter(now))
             again, *found = self.body.inline(number, constant(True, boolean), *values)
             require_same_form("turns carry values", self.carried, found[:count])
-            if found[count:]:
-                self.require_counted(trips, again)
+            nonlocal ends_early
+            ends_early = not (truth(self.condition) and truth(again))
             return again, flat(found[:count]), found[count:]
 
-        last, rows, _ = ops.loop(turn, flat(self.carried), trips=trips, go_on=self.condition)
+        last, rows, turns = ops.loop(turn, flat(self.carried), trips=trips, go_on=self.condition)
+        if rows and ends_early and trips is not None and not isinstance(trips, Tensor):
+            there = ops.size_from(turns, "turns")
+            rows = tuple(ops.slice(each, 0, 0, there) for each in rows)
         return (*nested(self.carried, iter(last)), *rows)
-
-    def require_counted(self, trips: Tensor | Size | None, again: Tensor) -> None:
-        """Raise unless it is known of how many turns rows are stacked."""
-        if isinstance(trips, Tensor):
-            raise needs_value(trips)
-        if trips is None or not truth(self.condition) or not truth(again):
-            raise NotYet("the rows of as many turns as only data tell")
 
     def is_told_by_inputs(self, error: HidetError) -> bool:
         """Whether values of the model's inputs are needed, not those of a turn."""
