@@ -47,6 +47,11 @@ def test_an_operand_read_at_two_places_lands_nowhere():
     assert landing(definition, definition.inputs[0]) is None
 
 
+def test_one_element_that_is_read_everywhere_lands_nowhere():
+    definition = ops.expand(symbol(()), (3,)).trace[0].op.definition()
+    assert landing(definition, definition.inputs[0]) is None
+
+
 def test_neighbours_in_rows_of_their_own_are_no_pairs():
     x = symbol((4, 4, 6))
     y = ops.slice(x, -1, 0, None, 2) + ops.slice(ops.transpose(x, 0, 1), -1, 1, None, 2)

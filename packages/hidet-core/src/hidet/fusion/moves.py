@@ -49,6 +49,8 @@ def landing(definition: Definition, operand: Input) -> Landing | None:
     axes = inverted(result, next(iter(reads)), operand.shape) if len(reads) == 1 else None
     if axes is not None:
         return Landing(axes)
+    if not operand.shape:
+        return None  # one element has no neighbours
     for count in range(2, MOST_NEIGHBOURS + 1):
         found = grouped(result, reads, count)
         if found is not None and isinstance(size := operand.shape[-1], int) and size % count == 0:
