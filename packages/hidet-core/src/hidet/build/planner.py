@@ -11,6 +11,7 @@ from hidet.build.kernels import Part, Recipes
 from hidet.build.sizes import plan_size
 from hidet.build.stages import Stage
 from hidet.build.units import Units
+from hidet.codegen.cpu.loop_driver import loop_driver
 from hidet.errors import InternalError
 from hidet.fusion.group import Group, Inset
 from hidet.graph.flow import FlowGraph
@@ -21,6 +22,7 @@ from hidet.ir.walk import variables
 from hidet.ops.control import Loop
 from hidet.optimize.pieces import pieces
 from hidet.optimize.separate_outputs import memory
+from hidet.runtime.loop_driver import DRIVER
 from hidet.runtime.plan import (
     Branch,
     Buffer,
@@ -157,6 +159,8 @@ class Planner:
         go_on, trips, carried, captured = op.arrange(list(map(self.find, group.last.inputs)))
         *results, turns = map(self.find, group.last.outputs)
         changed = updated(op.body)[len(op.body.outputs) - len(results) :]
+        if self.target.kind == "cpu" and not self.target.simulated:
+            self.units.take(loop_driver())
         twins = tuple(
             self.workspace(self.buffers[each].dtype, self.buffers[each].shape)
             if old is None
@@ -197,10 +201,7 @@ class Planner:
 
     def plan(self, home: Mapping[str, str]) -> Plan:
         """The plan; `home` names the binary of each kernel."""
-        steps = tuple(
-            replace(step, binary=home[step.function]) if isinstance(step, Launch) else step
-            for step in self.steps
-        )
+        steps = tuple(at_home(step, home) for step in self.steps)
         inputs = tuple(self.number[each] for each in self.graph.inputs if each not in self.names)
         found = (self.find(each) for each in self.graph.outputs)
         # What was updated in place does not come out: it is where the caller has it.
@@ -225,6 +226,16 @@ class Planner:
         )
         handed = tuple(map(self.find, stage.handed))
         return Then(follows.part, tuple(told), handed, follows.results, stage.passed)
+
+
+def at_home(step: Step, home: Mapping[str, str]) -> Step:
+    """A step with the binary of the function that it runs."""
+    match step:
+        case Launch():
+            return replace(step, binary=home[step.function])
+        case Repeat():
+            return replace(step, driver=home.get(DRIVER, ""))
+    return step
 
 
 def is_computed(group: Group) -> bool:

@@ -25,7 +25,7 @@ from safetensors.numpy import save as save_tensors
 from hidet.errors import BadArchive, BadArgument
 from hidet.runtime.calls import check_calls
 from hidet.runtime.files import AS_USUAL, write_whole
-from hidet.runtime.plan import Buffer, Launch, Plan
+from hidet.runtime.plan import Buffer, Plan
 from hidet.runtime.plan_reader import read_plan
 from hidet.types import dtype
 
@@ -98,7 +98,7 @@ class Archive:
             for name, plan in self.plans.items()
             if plan.target == target
         }
-        used = {s.binary for p in plans.values() for s in p.steps if isinstance(s, Launch)}
+        used = {name for plan in plans.values() for name in plan.binaries}
         binaries = {name: body for name, body in self.binaries.items() if name in used}
         return replace(self, plans=plans, binaries=binaries)
 
@@ -194,7 +194,7 @@ def checked(facts: dict[str, Any], members: dict[str, bytes], where: str) -> Arc
     }
     check_calls(plans)
     for plan in plans.values():
-        missing = {s.binary for s in plan.steps if isinstance(s, Launch)} - set(binaries)
+        missing = plan.binaries - set(binaries)
         if missing:
             raise BadArchive(f"{where} lacks the binaries {', '.join(sorted(missing))}")
     raw = load_tensors(members["weights.safetensors"])

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from hidet.runtime.bound import BoundPlan
+from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.chain import Chain
 from hidet.runtime.launchable import HostModule
+from hidet.runtime.loop_driver import DRIVER, LoopDriver, is_drivable
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
 from hidet.runtime.profile import run_steps
-from hidet.runtime.region import HostMemory, on_chain, run_region
+from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.view import View
 
@@ -61,19 +62,54 @@ class HostProgram:
             HostProgram(each, modules, host_steps, self.scratch, {}, self.chain)
             for each in self.bound.bodies[number]
         ]
-        return self.region(step, bodies)
+        return self.region(step, bodies, modules)
 
-    def region(self, step: Branch | Repeat, bodies: Sequence[HostProgram]) -> Callable[[], Any]:
+    def region(
+        self,
+        step: Branch | Repeat,
+        bodies: Sequence[HostProgram],
+        modules: Mapping[str, HostModule],
+    ) -> Callable[[], Any]:
         """The call of control flow, whose bodies have their workspaces in the step's arena."""
 
         def first(body: HostProgram, addresses: Sequence[int], stream: int) -> None:
             body.run(addresses, self.address(step.arena))
 
+        driven = self.driven(step, bodies[0], modules) if isinstance(step, Repeat) else None
         runs = [
             on_chain(step, self.bound, each.bound, partial(first, each), self.chain, 0)
             for each in bodies
         ]
-        return partial(run_region, step, self.bound, self.address, HostMemory(), runs)
+        return partial(run_region, step, self.bound, self.address, HostMemory(), runs, driven)
+
+    def driven(
+        self, step: Repeat, body: HostProgram, modules: Mapping[str, HostModule]
+    ) -> Driven | None:
+        """What runs the turns of a loop by a compiled function, if its body can be run so."""
+        launches, carried = body.bound.steps, len(step.carried)
+        if not step.driver or body.bound.plan.then or not is_drivable(launches):
+            return None
+        if misfit(step, body.bound, self.bound.plan, self.bound.shapes):
+            return None
+        functions = [modules[each.binary].function(each.function) for each in launches]
+        outputs = iter(body.bound.plan.outputs[step.again is not None :])
+        driver = LoopDriver(
+            modules[step.driver].function(DRIVER),
+            functions,
+            launches,
+            len(body.pointers),
+            body.bound.plan.inputs[1 : 1 + carried],
+            [None if twin is None else next(outputs) for twin in step.twins],
+        )
+
+        def run(turns: Turns, inputs: Sequence[int]) -> tuple[list[int], int]:
+            again = [] if step.again is None else [self.address(step.again)]
+            fresh = [0] * (len(body.bound.plan.outputs) - len(again))
+            body.place([*inputs, *again, *fresh], self.address(step.arena))
+            at = [each.value or 0 for each in body.pointers]
+            return driver.run(step, at, self.address, turns.limit, turns.last, turns.goes_on)
+
+        return run
 
     def address(self, buffer: int) -> int:
         """Where a buffer lies."""
@@ -100,13 +136,17 @@ class HostProgram:
 
     def run(self, addresses: Sequence[int], arena: int) -> None:
         """The same with workspaces in memory that nobody else uses meanwhile."""
+        self.place(addresses, arena)
+        run_steps(self.names, self.calls)
+
+    def place(self, addresses: Sequence[int], arena: int) -> None:
+        """Let inputs and outputs lie at addresses, and workspaces in an arena."""
         if arena != self.arena:
             self.arena = arena
             for buffer, offset in self.bound.arena.offsets.items():
                 self.pointers[buffer].value = arena + offset
         for pointer, address in zip(self.moving, addresses, strict=True):
             pointer.value = address
-        run_steps(self.names, self.calls)
 
 
 def name_of(step: Step) -> str:

@@ -206,7 +206,8 @@ class Repeat:
 
     The plan reads the number of the `turn`, what is `carried` and what is `captured`; it writes
     `again`, if there is one, and what the next turn carries: into `results` or their `twins` in
-    turns. It updates in place what has no twin. `turns` becomes their number.
+    turns. It updates in place what has no twin. `turns` becomes their number. On a CPU the binary
+    `driver`, if there is one, has a function that runs iterations (`loop_driver.py`).
     """
 
     plan: str
@@ -221,6 +222,7 @@ class Repeat:
     turn: int
     again: int | None
     arena: int
+    driver: str = ""
 
     @property
     def plans(self) -> tuple[str, ...]:
@@ -256,7 +258,7 @@ class Repeat:
                 return tuple(map(changed, value))
             return None if value is None else number(value)
 
-        names = (f.name for f in fields(self) if f.name not in ("plan", "count"))
+        names = (f.name for f in fields(self) if f.name not in ("plan", "count", "driver"))
         return replace(self, **{name: changed(getattr(self, name)) for name in names})
 
 
@@ -365,6 +367,12 @@ class Plan:
         return [
             following[at] if at in following else next(first) for at in range(len(own) + len(later))
         ]
+
+    @property
+    def binaries(self) -> set[str]:
+        """The binaries that steps run functions of."""
+        launched = {each.binary for each in self.steps if isinstance(each, Launch)}
+        return launched | {e.driver for e in self.steps if isinstance(e, Repeat) and e.driver}
 
     @property
     def input_names(self) -> list[str]:

@@ -263,6 +263,7 @@ class Reader:
             turn,
             again,
             arena,
+            self.text(fields["driver"], where) if fields.get("driver") else "",
         )
 
     def maybe(self, data: Any, where: str) -> int | None:

@@ -16,6 +16,7 @@ from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.chain import Chain
 from hidet.runtime.chain import Run as First
 from hidet.runtime.plan import Branch, Repeat
+from hidet.runtime.profile import RECORDER
 
 Place: TypeAlias = Callable[[int], int]
 """The address of a buffer."""
@@ -49,6 +50,11 @@ def on_chain(
 def refuse(wrong: str, addresses: Sequence[int]) -> None:
     """Raise, rather than run a body with too little memory."""
     raise BadArchive(wrong)
+
+
+Driven: TypeAlias = Callable[["Turns", Sequence[int]], tuple[list[int], int]]
+"""Runs the turns of a loop whose body takes inputs at addresses: where what they carry lies then,
+and how many there were."""
 
 
 class Memory(Protocol):
@@ -88,14 +94,20 @@ class HostMemory:
 
 
 def run_region(
-    step: Branch | Repeat, bound: BoundPlan, at: Place, memory: Memory, bodies: Sequence[Run]
+    step: Branch | Repeat,
+    bound: BoundPlan,
+    at: Place,
+    memory: Memory,
+    bodies: Sequence[Run],
+    driven: Driven | None = None,
 ) -> None:
-    """Run a step of control flow of a bound plan, by programs of its bodies."""
+    """Run a step of control flow of a bound plan, by programs of its bodies, or the iterations of a
+    loop by `driven`."""
     if isinstance(step, Branch):
         chosen = 0 if memory.flag(at(step.condition)) else 1
         bodies[chosen]([at(each) for each in (*step.operands, *step.results)])
     else:
-        Turns(step, bound, at, memory).run(bodies[0])
+        Turns(step, bound, at, memory).run(bodies[0], driven)
 
 
 class Turns:
@@ -120,14 +132,26 @@ class Turns:
             found.append(self.memory.number(self.at(step.trips)))
         return max(min(found), 0) if found else None
 
-    def run(self, body: Run) -> None:
+    def run(self, body: Run, driven: Driven | None = None) -> None:
         """All turns."""
-        step, at, memory = self.step, self.at, self.memory
+        step, at = self.step, self.at
         now = [
             at(first) if twin is not None else self.copied(first, result)
             for first, result, twin in zip(step.carried, step.results, step.twins, strict=True)
         ]
         captured = [at(each) for each in step.captured]
+        if driven is not None and RECORDER.get() is None:  # a profile asks for each launch
+            now, turn = driven(self, [at(step.turn), *now, *captured])
+        else:
+            now, turn = self.by_host(body, now, captured)
+        for place, address in enumerate(now):
+            if address != at(step.results[place]):
+                self.move(step.results[place], address)
+        self.memory.put(at(step.turns), turn)
+
+    def by_host(self, body: Run, now: list[int], captured: Sequence[int]) -> tuple[list[int], int]:
+        """All turns one by one; where what they carry lies then, and how many there were."""
+        step, at, memory = self.step, self.at, self.memory
         again = [] if step.again is None else [at(step.again)]
         turn = 0
         while self.goes_on(turn):
@@ -138,10 +162,7 @@ class Turns:
             ]
             body([at(step.turn), *now, *captured, *again, *fresh])
             now, turn = following, turn + 1
-        for place, address in enumerate(now):
-            if address != at(step.results[place]):
-                self.move(step.results[place], address)
-        memory.put(at(step.turns), turn)
+        return now, turn
 
     def goes_on(self, turn: int) -> bool:
         """Whether there is one more turn; what decides was computed by the turn before."""
