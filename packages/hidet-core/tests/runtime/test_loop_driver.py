@@ -10,7 +10,7 @@ from hidet.build.compiled import build_graph
 from hidet.errors import BadArchive
 from hidet.graph import asarray, evaluate, symbol, trace_from
 from hidet.runtime.archive import read
-from hidet.runtime.loop_driver import MOST_ARGUMENTS, LoopDriver, is_drivable
+from hidet.runtime.loop_driver import MOST_ARGUMENTS, LoopDriver, drivable
 from hidet.runtime.plan import Launch, Pointer, Repeat
 from hidet.runtime.profile import HostRecorder, recorded
 
@@ -82,5 +82,5 @@ def test_an_archive_names_the_binary_and_has_it():
 def test_bodies_that_take_too_much_are_run_by_the_host():
     launch = Launch("unit", "f", tuple(map(Pointer, range(MOST_ARGUMENTS))), (), ())
     more = Launch("unit", "f", tuple(map(Pointer, range(MOST_ARGUMENTS + 1))), (), ())
-    assert is_drivable([launch])
-    assert not is_drivable([launch, more])
+    assert drivable([launch]) == [launch]
+    assert drivable([launch, more]) is None

@@ -10,7 +10,7 @@ from typing import Any
 from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.chain import Chain
 from hidet.runtime.launchable import HostModule
-from hidet.runtime.loop_driver import DRIVER, LoopDriver, is_drivable
+from hidet.runtime.loop_driver import DRIVER, LoopDriver, drivable
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
 from hidet.runtime.profile import run_steps
 from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
@@ -86,8 +86,8 @@ class HostProgram:
         self, step: Repeat, body: HostProgram, modules: Mapping[str, HostModule]
     ) -> Driven | None:
         """What runs the turns of a loop by a compiled function, if its body can be run so."""
-        launches, carried = body.bound.steps, len(step.carried)
-        if not step.driver or body.bound.plan.then or not is_drivable(launches):
+        launches, carried = drivable(body.bound.steps), len(step.carried)
+        if not step.driver or body.bound.plan.then or launches is None:
             return None
         if misfit(step, body.bound, self.bound.plan, self.bound.shapes):
             return None

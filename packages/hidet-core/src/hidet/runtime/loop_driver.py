@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hidet.runtime.plan import Launch, Repeat, Scalar
+from hidet.runtime.plan import Launch, Pointer, Repeat, Scalar, Step
 
 DRIVER = "hidet_loop_driver"
 MOST_ARGUMENTS = 24
@@ -21,9 +21,10 @@ CHUNK_SECONDS = 0.02
 """About how long iterations run before the host may end them (Ctrl-C)."""
 
 
-def is_drivable(launches: Sequence[Any]) -> bool:
-    """Whether the function can run a body of these steps."""
-    return all(isinstance(e, Launch) and len(e.args) <= MOST_ARGUMENTS for e in launches)
+def drivable(steps: Sequence[Step]) -> list[Launch] | None:
+    """The launches of a body, if it consists of those alone, and the function can run them."""
+    found = [e for e in steps if isinstance(e, Launch) and len(e.args) <= MOST_ARGUMENTS]
+    return found if len(found) == len(steps) else None
 
 
 class LoopDriver:
@@ -53,6 +54,7 @@ class LoopDriver:
                 self.numbers.append(each.value)
                 places.append(count + len(self.numbers) - 1)
             else:
+                assert isinstance(each, Pointer), "only GPUs have tensor maps"
                 places.append(each.buffer)
         self.functions = (ctypes.c_void_p * len(launches))(
             *(ctypes.cast(each, ctypes.c_void_p).value for each in functions)
