@@ -159,6 +159,19 @@ def test_a_size_that_has_to_be_another_one_is_checked():
         told_sizes(then, at, {"n": 4}, "cpu", 0)
 
 
+def test_a_size_may_have_to_be_one_that_is_told_with_it():
+    memory = (ctypes.c_int64 * 2)(6, 3)
+    sizes = (ToldSize("u0", 1, equals=["*", "u1", 2]), ToldSize("u1", 1))
+    then = replace(THEN, told=sizes)
+    assert read_plan(json.loads(json.dumps(replace(MAIN, then=then).to_json()))).then == then
+    then = replace(then, told=(sizes[0], replace(sizes[1], buffer=2)))
+    at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
+    assert told_sizes(then, at, {"n": 3}, "cpu", 0) == {"n": 3, "u0": 6, "u1": 3}
+    memory[1] = 4
+    with pytest.raises(ShapeMismatch, match=r"`u0` = 6, which has to be \(u1 \* 2\) = 8"):
+        told_sizes(then, at, {}, "cpu", 0)
+
+
 def test_nobody_reads_sizes_while_a_cuda_graph_is_captured(monkeypatch):
     monkeypatch.setattr(told, "is_capturing", lambda stream: True)
     with pytest.raises(Capturing, match="cannot be captured into a CUDA graph"):

@@ -9,6 +9,7 @@ from onnx import parser
 
 import hidet
 import hidet_onnx
+from hidet.errors import ShapeMismatch
 
 SEED = np.random.default_rng(23)
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -56,23 +57,70 @@ MODELS = {
         }
     """,
 }  # fmt: skip
+COUNTED = """
+    g (float[n, 3] x) => (float[...] y, float[...] z) {
+      r = Relu(x)  s = Sign(r)  t = ReduceSum<keepdims = 0>(s)  c = Cast<to = 7>(t)
+      zero = Constant<value_ints = [0]>()  one = Constant<value_ints = [1]>()
+      two = Constant<value_ints = [2]>()  back = Constant<value_ints = [-1]>()
+      both = Constant<value_ints = [0, 1]>()  far = Constant<value_ints = [-9223372036854775807]>()
+      k = Unsqueeze(c, zero)  minus = Neg(k)  flat = Reshape(x, back)  e = Exp(flat)
+      BODY
+    }
+"""
+"""A model that computes k: how many elements are positive."""
+OPERANDS = {
+    "slice_ends": "y = Slice(e, zero, k)  z = Slice(flat, minus, k, zero, two)",
+    "slice_starts": "q = Mul(k, two)  y = Slice(e, k, q)  z = Slice(x, one, k, zero)",
+    "slice_backwards": "y = Slice(e, k, far, zero, back)  m = Neg(two)"
+                       "  z = Slice(e, k, m, zero, m)",
+    "tile": "p = Concat<axis = 0>(k, two)  y = Tile(x, p)  z = Tanh(y)",
+    "top_k": "y, i = TopK(e, k)  z = Gather(flat, i)",
+    "pad": "p = Concat<axis = 0>(zero, k)  y = Pad(e, p)  z = Tanh(y)",
+    "one_hot": "v = Constant<value_floats = [0.5, 2.0]>()  a = ArgMax<axis = 1, keepdims = 0>(x)"
+               "  d = Add(k, one)  y = OneHot(a, d, v)  z = Tanh(y)",
+    "resize": "u = Unsqueeze(e, both)  d = Add(k, one)  p = Concat<axis = 0>(one, one, d)"
+              "  y = Resize<mode = \"linear\">(u, , , p)  z = Tanh(y)",
+    "split": "w = Size(x)  v = Unsqueeze(w, zero)  rest = Sub(v, k)"
+             "  p = Concat<axis = 0>(k, rest)  y, q = Split<axis = 0>(e, p)  z = Tanh(q)",
+}  # fmt: skip
 
 
 def floats(*shape: int) -> np.ndarray:
     return SEED.standard_normal(shape, np.float32)
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_models_that_select(name: str, tmp_path) -> None:
-    made = parser.parse_model(HEAD + MODELS[name])
+def same(text: str, path, sizes=(1, 2, 7, 31)) -> None:
+    """Ours, compiled whole, gives what ONNX Runtime gives, after saving too."""
+    made = parser.parse_model(HEAD + text)
     theirs = onnxruntime.InferenceSession(made.SerializeToString())
     ours = hidet_onnx.compile(made, options={"fallback": "error"})
-    ours.save(tmp_path / "model.hidet")
-    loaded = hidet.load(tmp_path / "model.hidet")
-    for n in (1, 2, 7, 31):
+    ours.save(path / "model.hidet")
+    loaded = hidet.load(path / "model.hidet")
+    for n in sizes:
         x = floats(n, 3)
         found = ours.run([x])
         for one, other in zip(found, theirs.run(None, {"x": x}), strict=True):
+            assert np.shape(one) == np.shape(other)
             np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-5)
         again = loaded.run([x])
         assert [each.shape for each in again] == [np.shape(each) for each in found]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_that_select(name: str, tmp_path) -> None:
+    same(MODELS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_sizes_that_models_compute(name: str, tmp_path) -> None:
+    same(COUNTED.replace("BODY", OPERANDS[name]).replace("[...]", "[a]"), tmp_path, (2, 7, 31))
+
+
+@pytest.mark.parametrize(
+    "text", ["p = Concat<axis = 0>(zero, minus)  y = Pad(e, p)", "q = Add(k, k)  y, i = TopK(e, q)"]
+)
+def test_sizes_that_cannot_be_are_refused(text: str) -> None:
+    whole = COUNTED.replace("BODY", text + "  z = Tanh(y)").replace("[...]", "[a]")
+    ours = hidet_onnx.compile(parser.parse_model(HEAD + whole), options={"fallback": "error"})
+    with pytest.raises(ShapeMismatch, match="the data give"):
+        ours.run([np.ones((3, 3), np.float32)])

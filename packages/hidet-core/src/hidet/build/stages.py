@@ -65,10 +65,10 @@ class Cutting:
         homes = {each.size: self.home(self.graph.tellers[each.size]) for each in self.graph.told}
         for each in self.graph.told:
             if each.equals is not None and any(
-                homes.get(var, -1) >= homes[each.size] for var in variables(wrap(each.equals))
+                homes.get(var, -1) > homes[each.size] for var in variables(wrap(each.equals))
             ):
                 raise NotYet(
-                    f"a size that data tell has to be {each.equals}, told no sooner",
+                    f"a size that data tell has to be {each.equals}, told later",
                     place=each.place,
                 )
 

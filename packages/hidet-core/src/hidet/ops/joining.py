@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hidet.compute import Grid, grid, select
-from hidet.compute.sizes import agree, spelled, tidy
+from hidet.compute.sizes import agree, numbers, same, spelled, tidy
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -48,13 +48,13 @@ def several(name: str, tensors: Any) -> tuple[Tensor, ...]:
     return tuple(tensors)
 
 
-def tile(x: Tensor, counts: int | Sequence[int]) -> Tensor:
+def tile(x: Tensor, counts: Size | Sequence[Size]) -> Tensor:
     """`x` repeated as a whole, `counts` times along each axis; missing axes are added in front."""
-    counts = (counts,) if isinstance(counts, int) else tuple(counts)
+    counts = tuple(counts) if isinstance(counts, Sequence) else (counts,)
     rank = max(x.ndim, len(counts))
     wide = reshape(x, (1,) * (rank - x.ndim) + x.shape)
     times = (1,) * (rank - len(counts)) + tuple(counts)
-    return wide if all(n == 1 for n in times) else apply(Tile, wide, counts=times)
+    return wide if all(same(n, 1) for n in times) else apply(Tile, wide, counts=times)
 
 
 @operator("concat")
@@ -115,7 +115,7 @@ class Tile(Op):
     """x repeated as a whole along each axis."""
 
     x: TensorType
-    counts: tuple[int, ...]
+    counts: tuple[Size, ...]
 
     def infer(self) -> TensorType:
         if len(self.counts) != self.x.ndim:
@@ -129,14 +129,14 @@ class Tile(Op):
             self.infer().shape,
             lambda *index: x[
                 tuple(
-                    i if n == 1 else i % size
+                    i if same(n, 1) else i % size
                     for i, n, size in zip(index, self.counts, x.shape, strict=True)
                 )
             ],
         )
 
     def reference(self, x: Any) -> Any:
-        return np.tile(x, self.counts)
+        return np.tile(x, numbers(self.counts))
 
     @classmethod
     def samples(cls) -> Iterator[Self]:

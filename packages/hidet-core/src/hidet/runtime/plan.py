@@ -285,7 +285,7 @@ class Guard:
 class ToldSize:
     """A size of the plans that follow: the i64 in a buffer, once it has been computed. Sizes beyond
     `low` and `high` (None: there is no such limit) are refused, and others than `equals`, if that
-    is given: a size over those that are known by then."""
+    is given: a size over those that are known by then, others that are told with it among them."""
 
     name: str
     buffer: int

@@ -87,21 +87,24 @@ class Reader:
         """What follows; what it takes is checked with it (`calls.py`)."""
         where = "what follows the plan"
         fields = self.mapping(data, where)
-        told = tuple(self.told(each) for each in self.sequence(fields, "told", where))
+        sizes = self.sequence(fields, "told", where)
+        names = {self.text(self.mapping(each, where).get("name"), where): None for each in sizes}
+        told = tuple(self.told(each, names) for each in sizes)
         handed = self.numbers(fields.get("handed"), where)
         results = self.whole(fields.get("results"), where)
         (passed,) = self.whole([fields.get("passed")], where, len_=1)
         return Then(self.text(fields.get("plan"), where), told, handed, results, passed)
 
-    def told(self, data: Any) -> ToldSize:
-        """A size that a buffer tells."""
+    def told(self, data: Any, names: dict[str, None]) -> ToldSize:
+        """A size that a buffer tells, one of those of these names."""
         where = "a size that data tell"
         fields = self.mapping(data, where)
         name = self.text(fields.get("name"), where)
         (buffer,) = self.numbers([fields.get("buffer")], where)
         limits = self.range([fields.get("low"), fields.get("high")], name)
-        given = fields.get("equals")
-        return ToldSize(name, buffer, *limits, None if given is None else self.size(given, where))
+        given, known = fields.get("equals"), {**self.sizes, **names}
+        equals = None if given is None else checked_size(given, known, where)
+        return ToldSize(name, buffer, *limits, equals)
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""

@@ -33,10 +33,10 @@ def told_sizes(
         return dict(sizes)
     read = read_host if device == "cpu" else read_device
     numbers = read([addresses[each.buffer] for each in then.told], stream)
+    found = {**sizes, **{each.name: n for each, n in zip(then.told, numbers, strict=True)}}
     for each, number in zip(then.told, numbers, strict=True):
-        check(each, number, sizes)
-    told = {each.name: number for each, number in zip(then.told, numbers, strict=True)}
-    return {**sizes, **told}
+        check(each, number, found)
+    return found
 
 
 def read_host(addresses: Sequence[int], stream: int) -> list[int]:

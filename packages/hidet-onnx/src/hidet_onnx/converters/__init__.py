@@ -8,9 +8,10 @@ from importlib import import_module
 from hidet_onnx.converters.table import TAKES_HOST_VALUES, table
 
 FAMILIES = (
-    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "index",
-    "create", "random", "cast", "resample", "attention", "linear_attention", "recurrent",
-    "quantize", "sequence", "control", "scan", "signal", "regions", "loss", "training", "trees",
+    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "slices",
+    "index", "create", "random", "cast", "resample", "attention", "linear_attention",
+    "recurrent", "quantize", "sequence", "control", "scan", "signal", "regions", "loss",
+    "training", "trees",
     "features", "svm", "tfidf", "legacy", "selection", "microsoft.activation",
     "microsoft.attention", "microsoft.conv", "microsoft.group_query", "microsoft.norm",
     "microsoft.packed_weights", "microsoft.qlinear", "microsoft.quantized", "microsoft.rotary",

@@ -9,7 +9,7 @@ from hidet.errors import BadArgument
 from hidet.graph import Tensor
 from hidet.graph.known import known
 from hidet.types import Size, i64
-from hidet_onnx.converters.known import number, numbers
+from hidet_onnx.converters.known import size_of
 from hidet_onnx.converters.table import onnx
 
 Rule = Literal["set_last", "add", "mul", "min", "max"]
@@ -92,7 +92,7 @@ def top_k(
     x: Tensor, k: Tensor, *, axis: int = -1, largest: int = 1, sorted: int = 1
 ) -> tuple[Tensor, Tensor]:
     """The first k elements along an axis in order of size, and where they are."""
-    (count,) = numbers(k)
+    count = size_of(k, x.shape[axis] if x.ndim else 1)
     return ops.topk(x, count, axis, largest=bool(largest))
 
 
@@ -111,8 +111,7 @@ def top_k_before_10(x: Tensor, *, k: int, axis: int = -1) -> tuple[Tensor, Tenso
 @onnx("OneHot", since=9)
 def one_hot(index: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -> Tensor:
     """A new axis with the second of `values` at the index and the first one elsewhere."""
-    classes = number(depth)
-    classes = int(classes) if isinstance(classes, float) else classes
+    classes = size_of(depth if depth.dtype.is_integer else ops.cast(depth, i64))
     where = axis % (index.ndim + 1)
     along = [1] * (index.ndim + 1)
     along[where] = -1

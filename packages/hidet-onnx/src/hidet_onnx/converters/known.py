@@ -11,14 +11,36 @@ from hidet.errors import NeedsValue, NotYet
 from hidet.graph import Tensor
 from hidet.graph.known import known, numbers, values
 from hidet.ops.create import Full
-from hidet.types import DType, Size, TensorType
+from hidet.types import DType, Size, TensorType, i64
 from hidet_onnx.converters.here import here
 
-__all__ = ["constant", "integer", "integers", "literal", "number", "numbers", "sizes_of", "values"]
+__all__ = [
+    "constant", "elements", "integer", "integers", "literal", "number", "numbers", "size_of",
+    "sizes_of", "values",
+]  # fmt: skip
 
 
 def sizes_of(tensor: Tensor) -> tuple[Size, ...]:
     """The elements as sizes, those that only data tell too: each call reads these."""
+    return tuple(
+        ops.size_from(each) if isinstance(each, Tensor) else each for each in elements(tensor)
+    )
+
+
+def size_of(tensor: Tensor, most: Size | None = None) -> Size:
+    """The one element as a size, at most `most`, if that is given."""
+    (found,) = elements(ops.reshape(tensor, (1,)))
+    if not isinstance(found, Tensor):
+        return found
+    if most is None or isinstance(most, int):
+        return ops.size_from(found, high=most)
+    number = ops.cast(found, i64)
+    fits = ops.less_equal(number, ops.size_value(most, device=here().device))
+    return ops.size_from(ops.where(fits, number, -1))  # no size, which the call refuses
+
+
+def elements(tensor: Tensor) -> tuple[Size | Tensor, ...]:
+    """The elements as sizes, and as tensors without axes those that only data tell."""
     try:
         return numbers(tensor)
     except NeedsValue as error:
@@ -27,11 +49,10 @@ def sizes_of(tensor: Tensor) -> tuple[Size, ...]:
     (count,) = tensor.shape
     if not isinstance(count, int):
         raise NotYet(f"a shape of {count} axes")
-    elements = known(tensor)
-    found = [None] * count if elements is None else elements.tolist()
+    there = known(tensor)
+    found = [None] * count if there is None else there.tolist()
     return tuple(
-        ops.size_from(ops.select(tensor, 0, place)) if each is None else each
-        for place, each in enumerate(found)
+        ops.select(tensor, 0, place) if each is None else each for place, each in enumerate(found)
     )
 
 

@@ -11,7 +11,7 @@ from hidet.graph import Tensor
 from hidet.ops.grid_sample import Padding
 from hidet.ops.resize import AspectRatio
 from hidet.ops.resize_taps import Coordinates, Mode, Rounding
-from hidet_onnx.converters.known import numbers, values
+from hidet_onnx.converters.known import sizes_of, values
 from hidet_onnx.converters.table import onnx
 
 
@@ -26,7 +26,7 @@ def resize(
     nearest_mode: str = "round_prefer_floor",
 ) -> Tensor:  # fmt: skip
     """x at other sizes, or at scales of its own."""
-    wanted = None if sizes is None or sizes.size == 0 else numbers(sizes)
+    wanted = None if sizes is None or sizes.size == 0 else sizes_of(sizes)
     times = None if scales is None or scales.size == 0 else scales_of(scales)
     if (wanted is None) == (times is None):
         raise BadArgument("Resize takes either scales or sizes")
@@ -92,7 +92,7 @@ def grid_sample_since_20(
 @onnx("AffineGrid", since=20)
 def affine_grid(theta: Tensor, size: Tensor, *, align_corners: int = 0) -> Tensor:
     """The places for GridSample to which affine maps bring a grid of this size [n, c, ...]."""
-    return ops.affine_grid(theta, numbers(size)[2:], align_corners=bool(align_corners))
+    return ops.affine_grid(theta, sizes_of(size)[2:], align_corners=bool(align_corners))
 
 
 def scales_of(scales: Tensor) -> tuple[Any, ...]:

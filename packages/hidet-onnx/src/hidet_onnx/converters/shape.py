@@ -11,12 +11,17 @@ from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import constant, integer, integers, number, numbers, sizes_of
+from hidet_onnx.converters.known import (
+    constant,
+    integer,
+    integers,
+    number,
+    numbers,
+    size_of,
+    sizes_of,
+)
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, explicit
-
-FAR = 2**31 - 1
-"""Bounds of slices from here on mean the end of the axis."""
 
 
 @onnx("Identity", since=1)
@@ -120,7 +125,7 @@ def flatten(x: Tensor, *, axis: int = 1) -> Tensor:
 @onnx("Expand", since=8)
 def expand(x: Tensor, shape: Tensor) -> Tensor:
     """x broadcast with a shape, in which sizes of x may stand as 1."""
-    given = numbers(shape)
+    given = sizes_of(shape)
     wanted = (*(1,) * (x.ndim - len(given)), *given)
     sizes = (1,) * (len(wanted) - x.ndim) + x.shape
     kept = [own if same(each, 1) else each for own, each in zip(sizes, wanted, strict=True)]
@@ -142,54 +147,15 @@ def concat_before_4(*tensors: Tensor, axis: int | None = None) -> Tensor:
 @onnx("Tile", since=6)
 def tile(x: Tensor, repeats: Tensor) -> Tensor:
     """x repeated as a whole along each axis."""
-    return ops.tile(x, integers(repeats))
+    return ops.tile(x, sizes_of(repeats))
 
 
 @onnx("Tile", since=1)
 def tile_before_6(x: Tensor, tiles: Tensor, axis: Tensor) -> Tensor:
     """x repeated along one axis."""
-    counts = [1] * x.ndim
-    counts[integer(axis)] = integer(tiles)
+    counts: list[Size] = [1] * x.ndim
+    counts[integer(axis)] = size_of(tiles)
     return ops.tile(x, counts)
-
-
-@onnx("Slice", since=10)
-def slice_axes(
-    x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None,
-    steps: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """x[start:end:step] along axes, by Python's rules."""
-    first, last = numbers(starts), numbers(ends)
-    along = tuple(range(len(first))) if axes is None else integers(axes)
-    apart = (1,) * len(first) if steps is None else integers(steps)
-    return sliced(x, first, last, along, apart)
-
-
-@onnx("Slice", since=1)
-def slice_before_10(
-    x: Tensor, *, starts: Sequence[int], ends: Sequence[int], axes: Sequence[int] | None = None
-) -> Tensor:
-    """The same with bounds that the model fixes."""
-    along = tuple(range(len(starts))) if axes is None else axes
-    return sliced(x, starts, ends, along, (1,) * len(starts))
-
-
-def sliced(
-    x: Tensor, starts: Sequence[Size], ends: Sequence[Size], axes: Sequence[int],
-    steps: Sequence[int],
-) -> Tensor:  # fmt: skip
-    """x[start:end:step] along each of the axes."""
-    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        if step == 0:
-            raise BadArgument(f"the step of axis {axis} is 0")
-        x = ops.slice(x, axis, bound(start), bound(end), step)
-    return x
-
-
-def bound(given: Size) -> Size | None:
-    """A bound of a slice; None for one beyond any axis, which ONNX's exporters write as a huge
-    number."""
-    return None if isinstance(given, int) and not -FAR < given < FAR else given
 
 
 @onnx("Split", since=18)
@@ -198,7 +164,7 @@ def split(
 ) -> tuple[Tensor, ...]:
     """The pieces of an axis, of the sizes said, or equal but for the last one."""
     if sizes is not None:
-        return ops.split(x, numbers(sizes), axis)
+        return ops.split(x, sizes_of(sizes), axis)
     if num_outputs not in (None, here().results):
         raise BadArgument(f"num_outputs is {num_outputs}, and there are {here().results} results")
     return equal_parts(x, here().results, axis)
@@ -225,7 +191,7 @@ def split_before_2(
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """The same with sizes from either."""
     if sizes is not None:
-        return ops.split(x, numbers(sizes), axis or 0)
+        return ops.split(x, sizes_of(sizes), axis or 0)
     return split_before_13(x, axis=axis or 0, split=split)
 
 
@@ -263,7 +229,7 @@ def pad(
     """x with more elements before and after on axes; negative widths cut."""
     filling = 0 if value is None else number(value)
     along = tuple(range(x.ndim)) if axes is None else integers(axes)
-    return padded(x, numbers(pads), along, mode, filling)
+    return padded(x, sizes_of(pads), along, mode, filling)
 
 
 @onnx("Pad", since=2)
@@ -360,6 +326,6 @@ def columns_to_image(
     window = integers(block_shape)
     rank = len(window)
     return ops.fold(
-        x, numbers(image_shape), window, stride=each(strides, rank),
+        x, sizes_of(image_shape), window, stride=each(strides, rank),
         padding=explicit(pads, rank), dilation=each(dilations, rank),
     )  # fmt: skip

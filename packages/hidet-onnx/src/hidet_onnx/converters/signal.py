@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import f32
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import integer, number, numbers
+from hidet_onnx.converters.known import integer, number, numbers, size_of
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.dtypes import element
 
@@ -51,7 +51,7 @@ def window(name: str, function: Callable[..., Tensor]) -> None:
     """File a window by its size."""
 
     def convert(size: Tensor, *, output_datatype: int = 1, periodic: int = 1) -> Tensor:
-        (count,) = numbers(size)
+        count = size_of(size)
         wide = function(count, periodic=bool(periodic), dtype=f32, device=here().device)
         return ops.cast(wide, element(output_datatype))
 
