@@ -13,8 +13,9 @@ FAMILIES = (
     "recurrent", "quantize", "sequence", "control", "scan", "signal", "regions", "loss",
     "training", "trees",
     "features", "svm", "tfidf", "legacy", "selection", "microsoft.activation",
-    "microsoft.attention", "microsoft.conv", "microsoft.group_query", "microsoft.norm",
-    "microsoft.packed_weights", "microsoft.qlinear", "microsoft.quantized", "microsoft.rotary",
+    "microsoft.attention", "microsoft.conv", "microsoft.crop", "microsoft.experts",
+    "microsoft.group_query", "microsoft.norm", "microsoft.packed_weights", "microsoft.qlinear",
+    "microsoft.quantized", "microsoft.rotary", "microsoft.tensor",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -97,3 +98,95 @@ def test_rotary_embedding() -> None:
     x = floats(2, 5, 3 * 8)
     check("RotaryEmbedding", [x, places, np.cos(angles), np.sin(angles)])
     check("RotaryEmbedding", [x, np.array([2]), np.cos(angles), np.sin(angles)], interleaved=1)
+
+
+def erf(x: Array) -> Array:
+    """The error function in float64."""
+    return np.vectorize(math.erf)(x.astype(np.float64))
+
+
+def gelu(x: Array) -> Array:
+    return x * (1 + erf(x / np.sqrt(2))) / 2
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x.astype(np.float64)))
+
+
+def groups(x: Array, gamma: Array, beta: Array, count: int) -> Array:
+    """The group norm of x[n, h, w, c]."""
+    apart = x.astype(np.float64).reshape(x.shape[0], -1, count, x.shape[-1] // count)
+    centred = apart - apart.mean((1, 3), keepdims=True)
+    found = centred / np.sqrt((centred**2).mean((1, 3), keepdims=True) + 1e-5)
+    return found.reshape(x.shape) * gamma + beta
+
+
+X, VECTOR = floats(2, 3, 5, 8), floats(8)
+WANTED: dict[str, tuple[list[Array], dict[str, Any], Array]] = {
+    "BiasSplitGelu": ([X, VECTOR], {}, (X + VECTOR)[..., :4] * gelu((X + VECTOR)[..., 4:])),
+    "BiasAdd": ([X, VECTOR, X / 2], {}, X + VECTOR + X / 2),
+    "BiasSoftmax": (
+        [X, X[:1] / 3], {"axis": 3, "is_inner_broadcast": 0},
+        np.exp(X + X[:1] / 3) / np.exp(X + X[:1] / 3).sum(-1, keepdims=True),
+    ),
+    "BiasDropout": ([X, VECTOR, X / 2], {}, X + VECTOR + X / 2),
+    "GemmFastGelu": ([X[0, 0], X[1, 0].T, VECTOR[:5]], {}, gelu(X[0, 0] @ X[1, 0].T + VECTOR[:5])),
+    "SwiGLU": (
+        [X * 9], {"activation_alpha": 1.7, "activation_beta": 1.0, "limit": 2.0},
+        np.minimum(X[..., :4] * 9, 2) * sigmoid(1.7 * np.minimum(X[..., :4] * 9, 2))
+        * (np.clip(X[..., 4:] * 9, -2, 2) + 1),
+    ),
+    "FusedMatMulActivation": (
+        [X[0, 0], X[1, 0]], {"transB": 1, "alpha": 0.5, "activation": "Relu"},
+        np.maximum(X[0, 0] @ X[1, 0].T / 2, 0),
+    ),
+    "GroupNorm": (
+        [X, VECTOR, VECTOR / 2], {"groups": 2, "activation": 1},
+        groups(X, VECTOR, VECTOR / 2, 2) * sigmoid(groups(X, VECTOR, VECTOR / 2, 2)),
+    ),
+    "SkipGroupNorm": (
+        [X, VECTOR, VECTOR, X[:, 0, 0] * 2, VECTOR], {"groups": 4, "activation": 0},
+        groups(X + X[:, :1, :1] * 2 + VECTOR, VECTOR, VECTOR, 4),
+    ),
+    "GatedRMSNorm": (
+        [X, VECTOR[:4], X / 2], {},
+        (X.reshape(-1, 4) / np.sqrt((X.reshape(-1, 4) ** 2).mean(-1, keepdims=True) + 1e-5)
+         * VECTOR[:4]).reshape(X.shape) * (X / 2) * sigmoid(X / 2),
+    ),
+}  # fmt: skip
+"""Operators that ONNX Runtime has no kernel for on CPUs, with operands, attributes, the result."""
+
+
+@pytest.mark.parametrize("kind", WANTED)
+def test_what_is_defined_for_gpus_alone(kind: str) -> None:
+    inputs, attributes, wanted = WANTED[kind]
+    (found,) = by_hidet(model_of(kind, inputs, 1, **attributes), inputs)
+    tolerance = 2e-3 if kind == "GemmFastGelu" else 1e-5  # its tanh approximates erf
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=tolerance)
+
+
+def test_scaled_silu() -> None:
+    check("ScaledSiLU", [floats(3, 7)], alpha=1.5)
+    check("ScaledSiLU", [floats(3, 7), np.float32(0.7)[None].reshape(())])
+
+
+def test_norms_without_a_mean() -> None:
+    """ONNX Runtime files it under ONNX's own domain."""
+    x, scale = floats(2, 5, 8), floats(8)
+    check("SimplifiedLayerNormalization", [x, scale], 2, domain="", epsilon=1e-6, axis=-1)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_pooling_of_channels_last(kind: Any) -> None:
+    x = RANDOM.integers(np.iinfo(kind).min, np.iinfo(kind).max, (2, 9, 7, 3)).astype(kind)
+    check("NhwcMaxPool", [x], kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1])
+
+
+def test_convolutions_of_channels_last_and_their_activation() -> None:
+    x, weight, other = floats(2, 7, 5, 3), floats(4, 3, 3, 3), floats(2, 7, 5, 4)
+    given = [x, weight, floats(4), other]
+    how: dict[str, Any] = {"pads": [1, 1, 1, 1], "activation": "Relu"}
+    (found,) = by_hidet(model_of("NhwcFusedConv", given, 1, **how), given)
+    plain = [each if each.ndim == 1 else each.transpose(0, 3, 1, 2) for each in given]
+    (wanted,) = by_hidet(model_of("FusedConv", plain, 1, **how), plain)
+    np.testing.assert_allclose(found, wanted.transpose(0, 2, 3, 1), rtol=1e-5, atol=1e-6)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
+from hidet_onnx.converters.microsoft.conv import channels_last as to_channels_last
+from hidet_onnx.converters.microsoft.conv import channels_second
 from hidet_onnx.converters.pool import average_pool, global_average_pool
 from hidet_onnx.converters.quantize import qlinear_conv
 from hidet_onnx.converters.table import microsoft, table
@@ -151,10 +153,9 @@ def qlinear_conv_of_either_layout(
 
 
 def as_channels_second(
-    compute: Callable[[Tensor], Tensor], x: Tensor, channels_last: int = 1
+    compute: Callable[[Tensor], Tensor], x: Tensor, channels_last: int
 ) -> Tensor:
     """What a function of images gives, whose channels are second or, if so said, last."""
     if not channels_last:
         return compute(x)
-    found = compute(ops.permute(x, (0, x.ndim - 1, *range(1, x.ndim - 1))))
-    return ops.permute(found, (0, *range(2, x.ndim), 1))
+    return to_channels_last(compute(channels_second(x)))
