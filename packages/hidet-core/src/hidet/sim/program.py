@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from hidet.intrinsics import INTRINSICS
@@ -35,8 +36,9 @@ class Program:
     """How many neighbouring threads of a block must be in one gang at least."""
 
 
+@lru_cache(maxsize=64)
 def compiled(kernel: Kernel) -> Program:
-    """The kernel as closures."""
+    """The kernel as closures, those of the last kernels kept: one may be launched many times."""
     statements = Statements(in_cpu=kernel.kind is KernelKind.CPU)
     run = statements.body(kernel.body)
     return Program(

@@ -1,5 +1,7 @@
 """Attention in float32: parts of operands, how near it is to float64, and where it pays."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -44,11 +46,16 @@ def test_two_parts_are_the_whole():
 
 def simulated(op, point, arrays, **settings):
     """What the kernels give, after all passes."""
-    with options(**settings):
-        module = attention_mma(op, TARGET, point).module
     y = np.full(op.infer().shape, 77, np.float32)
-    sim.launch(as_run(module), *arrays, y)
+    sim.launch(built(op, point, **settings), *arrays, y)
     return y
+
+
+@cache
+def built(op, point, **settings):
+    """The kernels after all passes."""
+    with options(**settings):
+        return as_run(attention_mma(op, TARGET, point).module)
 
 
 def error(op, **settings):

@@ -3,6 +3,7 @@ blocks that take tiles in turns, and what fusion puts around them, in the simula
 makes of them; the same on a GPU."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -51,6 +52,12 @@ CASES = [
 """Images, windows, steps and output channels may be of any size; eight elements are a line."""
 
 
+@cache
+def built(op, point):
+    """The kernels at a point."""
+    return conv_overlap(op, TARGET, point).module
+
+
 def simulated(op, module, check):
     arrays, result = op.examples(seed=0), op.results()[0]
     out = np.full(result.shape, 77, result.dtype.numpy)
@@ -63,7 +70,7 @@ def test_odd_sizes(op, point, check):
     assert by_overlap(op, TARGET)
     assert point.fits(op, TARGET)
     assert from_json(P, to_json(point)) == point
-    simulated(op, conv_overlap(op, TARGET, point).module, check)
+    simulated(op, built(op, point), check)
 
 
 @pytest.mark.parametrize("special", [np.inf, np.nan], ids=str)
@@ -73,7 +80,7 @@ def test_a_pixel_that_is_no_number_spoils_only_its_windows(op, point, special):
     x, *others = map(np.array, op.examples(seed=0))
     x[0, 0, -1, -1], x[-1, -1, x.shape[2] // 2, 0] = special, -special
     out = np.full(op.infer().shape, 77, x.dtype)
-    sim.launch(conv_overlap(op, TARGET, point).module, x, *others, out)
+    sim.launch(built(op, point), x, *others, out)
     with np.errstate(invalid="ignore"):
         (wanted,) = refer(op, [x, *others])
     assert np.isfinite(wanted).any()

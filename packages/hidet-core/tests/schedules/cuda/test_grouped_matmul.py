@@ -1,6 +1,7 @@
 """Products of groups of rows in the simulator: odd sizes, empty groups, one group with all rows."""
 
 import random
+from functools import cache
 
 import numpy as np
 import pytest
@@ -79,17 +80,22 @@ ENDS = {
 }
 
 
+@cache
+def cheapest(schedule, op):
+    """The kernels at the first point, after all passes."""
+    point = schedule.candidates(op, TARGET)[0].point
+    return as_run(schedule.apply(op, TARGET, point).module)
+
+
 @pytest.mark.parametrize("ends", ENDS.values(), ids=ENDS)
 @pytest.mark.parametrize("schedule", [s for s in SCHEDULES if GroupedMatmul in s.ops and
                                       s.target == "cuda"], ids=lambda s: s.name)  # fmt: skip
 def test_ends(schedule, ends):
     dtype = f32 if schedule.name in ("grouped_simt", "grouped_single") else f16
     op = GroupedMatmul(dtype[70, 40], dtype[5, 40, 24], i32[5])
-    point = schedule.candidates(op, TARGET)[0].point
     x, w, _ = op.examples(seed=0)
     out = np.full((70, 24), 77, dtype.numpy)
-    module = schedule.apply(op, TARGET, point).module
-    sim.launch(as_run(module), x, w, np.array(ends, np.int32), out)
+    sim.launch(cheapest(schedule, op), x, w, np.array(ends, np.int32), out)
     near = np.maximum.accumulate(np.minimum(ends, 70))
     wanted = op.reference(x.astype(np.float64), w.astype(np.float64), near)
     np.testing.assert_allclose(out, wanted, rtol=2e-2, atol=2e-2)

@@ -2,6 +2,7 @@
 far from zero or without numbers, what fusion puts behind them; what NVRTC makes of them."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -90,6 +91,7 @@ NORMING = [
 ]
 
 
+@cache
 def built(op, point, target=TARGET):
     """The operator's module at a point that fits it."""
     schedule = linear_moments_wgmma if isinstance(op, LinearMoments) else normed_linear_wgmma
@@ -101,8 +103,12 @@ def built(op, point, target=TARGET):
 def in_simulator(op, module, arrays):
     """What an operator's module gives in the simulator, as it is launched."""
     found = [np.full(each.shape, 77, each.dtype.numpy) for each in op.results()]
-    sim.launch(as_run(module), *arrays, *found)
+    sim.launch(lowered(module), *arrays, *found)
     return found
+
+
+lowered = cache(as_run)
+"""A module after all passes."""
 
 
 def true_moments(rows):

@@ -1,5 +1,7 @@
 """Products of float32 by three products of tf32: how near to float64, and what has no parts."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -39,13 +41,19 @@ CASES = [
 
 
 def multiplied(name, op, arrays):
+    found = sim.empty(op.infer().shape, f32)
+    sim.launch(built(name, op), *arrays, found)
+    return np.asarray(found)
+
+
+@cache
+def built(name, op):
+    """The kernels of a schedule."""
     schedule = next(each for each in SCHEDULES if each.name == name)
     point = schedule.space(*POINTS[name])
     assert schedule.when(op, TARGET)
     assert point.fits(op, TARGET)
-    found = sim.empty(op.infer().shape, f32)
-    sim.launch(schedule.build(op, TARGET, point).module, *arrays, found)
-    return np.asarray(found)
+    return schedule.build(op, TARGET, point).module
 
 
 @pytest.mark.parametrize(("name", "op"), CASES, ids=str)
