@@ -125,6 +125,15 @@ class Writer:
     def size(self, x: Value, axis: int) -> Value:
         return self.node("Shape", x, start=axis, end=axis + 1)
 
+    def nonzero(self, x: Value) -> Value:
+        return self.node("Transpose", self.node("NonZero", x))
+
+    def compress(self, x: Value, mask: Value) -> Value:
+        return self.node("Compress", x, mask, axis=0)
+
+    def told(self, x: Value) -> Value:
+        return self.node("Reshape", x, self.numbers_of(1))
+
     def body(self, build: Callable[[], Sequence[Value]], *inputs: tuple[Value, int]) -> GraphProto:
         """A graph inside this one, with inputs of these element types."""
         outer, self.nodes = self.nodes, []

@@ -111,6 +111,17 @@ class InTorch:
     def size(self, x: Tensor, axis: int) -> Any:
         return x.shape[axis]
 
+    def nonzero(self, x: Tensor) -> Tensor:
+        return x.nonzero()
+
+    def compress(self, x: Tensor, mask: Tensor) -> Tensor:
+        return x[mask]
+
+    def told(self, x: Tensor) -> Any:
+        found = x.item()
+        torch._check(found >= 0)
+        return found
+
     def if_(
         self,
         condition: Tensor,

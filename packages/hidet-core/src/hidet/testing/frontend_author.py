@@ -131,6 +131,18 @@ class InNumpy:
         """How long an axis is."""
         return x.shape[axis]
 
+    def nonzero(self, x: Array) -> Array:
+        """Where x is not zero, [count, rank] as int64."""
+        return np.argwhere(x)
+
+    def compress(self, x: Array, mask: Array) -> Array:
+        """The entries along the first axis for which a mask of one axis holds."""
+        return x[mask]
+
+    def told(self, x: Array) -> Any:
+        """The one element of an int64 as a number that shapes may hold: 0 or more."""
+        return int(x)
+
     def if_(
         self, condition: Array, then: Callable[..., Any], otherwise: Callable[..., Any], *read: Any
     ) -> Any:

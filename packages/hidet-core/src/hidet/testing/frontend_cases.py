@@ -274,3 +274,62 @@ rows(
     },
     others=(((7,),), ((7,),), ((7,),)),
 )
+
+
+def above(f: Any, x: Any) -> Any:
+    """The rows of a matrix whose sums are above zero."""
+    return f.compress(x, f.less(f.constant(ZERO), f.sum(x, [1])))
+
+
+def best(f: Any, x: Any) -> Any:
+    """The place of the greatest of as many numbers as a matrix has rows."""
+    return f.argmax(f.sum(x, [1]), 0)
+
+
+rows(
+    "data_dependent_sizes",
+    {
+        "places": (lambda f, x: f.nonzero(f.relu(x)), (5, 7)),
+        "rows": (lambda f, x: f.tanh(f.matmul(above(f, x), f.constant(held(7, 3)))), (5, 7)),
+        "in_the_middle": (
+            lambda f, x: (
+                f.softmax(above(f, f.tanh(x)), 1),
+                f.sum(f.exp(above(f, f.tanh(x))), [0]),
+                f.max(x, [0]),
+            ),
+            (5, 7),
+        ),
+        "sizes_of_sizes": (lambda f, x: f.nonzero(f.relu(above(f, f.tanh(x)))), (5, 7)),
+        "nothing": (
+            lambda f, x: f.exp(f.compress(x, f.less(f.exp(f.sum(x, [1])), f.constant(ZERO)))),
+            (5, 7),
+        ),
+        "expanded": (
+            lambda f, x: f.multiply(f.expand(f.sum(x, [0], True), [f.told(best(f, x)), 7]),
+                                    f.constant(ROW)),
+            (5, 7),
+        ),
+        "sized": (lambda f, x: f.expand(f.sum(x, [0]), [f.size(above(f, x), 0), 7]), (5, 7)),
+        "in_branches": (
+            lambda f, x: f.if_(
+                is_negative(f, x), lambda y: f.sum(f.exp(above(f, y)), [0]),
+                lambda y: f.max(y, [0]), x,
+            ),
+            (5, 7),
+        ),
+        "in_turns": (
+            lambda f, x: f.repeat(
+                3, lambda y: f.subtract(y, f.sum(f.sigmoid(above(f, y)), [0])), x
+            ),
+            (5, 7),
+        ),
+        "of_branches": (
+            lambda f, x: f.exp(
+                f.if_(is_negative(f, x), lambda y: f.concat([y, y], 0), lambda y: f.tanh(y), x)
+            ),
+            (5, 7),
+        ),
+    },
+    varying=N,
+    others=(((11, 7),), ((3, 7),), ((1, 7),)),
+)  # fmt: skip

@@ -18,6 +18,7 @@ toy.rows({name: getattr(ops, name) for name in SAME})
 toy.rows({"less": ops.less, "where": ops.where, "matmul": ops.matmul, "conv": ops.conv})
 toy.rows({"sum": ops.sum, "mean": ops.mean, "max": ops.max, "argmax": ops.argmax})
 toy.rows({"transpose": ops.permute, "slice": ops.slice, "sqrt": ops.sqrt})
+toy.rows({"nonzero": ops.nonzero})
 toy.rows({"max_pool": ops.max_pool, "avg_pool": ops.avg_pool})
 
 
@@ -68,6 +69,18 @@ def gather(x: Tensor, index: Tensor, *, axis: int) -> Tensor:
 def size(x: Tensor, *, axis: int) -> Tensor:
     """How long an axis is: a tensor like any other, whose element is known while importing."""
     return ops.size_value(x.shape[axis], device=x.device)
+
+
+@toy("compress")
+def compress(x: Tensor, mask: Tensor) -> Tensor:
+    """The entries for which a mask holds: how many there are each call finds out."""
+    return ops.compress(x, mask, 0)
+
+
+@toy("told")
+def told(x: Tensor) -> Tensor:
+    """A whole number, which each call reads where shapes hold it."""
+    return ops.size_value(ops.size_from(x), device=x.device)
 
 
 @toy("reshape")
