@@ -79,4 +79,4 @@ def test_a_call_says_how_many_samples_there_are():
 
 def test_steps_are_a_loop_and_no_kernels_of_their_own():
     compiled = compare(layer("lstm", 8, 8), (steps(200, 1, 8),))
-    assert [node.op.name for node in compiled.graph.nodes].count("loop") == 1
+    assert [node.op.name for node in compiled.graph().nodes].count("loop") == 1
