@@ -104,10 +104,9 @@ def weights_of(given: Sequence[Tensor], biases: bool, count: int) -> Iterator[We
 def lstm_cell(weights: Weights) -> tuple[Tensor | None, Step]:
     """A state behind gates, and a cell."""
     columns = ops.interleave_gates(weights.of_state, 4)
-    size = int(weights.of_input.shape[0]) // 4
 
     def step(row: Tensor, h: Tensor, c: Tensor) -> list[Tensor]:
-        pairs = zip(ops.split(row, size, -1), ops.gates(h, columns, 4), strict=True)
+        pairs = zip(ops.chunk(row, 4, -1), ops.gates(h, columns, 4), strict=True)
         i, f, g, o = (ops.add(own, of_state) for own, of_state in pairs)
         kept = ops.multiply(ops.sigmoid(f), c)
         cell = ops.add(kept, ops.multiply(ops.sigmoid(i), ops.tanh(g)))
@@ -122,11 +121,10 @@ def lstm_cell(weights: Weights) -> tuple[Tensor | None, Step]:
 def gru_cell(weights: Weights) -> tuple[Tensor | None, Step]:
     """A state that gates keep (z) and reset (r); what it gives for the new one has its bias."""
     columns = ops.interleave_gates(weights.of_state, 3)
-    size = int(weights.of_input.shape[0]) // 3
-    extra = None if weights.state_bias is None else ops.split(weights.state_bias, size)
+    extra = None if weights.state_bias is None else ops.chunk(weights.state_bias, 3)
 
     def step(row: Tensor, h: Tensor) -> list[Tensor]:
-        own, of_state = ops.split(row, size, -1), ops.gates(h, columns, 3)
+        own, of_state = ops.chunk(row, 3, -1), ops.gates(h, columns, 3)
         if extra is not None:
             of_state = [ops.add(a, b) for a, b in zip(of_state, extra, strict=True)]
         reset, keep = (ops.sigmoid(ops.add(own[n], of_state[n])) for n in (0, 1))
