@@ -62,9 +62,9 @@ def test_a_dump_is_listed_shown_and_compared(capsys, tmp_path):
     assert main(["show", str(kernel), "00"]) == 0
     assert capsys.readouterr().out == (kernel / "00-scheduled.txt").read_text()
 
-    assert main(["show", str(kernel), "00", "03"]) == 0
+    assert main(["show", str(kernel), "00", "04"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("--- 00-scheduled\n+++ 03-guard_bounds\n")
+    assert out.startswith("--- 00-scheduled\n+++ 04-guard_bounds\n")
     assert any(line.startswith("-") and ".put(" in line for line in out.splitlines())
 
 

@@ -41,9 +41,11 @@ def inside(low, index, high):
 
 
 NAMED = Declare(at, j * 2 - 3)
+READ = Declare(at, Load(x, (number(0), FloorMod(j, number(7)))).cast(i32))
 APART = {
     "every other": kernel(number(2), j * 2 - 3, inside(2, j, 4)),
     "every other, named": kernel(number(2), at, inside(0, at, 6), NAMED),
+    "where memory says, named": kernel(number(2), at, inside(0, at, 6), READ),
     "downwards": kernel(j - 1, number(3), inside(1, j, 5)),
 }
 TOGETHER = {

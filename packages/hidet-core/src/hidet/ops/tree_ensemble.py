@@ -221,10 +221,7 @@ def by_walking(x: Tensor, trees: Trees, every: list[Paths], values: Array) -> Te
         return None, [where(holds, take(yes, (node,)), take(no, (node,)))], ()
 
     roots = expand(constant(trees.roots.astype(i64.numpy), x), (x.shape[0], len(every)))
-    # A number that only the call knows keeps the loop a loop. Written out and fused, an iteration
-    # would read its node several times under conditions, and each of those the node before it.
-    depth = max(each.depth for each in every)
-    ((leaf,), _, _) = loop(turn, [roots], trips=constant(np.array(depth), x), most=depth)
+    ((leaf,), _, _) = loop(turn, [roots], trips=max(each.depth for each in every))
     return permute(take(constant(values, x), (leaf,)), (1, 0, 2))
 
 

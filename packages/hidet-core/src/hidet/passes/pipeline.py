@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.base import Observer, Pass, run
+from hidet.passes.bind_subexpressions import bind_subexpressions
 from hidet.passes.copy_vectors import copy_vectors
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.guard_bounds import guard_bounds
@@ -28,6 +29,7 @@ from hidet.passes.vectorize_access import vectorize_access
 CUDA: tuple[Pass, ...] = (
     narrow_casts,  # first: nothing below knows types that are stored only
     unfold_tasks,  # early: everything below sees plain loops only
+    bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes; the loops just made say what indices can be
     simplify,  # guards that are certain vanish before they are copied into lanes and turns
     flatten_indices,  # after guards, which speak in tensor coordinates
@@ -43,6 +45,7 @@ CUDA: tuple[Pass, ...] = (
 CPU: tuple[Pass, ...] = (
     narrow_casts,  # first: nothing below knows types that are stored only
     unfold_tasks,  # early: everything below sees plain loops only
+    bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart

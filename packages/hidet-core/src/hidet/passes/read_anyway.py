@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from hidet.ir.algebra import simplify_expression
 from hidet.ir.expr import Const, Expr, Load, Maximum, Minimum, Select, Var, constant
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.linear import Terms
+from hidet.ir.node import Node
 from hidet.ir.stmt import Assign, Body, Declare, For, LoopKind, Stmt, Store
 from hidet.ir.walk import find, postorder, rebuild_statements, replaced, substitute, variables
 from hidet.passes.base import kernel_pass, with_body
@@ -41,26 +42,32 @@ def read_anyway(kernel: Kernel) -> Kernel:
 def ahead(loop: For) -> Body:
     """The body of a loop with such reads ahead of the statements they are in."""
     values: dict[Var, Expr] = {}
+    moving = {loop.var}
     made: list[Stmt] = []
     for each in loop.body:
         known: dict[Expr, Expr] = {}
         if isinstance(each, Declare | Assign | Store):
             for choice in find([each], Select):
-                if is_apart(choice, loop.var, values):
+                if is_apart(choice, loop.var, values, moving):
                     assert isinstance(choice.then, Load)
                     value = Var("read", choice.dtype)
                     made.append(Declare(value, clamped(choice.then)))
                     known[choice] = Select(choice.condition, value, choice.otherwise)
         if isinstance(each, Declare) and each.init is not None:
-            values[each.var] = substitute(each.init, values)
+            meant = substitute(each.init, values)
+            if not chooses(meant):
+                values[each.var] = meant
+            elif not moving.isdisjoint(variables(meant)):
+                moving.add(each.var)
         made.append(replaced(each, known) if known else each)
     return tuple(made)
 
 
-def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr]) -> bool:
+def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr], moving: set[Var]) -> bool:
     """Whether a choice reads elements of a parameter, not side by side, of which any may be read.
 
-    `values` are what variables of the loop stand for.
+    `values` are what variables of the loop stand for; `moving` are those that stand for themselves
+    and have another value in another turn.
     """
     read = choice.then
     if not (isinstance(read, Load) and isinstance(choice.otherwise, Const) and read.lanes == 1):
@@ -68,14 +75,17 @@ def is_apart(choice: Select, turn: Var, values: Mapping[Var, Expr]) -> bool:
     of = read.tensor.type
     if not isinstance(of, TensorType) or of.scope is not Scope.GLOBAL or of.layout is not None:
         return False
-    if not all(isinstance(size, int) and size > 0 for size in of.shape):
-        return False
-    if any(isinstance(each, Load | Select) for each in postorder(read.index)):
+    if not all(isinstance(size, int) and size > 0 for size in of.shape) or chooses(read.index):
         return False
     flat = simplify_expression(row_major(of, tuple(substitute(i, values) for i in read.index)))
     form = Terms().form(flat)
-    others = any(turn in variables(list(each)) for each in form if each != (turn,))
+    others = any(not moving.isdisjoint(variables(list(e))) for e in form if e != (turn,))
     return others or form.get((turn,), 0) not in (0, 1)
+
+
+def chooses(e: Node | Sequence[Expr]) -> bool:
+    """Whether memory or a condition decides about a value."""
+    return any(isinstance(each, Load | Select) for each in postorder(e))
 
 
 def clamped(read: Load) -> Load:
