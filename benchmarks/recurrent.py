@@ -1,15 +1,14 @@
 """LSTM classifiers on one thread of a CPU: `OMP_NUM_THREADS=1 python -m benchmarks.recurrent`.
 
-ONNX Runtime and hidet run one ONNX model, PyTorch a layer of the same sizes. Systems take turns;
-times are those of the process, which do not count while others have the core.
+ONNX Runtime and hidet run one ONNX model, PyTorch a layer of the same sizes. Systems are called in
+turn; times are the least of the process's own, which do not count while others have the core.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime
@@ -18,13 +17,29 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import hidet_onnx
 
-STEPS, SIZE = 128, 256
-CASES = ((1, 1, False), (128, 1, False), (1, 2, True), (128, 2, True))
-"""Batch, layers, whether both directions."""
+STEPS = 128
 
 
-def classifier(batch: int, layers: int, both: bool) -> ModelProto:
+class Case(NamedTuple):
+    """A classifier: features and states of each layer, and whether a call says how many steps."""
+
+    batch: int
+    size: int
+    layers: int = 1
+    both: bool = False
+    dynamic: bool = False
+
+
+CASES = (
+    *(Case(batch, size) for batch in (1, 32) for size in (128, 256, 512)),
+    *(Case(batch, 256, dynamic=True) for batch in (1, 32)),
+    Case(1, 256, 2, both=True),
+)
+
+
+def classifier(case: Case) -> ModelProto:
     """LSTM layers, the mean over time, and a matmul to ten classes."""
+    batch, size, layers, both, _ = case
     random, ways, nodes, held = np.random.default_rng(0), 2 if both else 1, [], []
 
     def hold(name: str, *shape: int) -> str:
@@ -33,39 +48,40 @@ def classifier(batch: int, layers: int, both: bool) -> ModelProto:
         return name
 
     held.append(numpy_helper.from_array(np.array([0, 0, -1]), "rows"))
-    now, features = "x", SIZE
+    now, features = "x", size
     for n in range(layers):
         weights = [
-            hold(f"w{n}", ways, 4 * SIZE, features),
-            hold(f"r{n}", ways, 4 * SIZE, SIZE),
-            hold(f"b{n}", ways, 8 * SIZE),
+            hold(f"w{n}", ways, 4 * size, features),
+            hold(f"r{n}", ways, 4 * size, size),
+            hold(f"b{n}", ways, 8 * size),
         ]
         direction = "bidirectional" if both else "forward"
         nodes += [
             helper.make_node(
-                "LSTM", [now, *weights], [f"y{n}"], hidden_size=SIZE, direction=direction
+                "LSTM", [now, *weights], [f"y{n}"], hidden_size=size, direction=direction
             ),
             helper.make_node("Transpose", [f"y{n}"], [f"t{n}"], perm=[0, 2, 1, 3]),
             helper.make_node("Reshape", [f"t{n}", "rows"], [f"o{n}"]),
         ]
-        now, features = f"o{n}", ways * SIZE
+        now, features = f"o{n}", ways * size
     nodes.append(helper.make_node("ReduceMean", [now], ["mean"], axes=[0], keepdims=0))
     nodes.append(helper.make_node("MatMul", ["mean", hold("classes", features, 10)], ["out"]))
-    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, [STEPS, batch, SIZE])
+    steps: int | str = "steps" if case.dynamic else STEPS
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, [steps, batch, size])
     result = helper.make_tensor_value_info("out", TensorProto.FLOAT, None)
     graph = helper.make_graph(nodes, "classifier", [given], [result], held)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def systems(batch: int, layers: int, both: bool) -> dict[str, Callable[[], Any]]:
+def systems(case: Case) -> dict[str, Callable[[], Any]]:
     """A call of each."""
-    model = classifier(batch, layers, both)
-    x = np.random.default_rng(1).standard_normal((STEPS, batch, SIZE), np.float32)
+    model = classifier(case)
+    x = np.random.default_rng(1).standard_normal((STEPS, case.batch, case.size), np.float32)
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), settings)
     compiled = hidet_onnx.compile(model)
-    layer = torch.nn.LSTM(SIZE, SIZE, layers, bidirectional=both).eval()
+    layer = torch.nn.LSTM(case.size, case.size, case.layers, bidirectional=case.both).eval()
     rows = torch.from_numpy(x)
 
     def eager() -> Any:
@@ -81,23 +97,23 @@ def systems(batch: int, layers: int, both: bool) -> dict[str, Callable[[], Any]]
 
 
 def measured(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """The median of each in milliseconds of the process's own time."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for number in range(rounds + 2):
+    """The least of each in milliseconds of the process's own time."""
+    least = dict.fromkeys(calls, float("inf"))
+    for _ in range(rounds):
         for name, call in calls.items():
             start = time.process_time()
             call()
-            if number >= 2:
-                times[name].append(time.process_time() - start)
-    return {name: statistics.median(each) * 1e3 for name, each in times.items()}
+            least[name] = min(least[name], time.process_time() - start)
+    return {name: seconds * 1e3 for name, seconds in least.items()}
 
 
 def main() -> None:
     """Print a row for each case."""
     torch.set_num_threads(1)
-    for batch, layers, both in CASES:
-        found = measured(systems(batch, layers, both), 31 if batch == 1 else 5)
-        print(f"| {batch} | {layers} | {'both' if both else 'forward'} | ", end="")
+    for case in CASES:
+        found = measured(systems(case), 40 if case.batch == 1 else 10)
+        direction, steps = "both" if case.both else "forward", "a call's" if case.dynamic else STEPS
+        print(f"| {case.batch} | {case.size} | {case.layers} | {direction} | {steps} | ", end="")
         print(" | ".join(f"{each:.2f}" for each in found.values()), "|", flush=True)
 
 
