@@ -11,18 +11,26 @@ from hidet.graph.apply import tracing
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Matmul
 from hidet.schedules.base import candidates
+from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, conv_wgmma
 from hidet.schedules.cuda.matmul_bytes import (
     ConvByteWarps,
     MatmulByteWarps,
     conv_bytes,
     matmul_bytes,
 )
+from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, matmul_wgmma
 from hidet.target import Target
 from hidet.testing.graph_passes import weight
 from hidet.types import i8, i32, u8
 
 TARGET, OLD = Target.parse("sm_90a"), Target.parse("sm_80")
 SMALL = {"block": (32, 32), "warps": (1, 2)}
+BUILDERS = {
+    MatmulByteWarps: matmul_bytes,
+    ConvByteWarps: conv_bytes,
+    MatmulWarpgroups: matmul_wgmma,
+    ConvWarpgroups: conv_wgmma,
+}
 
 
 def matmul(a, b, m, k, n):
@@ -60,6 +68,21 @@ CASES = [
     (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteWarps(**SMALL)),
     (conv(i8[1, 9, 8, 3], u8[7, 5, 5, 3], stride=2), TARGET, ConvByteWarps(**SMALL)),
     (conv(u8[1, 5, 5, 10], i8[6, 2, 3, 5], groups=2), TARGET, ConvByteWarps(**SMALL)),
+    *(
+        (matmul(a, b, 129, 272, 7), TARGET, MatmulWarpgroups((64, 64), 2, 1))
+        for a, b in product((i8, u8), repeat=2)
+    ),
+    (matmul(u8, i8, 1, 16, 1), TARGET, MatmulWarpgroups((64, 64), 2, 1)),
+    (matmul(u8, i8, 70, 144, 200), TARGET, MatmulWarpgroups((128, 256), 3, 1)),
+    (matmul(i8, i8, 20, 528, 130), TARGET, MatmulWarpgroups((64, 128), 2, 2)),
+    (
+        Matmul(u8[2, 3, 5, 48], i8[17, 48], False, True, i32),
+        TARGET,
+        MatmulWarpgroups((64, 64), 2, 1),
+    ),
+    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvWarpgroups((64, 64), 3, 1)),
+    (conv(i8[1, 9, 8, 144], u8[70, 3, 3, 144], stride=2), TARGET, ConvWarpgroups((128, 128), 3, 1)),
+    (conv(u8[3, 9, 8, 32], i8[24, 4, 3, 32]), TARGET, ConvWarpgroups((64, 64), 2, 2)),
 ]
 
 
@@ -67,7 +90,7 @@ CASES = [
 def test_sums_are_exact(case):
     op, target, point = case
     assert point.fits(op, target)
-    build = conv_bytes if isinstance(op, Conv) else matmul_bytes
+    build = BUILDERS[type(point)]
     rng = np.random.default_rng(5)
     arrays = []
     for of in (each for each in op.operands() if each is not None):
@@ -79,7 +102,8 @@ def test_sums_are_exact(case):
 
 
 def test_they_are_chosen():
-    assert candidates(matmul(u8, i8, 64, 64, 64), TARGET)[0].schedule.name == "matmul_bytes"
+    assert candidates(matmul(u8, i8, 64, 64, 64), OLD)[0].schedule.name == "matmul_bytes"
+    assert candidates(matmul(u8, i8, 4096, 1024, 256), TARGET)[0].schedule.name == "matmul_wgmma"
     turned = candidates(Matmul(u8[64, 64], i8[64, 64], dtype=i32), TARGET)
     assert turned[0].schedule.name == "matmul_bytes"
 
@@ -87,14 +111,15 @@ def test_they_are_chosen():
 def test_quantised_networks_reach_them():
     with tracing():
         how = weight(low=0.01), None
-        x, y = symbol((32, 64, 56, 56)), symbol((512, 1024))
+        x, y = symbol((32, 128, 28, 28)), symbol((4096, 1024))
         image, rows = (ops.dequantize(ops.quantize(each, *how), *how) for each in (x, y))
         taps, matrix = (
             ops.dequantize(ops.quantize(weight(*shape), *how, dtype="int8"), *how)
-            for shape in ((64, 64, 3, 3), (1024, 1024))
+            for shape in ((128, 128, 3, 3), (1024, 1024))
         )
-        made = [ops.relu(ops.conv(image, taps, padding=1)), ops.matmul(rows, matrix)]
+        made = [ops.relu(ops.conv(image, taps, padding=1)), ops.linear(rows, matrix)]
         graph = trace_from(made, [x, y])
-    explained = graph.explain("sm_90a")
-    assert "conv_bytes" in explained
-    assert "matmul_bytes" in explained
+    for target, kind in (("sm_80", "bytes"), ("sm_90a", "wgmma")):
+        explained = graph.explain(target)
+        assert f"conv_{kind}" in explained
+        assert f"matmul_{kind}" in explained

@@ -61,7 +61,7 @@ from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overla
 from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
 from hidet.schedules.cuda.overlap_plain import mending
 from hidet.schedules.cuda.warpgroups import PIECE
-from hidet.schedules.cuda.wgmma_operand import STEP
+from hidet.schedules.cuda.wgmma_operand import step_of
 from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, writing
@@ -278,7 +278,7 @@ def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
     length, columns = point.length(p), point.columns
     pitch = (columns + APART) * LINE_BYTES
     high, wide = p.window
-    shape = f"m64n{columns}k{STEP}"
+    shape = f"m64n{columns}k{step_of(p.a.dtype)}"
     # Where a step has several lines, those of a pair are in planes beside each other.
     beside = LINE_BYTES * (1 if p.lines == 1 else length)
     pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]

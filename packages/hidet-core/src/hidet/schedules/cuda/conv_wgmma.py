@@ -1,4 +1,4 @@
-"""Convolutions of half precision with channels last by warpgroups (sm_90a)."""
+"""Convolutions of half precision or 8-bit integers, channels last, by warpgroups (sm_90a)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_tile import by_warpgroups
@@ -47,12 +48,17 @@ def by_wgmma(op: Conv, target: Target) -> bool:
         and op.groups == 1
         and has_channels(op)
         and target.has_feature("wgmma")
-        and not options.fp16_reduction.get()
         and isinstance(op.each, int)
-        and by_tensor_cores(windows_of(op), target)
+        and multiplied(windows_of(op), target)
         and image(windows_of(op), 64).mappable
         and Taps(windows_of(op), 64).mappable
     )
+
+
+def multiplied(p: Windows, target: Target) -> bool:
+    """Whether tensor cores may multiply these operands: halves with sums in float32, or bytes."""
+    half = by_tensor_cores(p, target) and not options.fp16_reduction.get()
+    return half or along_k_in_bytes(p, target)
 
 
 @schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1))

@@ -1,4 +1,4 @@
-"""Products of half-precision matrices by warpgroups (sm_90a)."""
+"""Products of matrices of half precision, or of 8-bit integers, by warpgroups (sm_90a)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from hidet import options
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import After, Scheduled, schedule_for
 from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.mma_bytes import along_k_in_bytes
 from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_matrix import Matrix
 from hidet.schedules.cuda.wgmma_operand import Operand
@@ -31,19 +32,29 @@ def by_wgmma(p: Product, target: Target) -> bool:
 
     Sums are float32: where float16 was asked for, `matmul_mma` has them.
     """
-    return (
-        by_tensor_cores(p, target)
-        and target.has_feature("wgmma")
-        and not options.fp16_reduction.get()
-        and p.c.dtype is p.a.dtype
-        and bool(p.rows)
-        and all(Matrix(p, left, 64).mappable for left in (True, False))
-    )
+    half = by_tensor_cores(p, target) and not options.fp16_reduction.get()
+    return half and p.c.dtype is p.a.dtype and brought(p, target)
+
+
+def by_wgmma_on_bytes(p: Product, target: Target) -> bool:
+    """The same of 8-bit integers, whose sums are exact."""
+    return along_k_in_bytes(p, target) and brought(p, target)
+
+
+def brought(p: Product, target: Target) -> bool:
+    """Whether there are warpgroups, and the copy engine can bring the operands."""
+    mappable = all(Matrix(p, left, 64).mappable for left in (True, False))
+    return target.has_feature("wgmma") and bool(p.rows) and mappable
+
+
+def by_warpgroups_of(p: Product, target: Target) -> bool:
+    """Whether warpgroups may multiply these, of either kind."""
+    return by_wgmma(p, target) or by_wgmma_on_bytes(p, target)
 
 
 @schedule_for(
     Matmul, Linear, target="cuda", space=MatmulWarpgroups,
-    when=lambda op, target: by_wgmma(product_of(op), target), closed=(0, 1),
+    when=lambda op, target: by_warpgroups_of(product_of(op), target), closed=(0, 1),
     settles=True,
 )  # fmt: skip
 def matmul_wgmma(

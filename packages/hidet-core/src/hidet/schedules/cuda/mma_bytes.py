@@ -87,3 +87,8 @@ def in_bytes(p: Contraction, target: Target) -> bool:
     bytes_ = {p.a.dtype, p.b.dtype} <= {i8, u8} and p.c.dtype is i32 and not p.empty
     allowed = options.mma.get() == "mma" and target.has_feature("mma_int8")
     return bytes_ and allowed
+
+
+def along_k_in_bytes(p: Contraction, target: Target) -> bool:
+    """Whether warpgroups may: they find bytes along k only."""
+    return in_bytes(p, target) and p.a_along_k and p.b_along_k

@@ -12,11 +12,11 @@ from hidet.ir.kernel import LetsNext
 from hidet.lang import cdiv
 from hidet.schedules.contraction import TYPICAL, Contraction, known
 from hidet.schedules.cuda.pile import pile_shape
-from hidet.schedules.cuda.wgmma_operand import DEPTH, Operand
+from hidet.schedules.cuda.wgmma_operand import DEPTH_BYTES, Operand, depth_of
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
-from hidet.types import Size, f32
+from hidet.types import DType, Size, f16, f32, i32
 
 PRODUCER = WARP
 """Threads beside those that multiply: a warp, of which one lane starts copies."""
@@ -31,6 +31,11 @@ PIECE = 64
 """Rows and columns that a warpgroup writes at once."""
 ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
+
+
+def sum_type(p: Contraction) -> DType:
+    """The type of the sums, which are exact of integers."""
+    return i32 if p.a.dtype.is_integer else f32
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,8 @@ class Warpgroups(ABC):
         """The ring, what is about to be written or added, and the barriers."""
         ring = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
-            extra = prod(pile_shape(self.block, f32)) * f32.nbytes
+            wide = sum_type(p)
+            extra = prod(pile_shape(self.block, wide)) * wide.nbytes
         else:
             extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
         return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
@@ -115,7 +121,9 @@ class Warpgroups(ABC):
     def turns(self, p: Contraction) -> int:
         """In how many steps of the ring a block multiplies a tile; an estimate if k is unknown."""
         turns = self.sides(p)[0].turns
-        return -(-(turns if isinstance(turns, int) else TYPICAL // DEPTH) // self.slices)
+        return -(
+            -(turns if isinstance(turns, int) else TYPICAL // depth_of(p.a.dtype)) // self.slices
+        )
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether slices have enough to do, and there is room."""
@@ -132,7 +140,7 @@ class Warpgroups(ABC):
         busy = self.busy(p, taken)
         alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
         if self.slices > 1:
-            sums = prod(self.block) * f32.nbytes
+            sums = prod(self.block) * sum_type(p).nbytes
             adding = taken.meeting + log2(self.slices) * sums * taken.handing
             return tiles * (alone + adding), adding
         pieces = self.columns / PIECE
@@ -146,10 +154,11 @@ class Warpgroups(ABC):
     def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or the copies."""
         rows, columns = self.block
-        products = 2 * rows * columns * DEPTH / taken.rate * taken.crowded
+        # Half as wide, twice as many at a time: all types take as long for a stage.
+        products = rows * columns * DEPTH_BYTES / taken.rate * taken.crowded
         sides = self.sides(p)
         brought = sum(side.brought_bytes for side in sides)
-        read = rows // 64 * (64 + columns) * DEPTH * p.a.dtype.nbytes
+        read = rows // 64 * (64 + columns) * DEPTH_BYTES
         moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
         copied = sum(side.copying(taken.partial) for side in sides) * taken.copy
         return max(products, moved, copied)
@@ -165,9 +174,10 @@ class Warpgroups(ABC):
         together = max(1, min(self.resident(p, target), -(-tiles // places)))
         blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
         read, written = p.nbytes
-        rate = target.measured.wgmma.rate * REACHED_RATE
+        published = target.measured.wgmma.rate * f16.nbytes / p.a.dtype.nbytes
+        rate = published * REACHED_RATE
         cycles, after = self.cycles(p, target, each, together)
-        clock = target.peak_flops(p.a.dtype.name, True) / target.cores / target.measured.wgmma.rate
+        clock = target.peak_flops(p.a.dtype.name, True) / target.cores / published
         return Work(
             read,
             written,

@@ -10,7 +10,7 @@ from typing import Any
 from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.lang import ScriptFunction, address, cdiv, script, static
 from hidet.lang.cuda import tensor_map, tma_load
-from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
+from hidet.schedules.cuda.wgmma_operand import PITCH_BYTES, Operand
 from hidet.schedules.product import Product
 from hidet.types import Size, TensorType
 
@@ -42,7 +42,7 @@ class Matrix(Operand):
 
     @property
     def turns(self) -> Size:
-        found: Size = cdiv(self.product.k, DEPTH)
+        found: Size = cdiv(self.product.k, self.depth)
         return found
 
     @property
@@ -76,16 +76,16 @@ class Matrix(Operand):
     @property
     def piece(self) -> int:
         """How many rows (or columns) of the product one copy brings."""
-        return self.brought if self.along_k else DEPTH
+        return self.brought if self.along_k else self.depth
 
     def map(self, operand: Any) -> Any:
-        box = (1, self.piece, DEPTH) if self.along_k else (1, DEPTH, self.piece)
+        box = (1, self.piece, self.depth) if self.along_k else (1, self.depth, self.piece)
         return tensor_map(operand, box, swizzle="128B", promotion="256B", shape=self.shape)
 
     def load(self) -> ScriptFunction:
         @script
         def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
-            which, first = z if self.stacked else 0, turn * DEPTH
+            which, first = z if self.stacked else 0, turn * self.depth
             for part in static(range(0, self.brought, self.piece)):
                 if self.along_k:
                     into, at = address(tiles, stage, part, 0), (which, start + part, first)

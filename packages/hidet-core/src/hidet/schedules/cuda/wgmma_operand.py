@@ -1,7 +1,8 @@
 """Operands of wgmma: how the copy engine brings their tiles, and where a product finds them.
 
-A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of 64
-elements along k, or panels of 64 rows (or columns) of the product, each with all of the depth.
+A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of as many
+elements along k (64 of half precision, 128 bytes of integers), or panels of as many rows (or
+columns) of the product, each with all of the depth.
 """
 
 from __future__ import annotations
@@ -15,14 +16,24 @@ from hidet.lang import ScriptFunction, address, reinterpret, script
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
-from hidet.types import PointerType, Size, TensorType, u64
+from hidet.types import DType, PointerType, Size, TensorType, u64
 
-DEPTH = 64
-"""How much of k a stage holds: 128 bytes, the widest swizzle."""
+DEPTH_BYTES = 128
+"""How much of k a stage holds: the widest swizzle."""
 PITCH_BYTES = 16
 """What distances between rows of a tensor map are multiples of. PTX ISA, "Tensors"."""
-STEP = 16
+STEP_BYTES = 32
 """How much of k one instruction multiplies."""
+
+
+def depth_of(dtype: DType) -> int:
+    """How many elements along k a stage holds."""
+    return DEPTH_BYTES // dtype.nbytes
+
+
+def step_of(dtype: DType) -> int:
+    """How many elements along k one instruction multiplies."""
+    return STEP_BYTES // dtype.nbytes
 
 
 class Operand(ABC):
@@ -35,14 +46,14 @@ class Operand(ABC):
     @property
     @abstractmethod
     def along(self) -> Size:
-        """Neighbours along k that copies find side by side, in pieces of `DEPTH`."""
+        """Neighbours along k that copies find side by side, in pieces of `depth`."""
 
     def copying(self, partial: float) -> float:
         """The rows of a line that the copies of a turn take as long as; `partial`: how much longer
         one takes that has only a part of a line's elements."""
-        if not (self.along_k and isinstance(self.along, int)) or self.along % DEPTH == 0:
+        if not (self.along_k and isinstance(self.along, int)) or self.along % self.depth == 0:
             return self.brought * self.effort
-        pieces = -(-self.along // DEPTH)
+        pieces = -(-self.along // self.depth)
         return self.brought * self.effort * (1 + (partial - 1) / pieces)
 
     @property
@@ -88,14 +99,19 @@ class Operand(ABC):
         """
 
     @property
+    def depth(self) -> int:
+        """How many elements along k a stage holds."""
+        return depth_of(self.of.dtype)
+
+    @property
     def tile(self) -> tuple[int, int]:
         """The shape of a tile as its rows lie."""
-        return (self.extent, DEPTH) if self.along_k else (DEPTH, self.extent)
+        return (self.extent, self.depth) if self.along_k else (self.depth, self.extent)
 
     @property
     def nbytes(self) -> int:
         """The bytes of a tile."""
-        return self.extent * DEPTH * self.of.dtype.nbytes
+        return self.extent * DEPTH_BYTES
 
     @property
     def brought(self) -> int:
@@ -110,7 +126,7 @@ class Operand(ABC):
     @property
     def brought_bytes(self) -> int:
         """The bytes that copies bring for a tile."""
-        return self.brought * DEPTH * self.of.dtype.nbytes
+        return self.brought * DEPTH_BYTES
 
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
@@ -140,5 +156,4 @@ class Operand(ABC):
     @property
     def step_bytes(self) -> int:
         """From what one instruction multiplies to what the next one does."""
-        width = self.of.dtype.nbytes
-        return STEP * (width if self.along_k else DEPTH * width)
+        return STEP_BYTES if self.along_k else step_of(self.of.dtype) * DEPTH_BYTES

@@ -1,9 +1,10 @@
 """A ring of stages in shared memory (sm_90a): one thread has tiles brought, warpgroups multiply.
 
 Each stage has a barrier at which its copies arrive, and one at which those that multiply give it
-back. A turn is a tile of each operand, 64 of k; turns are counted on from one tile of the result to
-the next, so that copies for that one run while the last one is being written. Weights that a block
-needs first are brought ahead of its wait for the kernels before (`passes/overlap_launches.py`).
+back. A turn is a tile of each operand, 128 bytes along k; turns are counted on from one tile of the
+result to the next, so that copies for that one run while the last one is being written. Weights
+that a block needs first are brought ahead of its wait for the kernels before
+(`passes/overlap_launches.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.schedules.cuda.warpgroups import Warpgroups
-from hidet.schedules.cuda.wgmma_operand import DEPTH, STEP, Operand
+from hidet.schedules.cuda.wgmma_operand import DEPTH_BYTES, STEP_BYTES, Operand, step_of
 from hidet.target import WARP, WARPGROUP
 
 FULL, EMPTY = 0, 1
@@ -117,7 +118,8 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
     Each multiplies its 64 rows; the products of one turn are under way while the next is awaited.
     """
     stages, columns = point.stages, point.columns
-    shape = f"m64n{columns}k{STEP}"
+    shape = f"m64n{columns}k{step_of(a_side.of.dtype)}"
+    nothing = 0 if a_side.of.dtype.is_integer else 0.0
 
     @script
     def give_back(bars, stage):  # type: ignore[no-untyped-def]
@@ -128,7 +130,7 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
     def consume(tiles_a, tiles_b, bars, sums, count, turns):  # type: ignore[no-untyped-def]
         part = threadIdx.x // WARPGROUP
         for v in static(range(columns // 2)):
-            sums[v] = 0.0
+            sums[v] = nothing
         wgmma_fence(sums)
         for turn in range(turns):
             stage = (count + turn) % stages
@@ -136,7 +138,7 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             one = a_side.descriptor(tiles_a, stage, part * 64)
             two = b_side.descriptor(tiles_b, stage, 0)
             wgmma_fence()
-            for deep in static(range(DEPTH // STEP)):
+            for deep in static(range(DEPTH_BYTES // STEP_BYTES)):
                 here = one.advance(a_side.step_bytes * deep)
                 there = two.advance(b_side.step_bytes * deep)
                 wgmma(here, there, sums, shape)

@@ -36,13 +36,13 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
-from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups
+from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups, sum_type
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, writing
 from hidet.target import WARP, Target
-from hidet.types import f32, u64
+from hidet.types import u64
 
 GROUP = 8
 """Rows of tiles that blocks go down before they go on to the next column."""
@@ -64,7 +64,7 @@ def persistent(
     a_side, b_side = point.sides(p)
     stages = point.stages
     warps = point.consumers // WARP
-    turns = a_side.turns
+    turns, wide = a_side.turns, sum_type(p)
     tiles = point.tiles(p)
     seats = point.resident(p, target) * target.cores
     bias_type = operand_type(p.bias, p.c)
@@ -91,7 +91,7 @@ def persistent(
             if threadIdx.x < point.consumers:
                 if point.borrows:
                     setmaxnreg_inc(MANY)
-                sums = register_tensor(f32, point.columns // 2)
+                sums = register_tensor(wide, point.columns // 2)
                 count = 0
                 for tile in range(blockIdx.x, tiles, gridDim.x):
                     z, top, left = position(tile)
@@ -152,14 +152,14 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
     """A product as one kernel, of which a cluster shares the sum of each tile."""
     a_side, b_side = point.sides(p)
     stages, slices = point.stages, point.slices
-    turns = cdiv(a_side.turns, slices)
+    turns, wide = cdiv(a_side.turns, slices), sum_type(p)
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
         position, produce = order(p, point), producing(point, a_side, b_side)
         begin = beginning(point, a_side, b_side, position)
         consume, keep = consuming(point, a_side, b_side), keeping(point)
-        add = add_pile(p, point.block, point.consumers, slices, f32)
+        add = add_pile(p, point.block, point.consumers, slices, wide)
 
         @script
         def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -171,13 +171,13 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
             boxes_a, boxes_b = a_side.map(a), b_side.map(b)
             tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
             tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
-            pile = shared_tensor(f32, pile_shape(point.block, f32))
+            pile = shared_tensor(wide, pile_shape(point.block, wide))
             bars = shared_tensor(u64, (2, stages))
             number, share = blockIdx.x // slices, blockIdx.x % slices
             begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, number, share * turns, turns)
             z, top, left = position(number)
             if threadIdx.x < point.consumers:
-                sums = register_tensor(f32, point.columns // 2)
+                sums = register_tensor(wide, point.columns // 2)
                 consume(tiles_a, tiles_b, bars, sums, 0, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:

@@ -1,9 +1,9 @@
 """Operands of a convolution with channels last, as the copy engine brings them to warpgroups.
 
-Windows are never written out. Along k a tile is up to 64 neighbours in one part of the window. A
-part is a place of the window, where the engine walks through the images (`Pixels`), or a row of it,
-where what windows side by side read is seen as a matrix of rows that overlap (`Lines`). It takes as
-long for few elements of a row as for 64.
+Windows are never written out. Along k a tile is up to 128 bytes of neighbours in one part of the
+window. A part is a place of the window, where the engine walks through the images (`Pixels`), or a
+row of it, where what windows side by side read is seen as a matrix of rows that overlap (`Lines`).
+It takes as long for few elements of a row as for all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hidet.ir.expr import Value, wrap
 from hidet.lang import ScriptFunction, address, script
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
 from hidet.schedules.contraction import Index, digits
-from hidet.schedules.cuda.wgmma_operand import DEPTH, PITCH_BYTES, Operand
+from hidet.schedules.cuda.wgmma_operand import PITCH_BYTES, Operand
 from hidet.schedules.cuda.windows import Windows
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
@@ -51,7 +51,7 @@ class Windowed(Operand):
     @property
     def pieces(self) -> int:
         """Copies for each part of the window."""
-        return -(-self.product.together // DEPTH)
+        return -(-self.product.together // self.depth)
 
     @property
     def turns(self) -> Size:
@@ -73,7 +73,7 @@ class Windowed(Operand):
 
         @script
         def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
-            part, first = turn // self.pieces, turn % self.pieces * DEPTH
+            part, first = turn // self.pieces, turn % self.pieces * self.depth
             bring(boxes, address(tiles, stage, 0, 0), barrier, start, part, first)
 
         return load
@@ -119,7 +119,7 @@ class Pixels(Image):
 
     def map(self, operand: Any) -> Any:
         form = {"steps": self.product.op.stride, "swizzle": SWIZZLE, "promotion": PROMOTION}
-        return im2col_map(operand, self.brought, DEPTH, *self.corners, **form)
+        return im2col_map(operand, self.brought, self.depth, *self.corners, **form)
 
     def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
         """Where the engine begins, and the offsets of the window's place in each window."""
@@ -153,7 +153,7 @@ class Lines(Image):
         p, op = self.product, self.product.op
         shape = (p.m - numbers(op.window)[-1] + 1, p.together)
         form = {"swizzle": SWIZZLE, "promotion": PROMOTION, "shape": shape, "strides": (op.each,)}
-        return tensor_map(operand, (self.brought, DEPTH), **form)
+        return tensor_map(operand, (self.brought, self.depth), **form)
 
     def row(self, start: Value, part: Value) -> Value:
         """The row at which the windows from place `start` on have this part."""
@@ -185,7 +185,8 @@ class Taps(Windowed):
         return self.product.n
 
     def map(self, operand: Any) -> Any:
-        shape, box = (self.across, self.parts, self.product.together), (self.brought, 1, DEPTH)
+        shape = (self.across, self.parts, self.product.together)
+        box = (self.brought, 1, self.depth)
         return tensor_map(operand, box, swizzle=SWIZZLE, promotion=PROMOTION, shape=shape)
 
     def bring(self) -> ScriptFunction:

@@ -17,7 +17,6 @@ from hidet.lang import (
     ScriptFunction,
     address,
     cast,
-    f32,
     register_tensor,
     script,
     static,
@@ -28,10 +27,11 @@ from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get, settle
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, Index
-from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.warpgroups import Warpgroups, sum_type
 from hidet.schedules.cuda.wgmma_pairs import staging_pairs, storing_pairs
 from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
 from hidet.target import WARP, WARPGROUP
+from hidet.types import DType
 
 
 def biasing(p: Contraction, columns: int) -> ScriptFunction:
@@ -76,6 +76,8 @@ def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
     """A part of a kernel, for warps: (sums, staged, bias, c, lane, warp, part, z, row, left). What
     becomes of some columns of sums lies where it can be written by rows."""
 
+    wide, place = sum_type(p), placing(p.c.dtype)
+
     def made(c: Any, at: Index, total: Any) -> Any:
         return cast(total, p.c.dtype) if after is None else settle(c, p.c_at(*at), total)
 
@@ -89,16 +91,33 @@ def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
                     at = (z, row + lane // 4, left + block * 8 + lane % 4 * 2 + pair)
                     if p.bias is not None:
                         found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
-                        shift = cast(found, f32)
+                        shift = cast(found, wide)
                     for half in static(range(2)):
                         total = sums[block * 4 + half * 2 + pair]
                         if p.bias is not None:
                             total += shift
                         held[beside, half, pair] = made(c, (z, at[1] + half * 8, at[2]), total)
-            column = number * 16 + lane // 16 * 8
-            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            place(held, staged, lane, warp, number * 16)
 
     return stage
+
+
+def placing(of: DType) -> ScriptFunction:
+    """A part of a kernel, for warps: (held, staged, lane, warp, first). What a lane has of sixteen
+    columns, from the first on, goes where those of its rows lie side by side."""
+
+    @script
+    def place(held, staged, lane, warp, first):  # type: ignore[no-untyped-def]
+        if of.nbytes == 2:
+            column = first + lane // 16 * 8
+            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+        else:
+            for beside, half in static([(b, h) for b in range(2) for h in range(2)]):
+                row, column = lane // 4 + half * 8, first + beside * 8 + lane % 4 * 2
+                for pair in vectorize(2):
+                    staged[warp, row, column + pair] = held[beside, half, pair]
+
+    return place
 
 
 def storing(p: Contraction) -> ScriptFunction:

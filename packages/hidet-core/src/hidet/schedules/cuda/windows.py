@@ -9,7 +9,7 @@ from hidet.compute.sizes import Shape, numbers, product
 from hidet.ops.conv import Conv
 from hidet.schedules.contraction import known
 from hidet.schedules.convolution import ChannelsLast
-from hidet.schedules.cuda.wgmma_operand import DEPTH
+from hidet.schedules.cuda.wgmma_operand import depth_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Windows(ChannelsLast):
     @property
     def copies(self) -> float:
         """Rows that copies bring for all windows."""
-        return float(known(self.m) * known(product(self.parts)) * -(-self.together // DEPTH))
+        pieces = -(-self.together // depth_of(self.a.dtype))
+        return float(known(self.m) * known(product(self.parts)) * pieces)
 
 
 @dataclass(frozen=True)
