@@ -61,7 +61,8 @@ def thrice(module, op, check):
     given = [to_device(np.asarray(each), "cuda:0") for each in arrays]
     found = []
     for _ in range(3):
-        out = to_device(np.full(result.shape, 77, result.dtype.numpy), "cuda:0")
+        poison = np.nan if result.dtype.is_float else 77
+        out = to_device(np.full(result.shape, poison, result.dtype.numpy), "cuda:0")
         function(*given, out)
         found.append(array_of(out))
     check(op, arrays, found[0])

@@ -101,6 +101,13 @@ def test_sums_are_exact(case):
     np.testing.assert_array_equal(found, op.reference(*op.arrange(arrays)))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] is TARGET], ids=str)
+def test_on_the_gpu(case, check, is_right_on_the_gpu):
+    op, target, point = case
+    is_right_on_the_gpu(BUILDERS[type(point)](op, target, point).module, op, check)
+
+
 def test_they_are_chosen():
     assert candidates(matmul(u8, i8, 64, 64, 64), OLD)[0].schedule.name == "matmul_bytes"
     assert candidates(matmul(u8, i8, 4096, 1024, 256), TARGET)[0].schedule.name == "matmul_wgmma"
