@@ -188,7 +188,8 @@ class CompiledModel:
         try:
             results = self.run(given)
         except ShapeMismatch:
-            self.accepted.explain(flat)
+            whole = self.run.imported if isinstance(self.run, CompiledCall) else None
+            self.accepted.explain(flat, () if whole is None else whole.graph.guards)
             raise
         return self.packed(results)
 

@@ -1,6 +1,6 @@
 """Models as graphs of operators on tensors."""
 
-from hidet.compute.guards import assuming
+from hidet.compute.guards import Guards, assuming
 from hidet.graph.apply import apply, apply_all, make_node, placed, recording, tracing
 from hidet.graph.body import Body, Region, bodies_of
 from hidet.graph.creation import (
@@ -20,7 +20,7 @@ from hidet.graph.creation import (
 from hidet.graph.evaluate import evaluate, refer
 from hidet.graph.flow import FlowGraph, optimize, trace_from
 from hidet.graph.foreign import Foreign
-from hidet.graph.guards import guarded
+from hidet.graph.guards import guarded, guarded_with
 from hidet.graph.operator import OPERATORS, Op, family, operator
 from hidet.graph.pass_context import PassContext
 from hidet.graph.rewrite import replace, rewrite
@@ -31,6 +31,7 @@ __all__ = [
     "Body",
     "FlowGraph",
     "Foreign",
+    "Guards",
     "Node",
     "Op",
     "PassContext",
@@ -50,6 +51,7 @@ __all__ = [
     "from_numpy",
     "from_torch",
     "guarded",
+    "guarded_with",
     "make_node",
     "manual_seed",
     "operator",

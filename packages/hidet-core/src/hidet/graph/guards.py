@@ -26,13 +26,18 @@ from hidet.types import Size
 def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
     """The graph that was made inside of `assuming()`, whose guards it keeps; inputs and outputs
     stay in their order."""
+    return guarded_with(graph, guards)[0]
+
+
+def guarded_with(graph: FlowGraph, guards: Guards) -> tuple[FlowGraph, dict[Tensor, Tensor]]:
+    """The same, and what stands for the tensors of the trace from then on."""
     if not guards and not guards.most:
-        return graph
+        return graph, {}
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
         refuse_told(graph, guards, sizes)
         tellers, new = found_in(graph.outputs, graph.inputs, sorted_nodes, sizes)
-    return FlowGraph(
+    made = FlowGraph(
         (new.get(each, each) for each in graph.inputs),
         (*(new.get(each, each) for each in graph.outputs), *tellers),
         graph.name,
@@ -50,6 +55,7 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
         ),
         (*graph.told, *(limited_told(each, guards) for each in tellers.values())),
     )
+    return made, new
 
 
 def told_inside(

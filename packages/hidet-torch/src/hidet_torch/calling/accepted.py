@@ -10,7 +10,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils._sympy.numbers import int_oo
 
-from hidet.errors import BadArgument, ShapeMismatch
+from hidet.errors import BadArgument, Place, ShapeMismatch
+from hidet.graph.axis_guard import AxisGuard
 from hidet_torch.importing.size_names import size_names
 from hidet_torch.importing.sizes import Sizes
 from hidet_torch.importing.slices import is_symbolic
@@ -69,8 +70,11 @@ class Accepted:
                 if not low <= shape[axis] <= high:
                     raise self.refused(place, flat[place], self.limits(place, axis, low, high))
 
-    def explain(self, flat: Sequence[Any]) -> None:
-        """Raise what is wrong with the inputs' shapes, if anything is."""
+    def explain(self, flat: Sequence[Any], guards: Sequence[AxisGuard] = ()) -> None:
+        """Raise what is wrong with the inputs' shapes, if anything is.
+
+        `guards` say of sizes that PyTorch tells apart that operators need them to be equal.
+        """
         known = self.known(flat)
         for place, example in enumerate(self.examples):
             if isinstance(example, torch.Tensor):
@@ -80,6 +84,14 @@ class Accepted:
                 for given, size in zip(shape, example.shape, strict=True):
                     if differs(given, size, known):
                         raise self.refused(place, flat[place], self.told(size, known))
+        numbers = {self.sizes.name(each): int(number) for each, (number, _) in known.items()}
+        for guard in guards:
+            size = guard.tensor.shape[guard.axis]
+            needed = size if isinstance(size, int) else numbers.get(getattr(size, "name", ""))
+            if needed is not None and numbers.get(guard.symbol, needed) != needed:
+                place = self.inputs.index(guard.tensor.name)
+                reason = f"{guard.symbol} has to be {getattr(size, 'name', size)}, {needed} here"
+                raise self.refused(place, flat[place], reason, guard.place)
 
     def known(self, flat: Sequence[Any]) -> Known:
         """The sizes that inputs tell by themselves."""
@@ -90,14 +102,17 @@ class Accepted:
                     found.setdefault(size.node.expr, (sympy.Integer(given), name))
         return found
 
-    def refused(self, place: int, value: torch.Tensor, reason: str = "") -> ShapeMismatch:
-        """The error of an input whose shape is not taken."""
+    def refused(
+        self, place: int, value: torch.Tensor, reason: str = "", needed: Place | None = None
+    ) -> ShapeMismatch:
+        """The error of an input whose shape is not taken; an operator at `needed` says why."""
         example = self.examples[place]
         kind = str(example.dtype).removeprefix("torch.")
         given, wanted = (", ".join(map(self.spelled, each.shape)) for each in (value, example))
         return ShapeMismatch(
             f"input {self.inputs[place]} is {kind}[{given}]; the graph takes {kind}[{wanted}]"
-            + (f", where {reason}" if reason else "")
+            + (f", where {reason}" if reason else ""),
+            place=needed,
         )
 
     def limits(self, place: int, axis: int, low: float, high: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
 from hidet.frontend.importer import Importer
 from hidet.frontend.staying import HostCall
-from hidet.graph import FlowGraph, Tensor, tracing
+from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, tracing
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
@@ -58,6 +59,15 @@ def import_graph(
     Placeholders in `frozen` become constants that share their tensors' memory. What has no
     converter becomes a Foreign node. Raises NotYet where values cannot be in a FlowGraph at all.
     """
+    importer = TorchImporter(module, dict(frozen or {}), name)
+    try:
+        with assuming(importer.guards):  # torch.export may give equal lengths different names
+            return importer.run()
+    except NotYet:
+        if not importer.guards and not importer.guards.most:
+            raise
+    # Of sizes that data tell not all can be checked: then nothing is assumed, and operators that
+    # would need it stay in PyTorch.
     return TorchImporter(module, dict(frozen or {}), name).run()
 
 
@@ -83,6 +93,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         self.updates = updates_in_place(module.graph)
         self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
+        self.guards = Guards()
 
     def run(self) -> Imported:
         """The whole graph."""
@@ -342,10 +353,10 @@ class TorchImporter(Importer[torch.fx.Node]):
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
-        graph = FlowGraph(inputs, tensors, self.name)
+        graph, new = guarded_with(FlowGraph(inputs, tensors, self.name), self.guards)
         return Imported(
             self.device,
-            self.inputs,
+            [replace(each, tensor=new.get(each.tensor, each.tensor)) for each in self.inputs],
             outputs,
             [each.dtype for each in tensors],
             carriers,
@@ -357,7 +368,7 @@ class TorchImporter(Importer[torch.fx.Node]):
             graph=graph,
             weights=self.weights,
             coverage=self.coverage(),
-            tensors=self.values,
+            tensors={node: replaced(value, new) for node, value in self.values.items()},
         )
 
     def symbols(self) -> dict[str, tuple[int, int | None]]:
@@ -374,3 +385,10 @@ class TorchImporter(Importer[torch.fx.Node]):
                     raise NotYet(f"the size {size.name}, which no input tells")
                 found[size.name] = (self.numbers[size.name], None)
         return found
+
+
+def replaced(value: Any, new: Mapping[Tensor, Tensor]) -> Any:
+    """What a node became, with the tensors that stand for others now."""
+    if isinstance(value, list | tuple):
+        return type(value)(replaced(each, new) for each in value)
+    return new.get(value, value) if isinstance(value, Tensor) else value

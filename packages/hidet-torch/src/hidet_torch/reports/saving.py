@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import torch
 
@@ -11,16 +12,19 @@ from hidet import ops
 from hidet.errors import BadArgument
 from hidet.frontend.report import require_complete
 from hidet.graph import FlowGraph, Tensor
+from hidet.graph.axis_guard import AxisGuard
+from hidet.graph.guards import below, merged
 from hidet.graph.rewrite import outputs_from
 from hidet.types import TensorType
 from hidet_torch.importing.imported import Imported, LiveInput, Output
 from hidet_torch.memory.strides import inverse
 from hidet_torch.memory.tensors import storage_of
 
+Range: TypeAlias = tuple[int, int | None]
+"""The least and the greatest number that a size may be; None: there is none."""
 
-def standalone(
-    imported: Imported, held: Sequence[Any], limits: Mapping[str, tuple[int, int | None]]
-) -> FlowGraph:
+
+def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Range]) -> FlowGraph:
     """The graph of a model by itself: its inputs are those of the model that are tensors.
 
     `held` has for each argument of the traced graph the tensor that the model holds, or None for
@@ -37,18 +41,37 @@ def standalone(
     new: dict[Tensor, Tensor] = {
         tensor: constant(weight.values(), tensor) for tensor, weight in imported.weights.items()
     }
+    guards: list[AxisGuard] = []
     for live in imported.inputs:
         value = held[live.position]
         given = outside(live) if value is None else constant(value, outside(live))
         inputs += [given] if value is None else []
         new[live.tensor] = arranged(given, live.order)
+        guards += [
+            replace(each, tensor=given, axis=live.order[each.axis])
+            for each in imported.graph.guards
+            if each.tensor is live.tensor and value is None
+        ]
     made = outputs_from(imported.graph, new)
     results = [each for each in imported.outputs if each.index is not None or has_value(each)]
     tellers = made[len(imported.graph.results) :]
     outputs = (*(result(each, made) for each in results), *tellers)
-    graph = FlowGraph(inputs, outputs, "model", told=imported.graph.told)
-    graph.limits = {name: each for name, each in limits.items() if name in graph.symbols}
+    graph = FlowGraph(inputs, outputs, "model", guards=guards, told=imported.graph.told)
+    graph.limits = limits_of(graph, imported.graph, limits)
     return graph
+
+
+def limits_of(graph: FlowGraph, traced: FlowGraph, limits: Mapping[str, Range]) -> dict[str, Range]:
+    """The limits of a graph's sizes: the user's, which those keep that stand for others, and those
+    that the trace needs."""
+    known = {name: each for name, each in limits.items() if name in graph.symbols}
+    stands = {each.symbol: each.tensor.shape[each.axis] for each in graph.guards}
+    replaced = {name: limits[name] for name in stands.keys() & limits.keys()}
+    found = merged({**known, **replaced}, stands)
+    for name, (_, most) in traced.limits.items():
+        if name in graph.symbols:
+            found[name] = below(found.get(name, (0, None)), most)
+    return found
 
 
 def constant(value: torch.Tensor, like: Tensor) -> Tensor:
