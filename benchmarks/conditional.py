@@ -22,8 +22,6 @@ from benchmarks.measure.conditional import (
     WHILE,
     Chain,
     Kernel,
-    add_conditional,
-    context,
     memset_params,
 )
 from benchmarks.measure.machine import headline, installed, machine
@@ -41,6 +39,7 @@ from benchmarks.measure.turns import (
     relaunched,
     turns,
 )
+from hidet.runtime.conditional import add_conditional, current_context
 from hidet.runtime.driver import call, cu
 from hidet.toolchain import compile_cuda
 
@@ -150,7 +149,7 @@ def patched(loops: Loops) -> Answer:
     executable = chain.instantiate()
     yield "memset and copy nodes in an IF", check(loops.run(executable), [7, 7])
     status = cu.cuGraphExecMemsetNodeSetParams(
-        executable, node, memset_params(loops.x.data_ptr(), 9, 32), context()
+        executable, node, memset_params(loops.x.data_ptr(), 9, 32), current_context()
     )[0]
     yield "memset node in a body changed", f"{status.name}, {loops.run(executable)}"
 
@@ -165,7 +164,7 @@ def edges(loops: Loops) -> Answer:
         data.type = cu.CUgraphDependencyType.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
         data.from_port = 1
         node, (body,) = add_conditional(chain.graph, [], handle, IF, 1)
-        body.kernel(loops.add())
+        Chain(body).kernel(loops.add())
         pair = [chain.nodes[0]], [node]
         if end == "out of":
             last = call("cuGraphAddKernelNode", chain.graph, [], 0, loops.add().params)
@@ -218,8 +217,9 @@ def fill(loops: Loops, stream: Any, by_capture: bool) -> None:
     name = "cuStreamGetCaptureInfo"
     new = not hasattr(cu, f"{name}_v3")
     _, _, graph, before, *_ = call(name if new else f"{name}_v3", stream)
-    handle = call("cuGraphConditionalHandleCreate", graph, context(), 1, 1)
-    node, (body,) = add_conditional(graph, before, handle, WHILE, 1)
+    handle = call("cuGraphConditionalHandleCreate", graph, current_context(), 1, 1)
+    node, (made,) = add_conditional(graph, before, handle, WHILE, 1)
+    body = Chain(made)
     inside = [loops.add(), loops.step(), loops.set(handle)]
     if by_capture:
         other = call("cuStreamCreate", 1)

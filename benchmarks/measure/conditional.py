@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any
 
+from hidet.runtime.conditional import add_conditional, current_context
 from hidet.runtime.driver import call, cu, expect
 from hidet.runtime.early import add_early_edge
+from hidet.runtime.memory_nodes import Copy
 
 SOURCE = """
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long, unsigned);
@@ -46,31 +47,6 @@ extern "C" __global__ void step_and_set(unsigned long long handle, unsigned* tur
 }
 """
 """A kernel of NVRTC that leaves the driver's function open: linked when the module is loaded."""
-
-SETTER = """
-.version 7.0
-.target sm_80
-.address_size 64
-.extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
-.visible .entry set_condition (.param .u64 handle, .param .u64 flag)
-{
-  .reg .b64 %h, %f;
-  .reg .b32 %v;
-  ld.param.u64 %h, [handle];
-  ld.param.u64 %f, [flag];
-  cvta.to.global.u64 %f, %f;
-  ld.global.u8 %v, [%f];
-  {
-    .param .b64 first;
-    .param .b32 second;
-    st.param.b64 [first], %h;
-    st.param.b32 [second], %v;
-    call.uni cudaGraphSetConditional, (first, second);
-  }
-  ret;
-}
-"""
-"""Sets a condition to the byte at an address; the driver compiles it and knows the function."""
 
 IF, WHILE, SWITCH = "IF", "WHILE", "SWITCH"
 
@@ -125,53 +101,30 @@ class Chain:
         """Numbers of 32 bits set to `value`."""
         params = memset_params(address, value, count)
         node = call(
-            "cuGraphAddMemsetNode", self.graph, self.last, len(self.last), params, context()
+            "cuGraphAddMemsetNode", self.graph, self.last, len(self.last), params, current_context()
         )
         self.nodes.append(node)
         return node
 
     def copy(self, target: int, source: int, nbytes: int) -> Any:
         """Bytes of the device copied within it."""
-        params = cu.CUDA_MEMCPY3D()
-        params.srcMemoryType = params.dstMemoryType = cu.CUmemorytype.CU_MEMORYTYPE_DEVICE
-        params.srcDevice, params.dstDevice = cu.CUdeviceptr(source), cu.CUdeviceptr(target)
-        params.WidthInBytes, params.Height, params.Depth = nbytes, 1, 1
-        node = call(
-            "cuGraphAddMemcpyNode", self.graph, self.last, len(self.last), params, context()
-        )
+        node = Copy(0, 1, nbytes).add(self.graph, self.last, (target, source))
         self.nodes.append(node)
         return node
 
     def handle(self, at_launch: int) -> Any:
         """A condition that is `at_launch` whenever the graph is launched."""
-        return call("cuGraphConditionalHandleCreate", self.graph, context(), at_launch, 1)
+        return call("cuGraphConditionalHandleCreate", self.graph, current_context(), at_launch, 1)
 
     def conditional(self, handle: Any, kind: str, size: int = 1) -> list[Chain]:
         """A conditional node; its bodies, which are empty."""
         node, bodies = add_conditional(self.graph, self.last, handle, kind, size)
         self.nodes.append(node)
-        return bodies
+        return [Chain(each) for each in bodies]
 
     def instantiate(self) -> Any:
         """What can be launched."""
         return call("cuGraphInstantiate", self.graph, 0)
-
-
-def add_conditional(
-    graph: Any, before: Sequence[Any], handle: Any, kind: str, size: int
-) -> tuple[Any, list[Chain]]:
-    """A conditional node of a graph behind others, and its bodies."""
-    params = cu.CUgraphNodeParams()
-    params.type = cu.CUgraphNodeType.CU_GRAPH_NODE_TYPE_CONDITIONAL
-    params.conditional.handle = handle
-    params.conditional.type = getattr(cu.CUgraphConditionalNodeType, f"CU_GRAPH_COND_TYPE_{kind}")
-    params.conditional.size = size
-    params.conditional.ctx = context()
-    nodes = list(before)
-    # CUDA 12 has two functions of that purpose, 13 only that which takes edge data.
-    data = [] if hasattr(cu, "cuGraphAddNode_v2") else [None]
-    node = call("cuGraphAddNode", graph, nodes, *data, len(nodes), params)
-    return node, [Chain(cu.CUgraph(int(each))) for each in params.conditional.phGraph_out]
 
 
 def memset_params(address: int, value: int, count: int) -> Any:
@@ -180,8 +133,3 @@ def memset_params(address: int, value: int, count: int) -> Any:
     params.dst, params.value = cu.CUdeviceptr(address), value
     params.elementSize, params.width, params.height = 4, count, 1
     return params
-
-
-def context() -> Any:
-    """The context of this thread."""
-    return call("cuCtxGetCurrent")

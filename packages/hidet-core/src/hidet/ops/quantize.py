@@ -32,9 +32,7 @@ def quantize(
     axes as x and one element for each `block` places on `axis`. Source: ONNX QuantizeLinear-25.
     """
     result = dtype_of(dtype or (u8 if zero_point is None else zero_point.dtype))
-    zero = known_number(zero_point)
-    zero = None if zero is None else for_each(zero, x, axis, block)
-    return apply(Quantize, x, for_each(scale, x, axis, block), zero, dtype=result)
+    return apply(Quantize, x, *spread(x, scale, zero_point, axis, block), dtype=result)
 
 
 def dequantize(
@@ -46,9 +44,17 @@ def dequantize(
     Source: ONNX DequantizeLinear-25.
     """
     result = dtype_of(dtype or scale.dtype)
+    return apply(Dequantize, x, *spread(x, scale, zero_point, axis, block), dtype=result)
+
+
+def spread(
+    x: Tensor, scale: Tensor, zero_point: Tensor | None, axis: int, block: int
+) -> tuple[Tensor, Tensor | None]:
+    """A scale and a zero point so that both broadcast to x; None for one that is 0 everywhere."""
     zero = known_number(zero_point)
-    zero = None if zero is None else for_each(zero, x, axis, block)
-    return apply(Dequantize, x, for_each(scale, x, axis, block), zero, dtype=result)
+    if zero is not None:
+        zero = for_each(zero, x, axis, block)
+    return for_each(scale, x, axis, block), zero
 
 
 def for_each(of: Tensor, x: Tensor, axis: int, block: int) -> Tensor:
