@@ -114,6 +114,22 @@ def test_a_size_beyond_what_the_model_says_is_refused() -> None:
             made(torch.full((3, 1), 3.0))
 
 
+def test_slices_of_what_data_tell_say_nothing_by_examples() -> None:
+    def parts(_: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
+        places = (x > 0).nonzero()
+        n = (x > 0.5).sum().item()
+        torch._check(n >= 0)
+        torch._check(n <= places.shape[0])
+        return places[:n], places[n:], x.flatten()[:n].exp(), places[1:-1], places[: 10**6]
+
+    with torch.no_grad():
+        made = hidet_torch.compile(Model(parts), torch.randn(7, 5), fallback="error")
+        for seed in range(3):
+            x = torch.randn(7, 5, generator=torch.Generator().manual_seed(seed)) + seed
+            for found, wanted in zip(made(x), Model(parts)(x), strict=True):
+                torch.testing.assert_close(found, wanted)
+
+
 def test_what_pytorch_would_have_to_run_behind_it_is_named() -> None:
     def foreign(_: nn.Module, x: Tensor) -> Tensor:
         return torch.special.bessel_j0(x[x > 0])

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from hidet import ops
+from hidet.errors import NotYet
 from hidet.graph import Tensor
+from hidet.types import Size
 from hidet_torch.importing.sizes import Sizes
+from hidet_torch.importing.told import limits
 from hidet_torch.memory.strides import hint
+
+END = 2**63 - 1
+"""PyTorch's largest integer, which stands for the end of an axis."""
 
 
 def symbolic_slice(
@@ -24,6 +31,8 @@ def symbolic_slice(
 ) -> Tensor:
     """x[..., start:stop:step, ...] of the tensor that `node` became, by what holds in the trace."""
     x, size = values[node], node.meta["val"].shape[axis]
+    if any(map(has_unbacked, (size, example(start), example(stop)))):
+        return ops.slice(x, axis, bound(sizes, start), bound(sizes, stop), step)
     first = settled(0 if start is None else example(start), size)
     last = settled(size if stop is None else example(stop), size)
     count = 0 if hint(last) <= hint(first) else (last - first + step - 1) // step
@@ -40,6 +49,26 @@ def is_symbolic_slice(node: torch.fx.Node) -> bool:
     x: Any = node.args[0]
     axis: Any = node.args[1] if len(node.args) > 1 else 0
     return any(map(is_symbolic, [x.meta["val"].shape[axis], *map(example, node.args[2:4])]))
+
+
+def bound(sizes: Sizes, value: Any) -> Size | None:
+    """A slice's bound where data tell sizes, of which examples say nothing; NotYet for one that may
+    be negative, so that it would count from the end."""
+    if value is None:
+        return None
+    found = example(value)
+    if has_unbacked(found) and limits(found)[0] < 0:
+        raise NotYet(
+            f"a slice up to {found}, which only data tell and may be below zero",
+            help=f"say `torch._check({found} >= 0)` before it",
+        )
+    end = sizes.size(found)
+    return None if isinstance(end, int) and end >= END else end
+
+
+def has_unbacked(value: Any) -> bool:
+    """Whether only data tell a number."""
+    return bool(free_unbacked_symbols(value)) if isinstance(value, torch.SymInt) else False
 
 
 def example(value: Any) -> Any:
