@@ -40,11 +40,13 @@ def moe(
 
 @microsoft("QMoE")
 def qmoe(
-    x: Tensor, router: Tensor, first: Tensor, first_scale: Tensor, first_bias: Tensor | None,
-    second: Tensor, second_scale: Tensor, second_bias: Tensor | None = None,
+    x: Tensor, router: Tensor, first: Tensor, first_scale: Tensor | None,
+    first_bias: Tensor | None, second: Tensor, second_scale: Tensor | None = None,
+    second_bias: Tensor | None = None,
     third: Tensor | None = None, third_scale: Tensor | None = None,
     third_bias: Tensor | None = None, first_zero: Tensor | None = None,
-    second_zero: Tensor | None = None, third_zero: Tensor | None = None, *,
+    second_zero: Tensor | None = None, third_zero: Tensor | None = None,
+    router_weights: Tensor | None = None, *scales_of_floats: Tensor | None,
     accuracy_level: int = 0, activation_alpha: float = 1.0, activation_beta: float = 0.0,
     activation_type: str = "relu", block_size: int = 0, expert_weight_bits: int = 4,
     fc1_expert_weight_bits: int = 0, fc2_expert_weight_bits: int = 0,
@@ -56,8 +58,10 @@ def qmoe(
 
     They are unpacked once, to the type of x.
     """
-    if quant_type != "int" or weights_prepacked > 0:
+    if quant_type != "int" or weights_prepacked > 0 or scales_of_floats:
         raise NotYet("experts packed for a kernel, or of narrow floats")
+    if router_weights is not None:
+        raise NotYet("weights of experts beside the scores that choose them")
     of_first = fc1_expert_weight_bits or expert_weight_bits
     of_second = fc2_expert_weight_bits or expert_weight_bits
     of_third = fc3_expert_weight_bits or expert_weight_bits
@@ -66,7 +70,7 @@ def qmoe(
         x, router, ops.cast(weights, x.dtype), first_bias,
         ops.cast(real_weights(second, second_scale, second_zero, of_second, block_size), x.dtype),
         second_bias,
-        None if third is None or third_scale is None else
+        None if third is None else
         ops.cast(real_weights(third, third_scale, third_zero, of_third, block_size), x.dtype),
         third_bias, activation_alpha=activation_alpha, activation_beta=activation_beta,
         activation_type=activation_type, k=k, normalize_routing_weights=normalize_routing_weights,
@@ -77,9 +81,11 @@ def qmoe(
 
 
 def real_weights(
-    packed: Tensor, scale: Tensor, zero: Tensor | None, bits: int, block: int
+    packed: Tensor, scale: Tensor | None, zero: Tensor | None, bits: int, block: int
 ) -> Tensor:
     """Weights [experts, outputs, inputs] in float32 of packed ones."""
+    if scale is None:
+        raise BadArgument("packed experts have no scales")
     if bits not in (2, 4, 8) or packed.dtype is not u8:
         raise NotYet(f"experts of {bits} bits and {packed.dtype.name}")
     numbers = unpacked(packed, bits)

@@ -38,7 +38,7 @@ def group_query_attention(
     k_quant_type: str = "NONE", kv_cache_bit_width: int = 0, kv_num_heads: int,
     local_window_size: int = -1, num_heads: int, q_norm_epsilon: float | None = None,
     qk_norm_epsilon: float = 1e-6, qk_output: int = 0, rotary_interleaved: int = 0,
-    scale: float = 0.0, sliding_window_cache: int = 0, smooth_softmax: int = 0,
+    scale: float = 0.0, sliding_window_cache: int = 0, smooth_softmax: int = -1,
     softcap: float = 0.0, v_quant_type: str = "NONE",
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """Attention of q [batch, rows, heads * size], then the caches with the keys and values.
