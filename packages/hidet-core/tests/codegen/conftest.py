@@ -92,6 +92,9 @@ def kernels(kind):
             yield elementwise(f"left_{of}", (of,), of, lambda x, b=three: ShiftLeft(x, b))
             yield elementwise(f"right_{of}", (of,), of, lambda x, b=three: ShiftRight(x, b))
             for kind in DIVISIONS:
+                low = lambda x, of=of: BitAnd(x, Const(7, of))  # never negative, at times 0
+                both = lambda x, y, k=kind, low=low: k(low(x), low(y))
+                yield elementwise(f"{kind.__name__}_low_{of}", (of, of), of, both)
                 for by in (7, 8):
                     divide = lambda x, k=kind, by=by, of=of: k(x, Const(by, of))
                     yield elementwise(f"{kind.__name__}{by}_{of}", (of,), of, divide)

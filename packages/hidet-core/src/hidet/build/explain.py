@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
+from hidet.build.host_driven import host_reasons
 from hidet.build.stages import cut
 from hidet.build.target import target_for
 from hidet.fusion import Group
@@ -70,11 +71,18 @@ def manner(group: Group, target: Target) -> str:
     if group.joins:
         return "written part by part where it lies, no kernel"
     if isinstance(group.last.op, Region):
-        return "control flow, which runs other plans"
+        return controlled(group.last.op, target)
     if group.anchor is None:
         return "automatic schedule"
     best = chosen(group, target)
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
+
+
+def controlled(op: Region, target: Target) -> str:
+    """How control flow runs, and why the host drives it where it does on a GPU."""
+    reasons = "; ".join(dict.fromkeys(host_reasons(op, target)))
+    text = "control flow, which runs other plans"
+    return f"{text}, driven by the host: {reasons}" if reasons else text
 
 
 class Apart:

@@ -16,7 +16,7 @@ from hidet.errors import BadArgument, InternalError
 from hidet.graph.canonical import canonical
 from hidet.graph.operator import Nested, Op, OpKind, family, resized
 from hidet.graph.tensor import Node, Tensor
-from hidet.graph.told import Mentioned, sizes_in, sizes_of, told_by
+from hidet.graph.told import sizes_in, sizes_of, told_by
 from hidet.ir.expr import Expr, Var, wrap
 from hidet.types import Size, TensorType
 
@@ -76,9 +76,6 @@ class Body(Nested):
 
     def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
         """The same with each symbolic size changed, within its operators too."""
-        if isinstance(change, Mentioned):  # bodies in bodies are not built again for that
-            change.found.update(dict.fromkeys(self.symbols))
-            return self
         new: dict[Tensor, Tensor] = {
             each: Tensor(resized(each.type, change), each.device, name=each.name)
             for each in self.graph.inputs

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import (
     Any,
     ClassVar,
@@ -24,7 +25,7 @@ import numpy as np
 from hidet.compute import Definition, Grid, Input
 from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument, ShapeMismatch
-from hidet.ir.expr import Expr
+from hidet.ir.expr import Expr, Var
 from hidet.ir.node import exact
 from hidet.types import DType, Size, TensorType
 
@@ -41,6 +42,11 @@ class Nested(ABC):
     @abstractmethod
     def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
         """The same with each symbolic size within it changed."""
+
+    @property
+    @abstractmethod
+    def symbols(self) -> tuple[Var, ...]:
+        """The symbols of outside that sizes within it mention."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,6 +150,10 @@ class Op:
                 labels.append(name)
         return labels
 
+    def symbolic_sizes(self) -> Iterator[Expr]:
+        """Each symbolic size in types and attributes; of bodies the symbols alone."""
+        return (size for f in fields(self) for size in symbolic(getattr(self, f.name)))
+
     def with_sizes(self, change: Callable[[Expr], Size]) -> Self:
         """The same operator with each symbolic size, in types and attributes, changed."""
         return replace(
@@ -223,6 +233,19 @@ def flattened(values: tuple[Any, ...]) -> Iterator[Any]:
             yield from each
         elif each is not None:
             yield each
+
+
+def symbolic(value: Any) -> Iterator[Expr]:
+    """The symbolic sizes in a field's value."""
+    match value:
+        case TensorType():
+            yield from symbolic(value.shape)
+        case tuple():
+            yield from chain.from_iterable(map(symbolic, value))
+        case Expr():
+            yield value
+        case Nested():
+            yield from value.symbols
 
 
 def resized(value: Any, change: Callable[[Expr], Size]) -> Any:

@@ -78,20 +78,7 @@ def teller(size: Var) -> Tensor | None:
 
 def sizes_in(node: Node) -> list[Var]:
     """The symbols that a node's types and attributes mention, in order."""
-    mentioned = Mentioned()
-    node.op.with_sizes(mentioned)
-    return list(mentioned.found)
-
-
-class Mentioned:
-    """Notes the symbols of the sizes that it is called with, and leaves these as they are."""
-
-    def __init__(self) -> None:
-        self.found: dict[Var, None] = {}
-
-    def __call__(self, size: Expr) -> Size:
-        self.found.update(dict.fromkeys(variables(size)))
-        return size
+    return list(dict.fromkeys(variables(list(node.op.symbolic_sizes()))))
 
 
 def sizes_of(tensor: Tensor) -> list[Var]:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ir.expr import Expr
 from hidet.optimize.separate_outputs import is_view
-from hidet.types import Size
 
 
 @dataclass(frozen=True)
@@ -62,14 +60,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
 
 def has_known_sizes(node: Node) -> bool:
     """Whether nothing waits for the sizes of a call: what is computed before has none to read."""
-    waiting: list[Expr] = []
-
-    def note(size: Expr) -> Size:
-        waiting.append(size)
-        return size
-
-    node.op.with_sizes(note)
-    return not waiting
+    return next(node.op.symbolic_sizes(), None) is None
 
 
 def making(tensor: Tensor) -> list[Node]:

@@ -43,17 +43,8 @@ def signature(wiring: Sequence[tuple[Op, tuple[int, ...]]], more: object = None)
 
 def symbols(wiring: Sequence[tuple[Op, tuple[int, ...]]]) -> dict[Var, Expr]:
     """The symbolic sizes under names by order."""
-    found: dict[Var, Expr] = {}
-
-    def see(size: Expr) -> Size:
-        for var in variables(size):
-            if var not in found:
-                found[var] = Var(f"n{len(found)}", var.of)
-        return size
-
-    for op, _ in wiring:
-        op.with_sizes(see)
-    return found
+    found = dict.fromkeys(variables([size for op, _ in wiring for size in op.symbolic_sizes()]))
+    return {var: Var(f"n{number}", var.of) for number, var in enumerate(found)}
 
 
 def field_text(value: Any, names: dict[Var, Expr]) -> str:

@@ -147,6 +147,16 @@ def test_integer_division_rounds_as_named_and_never_traps(library, of):
 
 
 @pytest.mark.parametrize("of", INTEGERS, ids=str)
+def test_division_of_what_is_never_negative_by_zero(library, of):
+    a, b = (each & of.numpy.type(7) for each in pairs(of))
+    with np.errstate(all="ignore"):
+        expected = {"FloorDiv": a // b, "TruncDiv": a // b, "FloorMod": a % b, "TruncMod": a % b}
+    for kind, values in expected.items():
+        found = ran(library, f"{kind}_low_{of}", of, a, b)
+        assert same_bits(found, np.where(b == 0, 0, values).astype(of.numpy)).all(), kind
+
+
+@pytest.mark.parametrize("of", INTEGERS, ids=str)
 def test_division_by_constants(library, of):
     a = edges(of)
     for by in (7, 8):

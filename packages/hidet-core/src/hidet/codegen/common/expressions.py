@@ -268,7 +268,8 @@ class ExpressionWriter(ABC):
             return self.call(real, e.a, e.b)
         divisor = int(e.b.value) if isinstance(e.b, Const) else None
         if isinstance(e, FloorDiv | FloorMod) and e.dtype.kind is Kind.SIGNED:
-            plain = self.signs.nonnegative(e.a) and self.signs.nonnegative(e.b) and divisor != 0
+            # One that is not known may be 0, which is defined here and traps in C++.
+            plain = divisor is not None and divisor > 0 and self.signs.nonnegative(e.a)
             if not plain and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
                 return self.masked(e, divisor)
         else:
