@@ -59,6 +59,16 @@ def test_what_waits_for_the_other_stays_apart():
     assert kernels([ops.tanh(x), x * y], [x]) == [2, 1, 1]  # the other two read x, too
 
 
+@pytest.mark.parametrize("target", [GPU, CPU])
+def test_what_was_merged_with_an_earlier_one_does_not_wait_for_itself(target):
+    """z * most of z is written beside y, for which the most of y and then y * that wait."""
+    z, p = symbol((7, 37)), symbol((7, 37))
+    y = z + p
+    most = ops.max(y), ops.max(z)
+    outputs = [y * most[0], z * most[1], *most]
+    assert sum(kernels(outputs, [z, p], target)) == 5
+
+
 def test_what_shares_nothing_or_has_another_shape_stays_apart():
     x, y = symbol((7, 37)), symbol((7, 37))
     assert kernels([ops.relu(x), ops.tanh(y)], [x, y]) == [1, 1]

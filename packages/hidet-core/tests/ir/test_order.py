@@ -1,12 +1,20 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hidet.errors import InternalError
 from hidet.ir.order import producers_first
 
 
 def test_producers_come_in_their_order_and_once():
     needs = {"y": ["b", "a"], "z": ["a"], "b": ["x"], "a": ["x"], "x": [], "other": []}
     assert producers_first(["z", "y", "z"], needs.__getitem__) == ["x", "a", "z", "b", "y"]
+
+
+def test_what_needs_itself_is_an_error():
+    needs = {"x": ["y"], "y": ["x"]}
+    with pytest.raises(InternalError, match="made of itself"):
+        producers_first(["x"], needs.__getitem__)
 
 
 def test_long_chains_need_no_stack():

@@ -159,7 +159,8 @@ class Siblings:
             return "one kernel would do too much"
         if self.repeats(first, second) > DENSEST:
             return "the value would be written out too often"
-        if waits(second, first, self.before):
+        # Two that are one now stand where the first of them was: the other may be before it.
+        if waits(second, first, self.before) or waits(first, second, self.before):
             return "another kernel has to run between the two"
         if first.anchor is not None:
             return self.astray(first, second)
