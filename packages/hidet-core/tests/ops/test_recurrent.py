@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build.schedule import implement
 from hidet.graph import asarray, evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
 from hidet.options import options
@@ -13,7 +14,7 @@ from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graphs import arrays_for
 
 CPU, GPU = Target.parse("cpu+avx2"), Target.parse("sm_90a")
-SIZES = [(1, 1), (2, 7), (3, 2), (7, 13), (1, 129)]
+SIZES = [(1, 1), (2, 7), (3, 2), (7, 13), (1, 129), (9, 2)]
 """Rows and hidden units."""
 
 
@@ -57,10 +58,12 @@ def test_a_cell_is_right_on_odd_sizes(target, sizes):
 
 
 @pytest.mark.parametrize("rows", [1, 4, 32, 129])
-def test_a_cell_is_one_kernel(rows):
+@pytest.mark.parametrize("target", [CPU, GPU])
+def test_a_cell_is_one_kernel(target, rows):
     inputs = [symbol(each) for each in ((rows, 512), (rows, 128), (rows, 128), (128, 512))]
-    (group,) = groups_of(trace_from(lstm_cell(*inputs), inputs), CPU)
+    (group,) = groups_of(trace_from(lstm_cell(*inputs), inputs), target)
     assert len(group.results) == 2
+    assert len(implement(group, target)) == 1
 
 
 @pytest.mark.parametrize("target", ["", "sim"])

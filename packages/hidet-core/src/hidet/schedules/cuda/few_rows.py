@@ -38,8 +38,6 @@ from hidet.target import ACCESS_BYTES, WARP
 
 FEW = 8
 """Rows, at most, that a thread multiplies each element of b by."""
-PAIR = 2
-"""Neighbours that a thread writes: an epilogue may need both."""
 
 
 class FewRows(ABC):
@@ -56,6 +54,8 @@ class FewRows(ABC):
     """Steps along k whose reads are under way together."""
     slices: int
     """Blocks of a cluster that share sums."""
+    neighbours: int
+    """Columns side by side that a thread writes: an epilogue may need all of them."""
 
     @property
     def threads(self) -> int:
@@ -194,26 +194,27 @@ def reading_once(module: Module, name: str) -> Module:
 def finishing(reading: Reading) -> ScriptFunction:
     """A part of a kernel: (parts, bias, c, z, first column, share). The blocks of a cluster add up
     all parts, each of its share of the sums, and write them."""
-    p, across, threads = reading.p, reading.columns // PAIR, reading.point.threads
-    slices, pairs = reading.point.slices, reading.rows * across
-    exact = pairs % (threads * slices) == 0
+    width, threads, slices = reading.point.neighbours, reading.point.threads, reading.point.slices
+    p, across = reading.p, reading.columns // width
+    groups = reading.rows * across
+    exact = groups % (threads * slices) == 0
 
     @script
     def finish(parts, bias, c, z, left, share):  # type: ignore[no-untyped-def]
-        for turn in range(cdiv(pairs, threads * slices)):
+        for turn in range(cdiv(groups, threads * slices)):
             number = (turn * slices + share) * threads + threadIdx.x
-            if True if exact else number < pairs:
-                i, j = number // across, number % across * PAIR
-                total = register_tensor(p.wide, (PAIR,), init=0)
+            if True if exact else number < groups:
+                i, j = number // across, number % across * width
+                total = register_tensor(p.wide, (width,), init=0)
                 for other, part in unroll(grid(slices, reading.parts)):
                     if slices > 1:
                         there = mapa(address(parts, part, i, j), other)
-                        for lane in vectorize(PAIR):
+                        for lane in vectorize(width):
                             total[lane] += there[lane]
                     else:
-                        for lane in vectorize(PAIR):
+                        for lane in vectorize(width):
                             total[lane] += parts[part, i, j + lane]
-                for lane in vectorize(PAIR):
+                for lane in vectorize(width):
                     value = total[lane]
                     if p.bias is not None:
                         value += cast(get(bias, *p.bias_at(z, i, left + j + lane)), p.wide)

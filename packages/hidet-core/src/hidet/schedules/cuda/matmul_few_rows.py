@@ -8,7 +8,7 @@ from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known
-from hidet.schedules.cuda.few_rows import FEW, PAIR, FewRows, Reading, few_rows
+from hidet.schedules.cuda.few_rows import FEW, FewRows, Reading, few_rows
 from hidet.schedules.cuda.few_rows_mma import WarpReading
 from hidet.schedules.cuda.few_rows_pace import Pace
 from hidet.schedules.cuda.few_rows_simt import ThreadReading
@@ -40,6 +40,7 @@ class MatmulFewRows(FewRows, ForProducts):
     pieces: int = choice(1, 2, 4, 8)
     steps: int = choice(2, 1)
     slices: int = choice(1, 2, 4)
+    neighbours: int = choice(2, 4)
 
     def reading(self, p: Product) -> ThreadReading:
         """Who reads what."""
@@ -68,6 +69,7 @@ class MatmulFewRowsWarps(FewRows, ForProducts):
     pieces: int = choice(1, 2)
     steps: int = choice(2, 1)
     slices: int = choice(1, 2, 4)
+    neighbours: int = choice(2, 4)
 
     def reading(self, p: Product) -> WarpReading:
         """Who reads what."""
@@ -83,12 +85,12 @@ class MatmulFewRowsWarps(FewRows, ForProducts):
 
 
 def is_even(reading: Reading, target: Target) -> bool:
-    """Whether blocks write pairs of columns, threads ask for a few reads at once, and all blocks of
+    """Whether blocks write whole groups of neighbours, threads ask for a few reads at once, and all blocks of
     a cluster have something to read."""
     p, point = reading.p, reading.point
     asked = point.threads * reading.reads * reading.vector * p.b.dtype.nbytes
     few = reading.reads <= MOST_READS and asked <= MOST_BYTES
-    few = few and reading.columns % PAIR == 0
+    few = few and reading.columns % point.neighbours == 0
     if point.slices == 1:
         return few
     possible = point.slices <= target.max_blocks_per_cluster and isinstance(p.k, int)
