@@ -8,6 +8,7 @@ from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
 from hidet.build.host_driven import host_reasons
+from hidet.build.schedule import holding
 from hidet.build.stages import cut
 from hidet.build.target import target_for
 from hidet.fusion import Group
@@ -74,7 +75,7 @@ def manner(group: Group, target: Target) -> str:
         return controlled(group.last.op, target)
     if group.anchor is None:
         return "automatic schedule"
-    best = chosen(group, target)
+    best = holding(group, target, chosen(group, target))
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
 
 

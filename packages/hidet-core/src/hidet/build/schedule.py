@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from hidet.build.choices import chosen, closed_to, detour, ranked
 from hidet.compute import Grid
@@ -21,6 +22,10 @@ from hidet.ir.kernel import Module
 from hidet.schedules import automatic
 from hidet.schedules.base import AUTOMATIC, Candidate
 from hidet.target import Target
+
+
+TRIED = 6
+"""How many candidates are looked at for one whose threads hold neighbours: each is built."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    best, module = holding(group, target, best)
+    best = holding(group, target, best)
+    module = scheduled(group, target, best)
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]
@@ -51,21 +57,19 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
 
-def holding(group: Group, target: Target, best: Candidate) -> tuple[Candidate, Module]:
-    """The best candidate with its kernels; or the next whose threads hold all neighbours of which
-    one element of the group's results is made, where that takes less time than a kernel more."""
+def holding(group: Group, target: Target, best: Candidate) -> Candidate:
+    """The best candidate, or one of the next few whose threads hold all neighbours of which one
+    element of the group's results is made, where that takes less time than a kernel more."""
     assert group.anchor is not None
     count = 1 if group.choice is not None or group.last is group.anchor else neighbours(group)
-    first = scheduled(group, target, best)
-    if count == 1 or holds(first, count):
-        return best, first
+    if count == 1 or holds(scheduled(group, target, best), count):
+        return best
     limit = best.seconds + detour(group.anchor.outputs[0].type, target)
-    for each in ranked(group, target):
-        if each.seconds <= limit and not closed_to(each.schedule, group):
-            module = scheduled(group, target, each)
-            if holds(module, count):
-                return each, module
-    return best, first
+    others = (each for each in ranked(group, target) if not closed_to(each.schedule, group))
+    for each in islice(others, TRIED):
+        if each.seconds <= limit and holds(scheduled(group, target, each), count):
+            return each
+    return best
 
 
 def scheduled(group: Group, target: Target, candidate: Candidate) -> Module:

@@ -85,8 +85,8 @@ class MatmulFewRowsWarps(FewRows, ForProducts):
 
 
 def is_even(reading: Reading, target: Target) -> bool:
-    """Whether blocks write whole groups of neighbours, threads ask for a few reads at once, and all blocks of
-    a cluster have something to read."""
+    """Whether blocks write whole groups of neighbours, threads ask for a few reads at once, and all
+    blocks of a cluster have something to read."""
     p, point = reading.p, reading.point
     asked = point.threads * reading.reads * reading.vector * p.b.dtype.nbytes
     few = reading.reads <= MOST_READS and asked <= MOST_BYTES
