@@ -23,7 +23,6 @@ from hidet.schedules import automatic
 from hidet.schedules.base import AUTOMATIC, Candidate
 from hidet.target import Target
 
-
 TRIED = 6
 """How many candidates are looked at for one whose threads hold neighbours: each is built."""
 
