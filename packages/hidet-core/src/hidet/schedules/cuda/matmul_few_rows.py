@@ -27,6 +27,8 @@ HALF = 4
 """Rows of half precision, at most, that ordinary units multiply as fast as tensor cores."""
 DEEP = 4
 """Neighbours along k that a thread reads of a row of a, at least, where b does not lie along k."""
+MANY_THREADS = 512
+"""Threads of a block, at most, that have registers for more neighbours than two."""
 MOST_THREADS = 2048
 """Threads of a cluster."""
 
@@ -91,6 +93,7 @@ def is_even(reading: Reading, target: Target) -> bool:
     asked = point.threads * reading.reads * reading.vector * p.b.dtype.nbytes
     few = reading.reads <= MOST_READS and asked <= MOST_BYTES
     few = few and reading.columns % point.neighbours == 0
+    few = few and (point.neighbours == 2 or point.threads <= MANY_THREADS)
     if point.slices == 1:
         return few
     possible = point.slices <= target.max_blocks_per_cluster and isinstance(p.k, int)
