@@ -14,7 +14,7 @@ from hidet.graph import FlowGraph, Tensor, evaluate, rewrite, symbol, tracing
 from hidet.graph.body import Body
 from hidet.graph.canonical import canonical
 from hidet.graph.guards import guarded
-from hidet.graph.told import Told
+from hidet.graph.told import Told, require
 from hidet.ir.expr import Var
 from hidet.types import TensorType, f32, i32
 
@@ -152,6 +152,26 @@ def test_bodies_read_sizes_that_are_told_around_them():
     assert all(isinstance(each.op.body, Body) for each in graph.nodes if each.op.name == "loop")
     (result,) = (graph.build().run([hidet.asarray(given)]),)
     np.testing.assert_array_equal(result[0].numpy(), [8, 16, 24])
+
+
+def test_what_is_required_of_sizes_goes_along_with_them(tmp_path):
+    x = hidet.symbol(("n",), name="x")
+    first = ops.nonzero(ops.relu(x))
+    second = ops.nonzero(ops.greater(ops.take(x, [first[:, 0]]), 0.5))
+    require(second.shape[0] + 1, "<=", first.shape[0])
+    require(first.shape[0], "<=", 3)
+    require(x.shape[0], "<=", 1)  # of sizes that no data tell nothing is checked
+    graph = hidet.trace_from([first, second], [x])
+    graph.save(tmp_path / "graph")
+    loaded = FlowGraph.load(tmp_path / "graph")
+    assert canonical(loaded) == canonical(graph)
+    for compiled in (graph.build(), loaded.build()):
+        found = compiled.run([np.asarray([0.1, 1, -1], np.float32)])
+        assert [each.shape for each in found] == [(2, 1), (1, 1)]
+        with pytest.raises(ShapeMismatch, match=r"where \(u1 \+ 1\) <= u0 has to hold"):
+            compiled.run([np.asarray([1, 1, -1], np.float32)])
+        with pytest.raises(ShapeMismatch, match="u0 <= 3 has to hold"):
+            compiled.run([np.ones(4, np.float32)])
 
 
 def test_a_file_whose_sizes_nobody_can_tell_is_refused(tmp_path):

@@ -15,6 +15,7 @@ from hidet.runtime.calls import MAX_STAGES, check_calls
 from hidet.runtime.memory import array_of, to_device
 from hidet.runtime.plan import Then, ToldSize
 from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.sizes import Relation
 from hidet.runtime.told import told_sizes
 from hidet.sim import empty
 
@@ -170,6 +171,27 @@ def test_a_size_may_have_to_be_one_that_is_told_with_it():
     memory[1] = 4
     with pytest.raises(ShapeMismatch, match=r"`u0` = 6, which has to be \(u1 \* 2\) = 8"):
         told_sizes(then, at, {}, "cpu", 0)
+
+
+def test_relations_of_sizes_are_checked():
+    memory = (ctypes.c_int64 * 2)(6, 3)
+    holds = (Relation("u1", "<=", "u0"), Relation(["%", "u0", 3], "==", 0))
+    then = replace(THEN, told=(ToldSize("u0", 1, holds=holds), ToldSize("u1", 1)))
+    assert read_plan(json.loads(json.dumps(replace(MAIN, then=then).to_json()))).then == then
+    then = replace(then, told=(then.told[0], replace(then.told[1], buffer=2)))
+    at = {1: ctypes.addressof(memory), 2: ctypes.addressof(memory) + 8}
+    assert told_sizes(then, at, {}, "cpu", 0) == {"u0": 6, "u1": 3}
+    memory[1] = 7
+    with pytest.raises(ShapeMismatch, match="u1 = 7 and u0 = 6, where u1 <= u0 has to hold"):
+        told_sizes(then, at, {}, "cpu", 0)
+    memory[:] = 4, 3
+    with pytest.raises(ShapeMismatch, match=r"\(u0 % 3\) = 1 and 0 = 0, where .* == 0 has"):
+        told_sizes(then, at, {}, "cpu", 0)
+    bad = replace(
+        MAIN, then=replace(THEN, told=(ToldSize("u0", 1, holds=(Relation("u0", "<", 1),)),))
+    )
+    with pytest.raises(BadArchive, match="has a relation <"):
+        read_plan(json.loads(json.dumps(bad.to_json())))
 
 
 def test_nobody_reads_sizes_while_a_cuda_graph_is_captured(monkeypatch):

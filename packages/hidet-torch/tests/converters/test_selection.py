@@ -130,6 +130,35 @@ def test_slices_of_what_data_tell_say_nothing_by_examples() -> None:
                 torch.testing.assert_close(found, wanted)
 
 
+def test_what_is_asserted_of_sizes_is_checked(tmp_path) -> None:
+    def parts(_: nn.Module, x: Tensor) -> Tensor:
+        places = (x > 0).nonzero()
+        half = (x > 0.5).to(torch.int64).sum().item()
+        torch._check(half >= 0)
+        n = half * 2
+        torch._check(places.shape[0] > 2)
+        torch._check(n <= places.shape[0])
+        torch._check(n % 4 == 0)
+        return places[:n]
+
+    def given(*row: float) -> Tensor:
+        return torch.tensor([row])
+
+    with torch.no_grad():
+        made = hidet_torch.compile(Model(parts), given(1, 1, 0.1, 0.2, 0.1), fallback="error")
+        made.save(tmp_path / "model.hidet")
+        loaded = hidet.load(tmp_path / "model.hidet")
+        for call in (made, lambda x: loaded(x.numpy())):
+            assert call(given(1, 1, 0.1, 0.2, 0.1)).shape == (4, 2)
+            for wrong, why in [
+                (given(0.1, 0.1, 0, 0, 0), r"3 <= u\d has to hold"),
+                (given(1, 1, 1, -1, 0.1), r"\(u\d \* 2\) = 6 .*has to hold"),
+                (given(1, 0.1, 0.1, 0.1, 0.1), r"== 0 has to hold"),
+            ]:
+                with pytest.raises(ShapeMismatch, match=why):
+                    call(wrong)
+
+
 def test_what_pytorch_would_have_to_run_behind_it_is_named() -> None:
     def foreign(_: nn.Module, x: Tensor) -> Tensor:
         return torch.special.bessel_j0(x[x > 0])

@@ -60,7 +60,7 @@ def signature(graph: FlowGraph) -> object:
         for each in node.outputs:
             numbers[each] = ("made", len(numbers))
     types = tuple(each.type for each in graph.inputs)
-    told = tuple((each.size, each.limits, each.equals) for each in graph.told)
+    told = tuple((each.size, each.limits, each.equals, each.holds) for each in graph.told)
     return types, tuple(wiring), tuple(numbers[each] for each in graph.outputs), told
 
 

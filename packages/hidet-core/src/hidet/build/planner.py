@@ -36,6 +36,7 @@ from hidet.runtime.plan import (
     Then,
     ToldSize,
 )
+from hidet.runtime.sizes import Relation
 from hidet.target import Target
 from hidet.types import TensorType
 
@@ -215,12 +216,18 @@ class Planner:
     def then(self, follows: Follows) -> Then:
         """How the plan goes on."""
         stage = follows.stage
+        known = {*self.symbols, *self.given, *(each.size.name for each, _ in stage.told)}
         told = (
             ToldSize(
                 each.size.name,
                 self.find(tensor),
                 *each.limits,
                 None if each.equals is None else plan_size(each.equals),
+                tuple(
+                    Relation(plan_size(one.left), one.sign, plan_size(one.right))
+                    for one in each.holds
+                    if {var.name for var in one.symbols} <= known  # else a later size has it too
+                ),
             )
             for each, tensor in stage.told
         )

@@ -87,7 +87,11 @@ class Body(Nested):
         outputs = [new[each] for each in self.graph.outputs]
         graph = self.graph.with_outputs(outputs, [new[each] for each in self.graph.inputs])
         graph.told = tuple(
-            each if each.equals is None else replace(each, equals=change(wrap(each.equals)))
+            replace(
+                each,
+                equals=None if each.equals is None else change(wrap(each.equals)),
+                holds=tuple(one.changed(change) for one in each.holds),
+            )
             for each in graph.told
         )
         return type(self)(graph)

@@ -20,5 +20,7 @@ def canonical(graph: FlowGraph) -> list[str]:
         made = [f"{numbers[each]}: {each.type}" for each in node.outputs]
         lines.append(f"{made} = {node.op!r} {read}")
     lines.append(str([numbers[each] for each in graph.outputs]))
-    lines += [f"{each.size.name} in {each.limits}, {each.equals}" for each in graph.told]
+    for told in graph.told:
+        lines.append(f"{told.size.name} in {told.limits}, {told.equals}")
+        lines += [f"{one.left} {one.sign} {one.right}" for one in told.holds]
     return lines

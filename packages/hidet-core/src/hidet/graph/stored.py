@@ -25,7 +25,7 @@ from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.body import MAX_DEPTH, Body
 from hidet.graph.operator import OPERATORS, flattened, operand_names
 from hidet.graph.tensor import Node, Tensor, moved, spelled_device
-from hidet.graph.told import Told
+from hidet.graph.told import Relation, Told
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
 from hidet.runtime.plan import Limits, is_range
@@ -82,6 +82,7 @@ def spread(graph: FlowGraph, writer: Writer) -> dict[str, Any]:
                 *each.limits,
                 writer.value(each.place),
                 writer.value(each.equals),
+                [[writer.value(one.left), one.sign, writer.value(one.right)] for one in each.holds],
             ]
             for each in graph.told
         ],
@@ -215,17 +216,26 @@ class Restoring:
     def told(self, outputs: int) -> list[Told]:
         """The sizes that the last outputs tell; older files say nothing of it."""
         found = []
-        for size, low, high, place, same in self.facts.get("told", []):
+        for size, low, high, place, same, *more in self.facts.get("told", []):
             var, where, equals = map(self.reader.value, (size, place, same))
             numbers = fits(low, int) and (high is None or fits(high, int))
             if not (isinstance(var, Var) and numbers and is_range(low, high)):
                 raise ValueError(f"a size {var} of {low} to {high}")
             if not (fits(where, Place | None) and fits(equals, Expr | int | None)):
                 raise ValueError(f"a size {var} that is {equals} at {where}")
-            found.append(Told(var, (low, high), where, equals=equals))
+            holds = tuple(map(self.relation, more[0] if more else ()))
+            found.append(Told(var, (low, high), where, equals=equals, holds=holds))
         if len(found) > outputs:
             raise ValueError(f"{outputs} outputs tell {len(found)} sizes")
         return found
+
+    def relation(self, fact: Any) -> Relation:
+        """What has to hold of sizes."""
+        left, sign, right = fact
+        sides = self.reader.value(left), self.reader.value(right)
+        if sign not in ("<=", "==") or not all(fits(each, Expr | int) for each in sides):
+            raise ValueError(f"sizes of which {sign} holds")
+        return Relation(sides[0], sign, sides[1])
 
     def guards(self, inputs: list[Tensor]) -> list[AxisGuard]:
         """Why axes of inputs have the sizes they have; older files say nothing of it."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from hidet.compute.guards import TOLD, assumptions
@@ -31,6 +32,30 @@ NO_FLOORS: Mapping[Node, int] = MappingProxyType({})
 NO_SIZES: Mapping[Var, Size] = MappingProxyType({})
 
 
+Sign: TypeAlias = Literal["<=", "=="]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What has to hold of sizes."""
+
+    left: Size
+    sign: Sign
+    right: Size
+
+    def changed(self, change: Callable[[Expr], Size]) -> Relation:
+        """The same of other sizes."""
+        left, right = (
+            change(each) if isinstance(each, Expr) else each for each in (self.left, self.right)
+        )
+        return Relation(left, self.sign, right)
+
+    @property
+    def symbols(self) -> set[Var]:
+        """The symbols that it mentions."""
+        return {*variables(wrap(self.left)), *variables(wrap(self.right))}
+
+
 @dataclass(frozen=True)
 class Told:
     """A size that a tensor tells: an integer without axes, within limits, needed at `place`."""
@@ -42,6 +67,8 @@ class Told:
     """The size as it was called while the graph was traced."""
     equals: Size | None = None
     """The size that it was taken to be, which stands for it; each call checks that."""
+    holds: tuple[Relation, ...] = ()
+    """What else has to hold of it and of sizes that are known by then; each call checks that."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +101,16 @@ def teller(size: Var) -> Tensor | None:
     """What tells a size of a trace; None of other sizes."""
     found = _told.get(size)
     return None if found is None else found[0]
+
+
+def require(left: Size, sign: Sign, right: Size) -> None:
+    """Let each call check a relation of sizes that data tell, as soon as all of them were read: a
+    ShapeMismatch where it does not hold. Nothing is checked of sizes that no shape mentions."""
+    relation = Relation(left, sign, right)
+    for var in relation.symbols:
+        if var in _told:
+            tensor, told = _told[var]
+            _told[var] = tensor, replace(told, holds=(*told.holds, relation))
 
 
 def sizes_in(node: Node) -> list[Var]:
@@ -113,12 +150,16 @@ def found_in(
     def renamed(size: Expr) -> Size:
         return tidy(substitute(size, put_in))
 
+    known = {*told, *given}
     stands: dict[Tensor, Tensor] = {}
     if put_in or assumptions() is not None:  # what is assumed may make sizes simpler
         stands = changed(inputs, nodes(whole, inputs), renamed)
     found = {
         stands.get(tensor, tensor): replace(
-            each, size=now[var], equals=tidy(put_in[var]) if var in sizes else None
+            each,
+            size=now[var],
+            equals=tidy(put_in[var]) if var in sizes else None,
+            holds=tuple(one.changed(renamed) for one in each.holds if one.symbols <= known),
         )
         for var, (tensor, each) in told.items()
     }

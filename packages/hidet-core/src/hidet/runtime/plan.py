@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from hidet.runtime.maps import Map
-from hidet.runtime.sizes import Size
+from hidet.runtime.sizes import Relation, Size
 from hidet.types import dtype
 
 T = TypeVar("T")
@@ -292,6 +292,8 @@ class ToldSize:
     low: int = 0
     high: int | None = None
     equals: Size | None = None
+    holds: tuple[Relation, ...] = ()
+    """What else is checked of these sizes."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from typing import Any, cast, get_args
 
@@ -28,7 +29,7 @@ from hidet.runtime.plan import (
     arguments,
     is_range,
 )
-from hidet.runtime.sizes import Size, checked_size
+from hidet.runtime.sizes import RELATIONS, Relation, Size, checked_size
 from hidet.types import dtype
 
 
@@ -104,7 +105,19 @@ class Reader:
         limits = self.range([fields.get("low"), fields.get("high")], name)
         given, known = fields.get("equals"), {**self.sizes, **names}
         equals = None if given is None else checked_size(given, known, where)
-        return ToldSize(name, buffer, *limits, equals)
+        holds = tuple(
+            self.relation(each, known, where)
+            for each in self.sequence({"holds": [], **fields}, "holds", where)
+        )
+        return ToldSize(name, buffer, *limits, equals, holds)
+
+    def relation(self, data: Any, known: Mapping[str, Any], where: str) -> Relation:
+        """What has to hold of sizes."""
+        fields = self.mapping(data, where)
+        left, right = (checked_size(fields.get(each), known, where) for each in ("left", "right"))
+        if (sign := fields.get("sign")) not in RELATIONS:
+            raise BadArchive(f"{where} has a relation {str(sign)[:80]}")
+        return Relation(left, sign, right)
 
     def guard(self, data: Any, inputs: tuple[int, ...]) -> Guard:
         """Why an axis of an input has the size it has."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import eq, le
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +25,18 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
     "min": min,
     "max": max,
 }
+
+
+RELATIONS: dict[str, Callable[[int, int], bool]] = {"<=": le, "==": eq}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """What has to hold of sizes: `left` <= `right`, or ==, as `sign` says."""
+
+    left: Size
+    sign: str
+    right: Size
 
 
 def evaluate(size: Size, symbols: Mapping[str, int]) -> int:

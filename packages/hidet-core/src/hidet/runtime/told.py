@@ -9,7 +9,7 @@ from hidet.errors import Capturing, ShapeMismatch
 from hidet.runtime.bound import between, spelled
 from hidet.runtime.driver import call
 from hidet.runtime.plan import Then, ToldSize
-from hidet.runtime.sizes import evaluate
+from hidet.runtime.sizes import RELATIONS, evaluate
 from hidet.runtime.stream import is_capturing
 
 MOST = 2**31 - 1
@@ -72,3 +72,10 @@ def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
             f"the data give `{size.name}` = {number}, which has to be {spelled(size.equals)} = "
             f"{wanted}"
         )
+    for one in size.holds:
+        left, right = (evaluate(each, sizes) for each in (one.left, one.right))
+        if not RELATIONS[one.sign](left, right):
+            raise ShapeMismatch(
+                f"the data give {spelled(one.left)} = {left} and {spelled(one.right)} = {right}, "
+                f"where {spelled(one.left)} {one.sign} {spelled(one.right)} has to hold"
+            )

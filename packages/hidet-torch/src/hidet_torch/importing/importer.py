@@ -36,7 +36,7 @@ from hidet_torch.importing.size_names import size_names
 from hidet_torch.importing.sizes import Sizes
 from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_slice
 from hidet_torch.importing.subgraph import Subgraph
-from hidet_torch.importing.told import READS, is_about_sizes, size_from
+from hidet_torch.importing.told import ASSERTS, READS, is_about_sizes, note, size_from
 from hidet_torch.memory.dtypes import hidet_dtype
 from hidet_torch.memory.strides import inverse, order_of
 from hidet_torch.memory.tensors import device_of
@@ -219,6 +219,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
         elif node.target in SIDE_EFFECT_FREE_CHECKS or is_about_sizes(node):
+            if node.target in ASSERTS and isinstance(node.args[0], torch.fx.Node):
+                note(node.args[0].meta.get("val"), self.sizes)
             self.values[node] = None
         elif node.target in READS:
             value = node.meta.get("val")

@@ -10,7 +10,9 @@ import torch
 from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
+from hidet.graph.told import Sign, require
 from hidet.types import Size
+from hidet_torch.importing.sizes import Sizes
 
 aten = torch.ops.aten
 READS = (aten._local_scalar_dense.default, aten.item.default)
@@ -20,7 +22,18 @@ ASSERTS = (
     aten.sym_constrain_range.default,
     aten.sym_constrain_range_for_size.default,
 )
-"""What says which numbers they may be: it went into the ranges of PyTorch's symbols."""
+"""What says which numbers they may be: ranges are those of PyTorch's symbols."""
+
+
+RELATIONS: dict[type, tuple[Sign, bool, int]] = {
+    sympy.Eq: ("==", False, 0),
+    sympy.Le: ("<=", False, 0),
+    sympy.Lt: ("<=", False, 1),
+    sympy.Ge: ("<=", True, 0),
+    sympy.Gt: ("<=", True, 1),
+}
+"""The sign of a relation of whole numbers, whether its sides change places, and what is added to
+the one that is less."""
 
 
 def size_from(tensor: Tensor, value: Any) -> Size:
@@ -46,6 +59,24 @@ def limits(value: torch.SymInt) -> tuple[int, int | None]:
     low = int(found.lower) if isinstance(found.lower, sympy.Integer) else -1
     high = int(found.upper) if isinstance(found.upper, sympy.Integer) else None
     return low, None if high is None or high > 2**31 - 1 else high
+
+
+def note(condition: Any, sizes: Sizes) -> None:
+    """Let calls check what PyTorch asserts of sizes that data tell.
+
+    What is no relation of sizes, or of some that no graph has, is left to PyTorch's ranges.
+    """
+    if not isinstance(condition, torch.SymBool) or type(condition.node.expr) not in RELATIONS:
+        return
+    relation = condition.node.expr
+    sign, turned, apart = RELATIONS[type(relation)]
+    try:
+        left, right = (sizes.convert(each) for each in relation.args)
+    except NotYet:
+        return
+    if turned:
+        left, right = right, left
+    require(left + apart, sign, right)
 
 
 def is_about_sizes(node: torch.fx.Node) -> bool:
