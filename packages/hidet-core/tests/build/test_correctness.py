@@ -8,7 +8,8 @@ import pytest
 from hidet import ops
 from hidet.build.correctness import correctness_report
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
-from hidet.errors import UnsupportedOp
+from hidet.errors import Place, UnsupportedOp
+from hidet.errors.place import standing
 from hidet.graph import OPERATORS, FlowGraph, Foreign, apply_all, from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
@@ -16,6 +17,7 @@ from hidet.graph.foreign import ResultTypes
 from hidet.options import options
 from hidet.types import bf16, f16, f32, i64
 
+PLACE = Place("model.py", 7)
 RANDOM = np.random.default_rng(0)
 
 
@@ -73,6 +75,52 @@ def test_a_wrong_operator_is_found_and_those_after_it_are_not_blamed(monkeypatch
     assert [row.operator.partition("(")[0] for row in wrong] == ["Relu"]
     assert report.first is wrong[0]
     assert "<- the first one above 1e-05" in str(report)
+
+
+def looped_graph():
+    x, w, trips = symbol((3, 4)), symbol((4, 4)), symbol((), i64)
+
+    def branch(h):
+        return ops.if_(ops.sum(h) > -100.0, ops.tanh, ops.exp, h)
+
+    def step(turn, x):
+        return None, [branch(ops.matmul(x, w)) + ops.cast(turn, f32)], ()
+
+    with standing(PLACE):
+        ((y,), _, _) = ops.loop(step, [x], trips=trips, most=9)
+    return trace_from([ops.relu(y)], [x, w, trips])
+
+
+def named(report):
+    return [row.name.partition("(")[0] for row in report.rows if row.kind == "operator"]
+
+
+def test_operators_of_bodies_have_rows():
+    given = [values(3, 4), values(4, 4), from_numpy(np.array(3))]
+    report = looped_graph().correctness_report(*given)
+    assert report.first is None
+    names = named(report)
+    assert names[-1] == "Relu"
+    assert "Loop" in names
+    assert "loop.body: Matmul" in names
+    assert "loop.body.if.then: Tanh" in names
+    assert not any("Exp" in each for each in names)
+    assert "loop.body.if.then: Tanh" in str(report)
+
+
+def test_a_wrong_operator_of_a_body_is_found_before_its_region(monkeypatch):
+    graph = looped_graph()
+    monkeypatch.setattr(OPERATORS["tanh"], "reference", lambda self, x: np.tanh(x) + 0.01)
+    report = graph.correctness_report(
+        values(3, 4), values(4, 4), from_numpy(np.array(3)), iteration=1
+    )
+    assert report.first.name.startswith("loop.body.if.then: Tanh")
+    assert report.first.place is PLACE
+
+
+def test_a_body_that_never_runs_has_no_rows():
+    given = [values(3, 4), values(4, 4), from_numpy(np.array(0))]
+    assert named(looped_graph().correctness_report(*given)) == ["Loop", "Loop", "Relu"]
 
 
 def test_what_the_framework_computed_is_fed_and_compared_with():

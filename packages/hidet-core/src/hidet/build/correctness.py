@@ -12,9 +12,10 @@ import numpy as np
 from hidet.build.compile import compile_graph
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
 from hidet.build.eager import as_tensor, given_view, type_of
+from hidet.build.iterations import given_to_bodies, needs_framework
 from hidet.build.target import device_of
-from hidet.compute.sizes import numbers
 from hidet.errors import BadArgument, UnsupportedOp
+from hidet.graph.body import Region
 from hidet.graph.evaluate import bind, learn, refer, resolved
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
@@ -35,25 +36,53 @@ def correctness_report(
     expected: Mapping[Tensor, Array] | None = None,
     float64: bool = False,
     outputs: bool = True,
+    iteration: int = 0,
 ) -> Report:
     """Compare each operator, compiled alone under the options in force, with what it means.
 
     `expected` holds what the framework computed for some tensors: the operators that make them are
     compared with that, or with numpy in `float64`; all others with numpy's. Each operator is given
     what those before it should have computed. With `outputs` the whole compiled graph runs too.
+    Of control flow each operator of a body that runs is compared so, ahead of the whole, on the
+    values of one iteration: `iteration`, counted from 0, or the last one if there are fewer.
     """
-    meaning = Meaning(graph, inputs, expected or {}, float64)
+    arrays = [each.cpu().numpy().copy() for each in inputs]
+    meaning = Meaning(graph, arrays, expected or {}, float64)
     rows = [
         Row("placeholder", each.name or "", each.dtype.name, 0.0, place=None)
         for each in graph.inputs
     ]
-    found = {node: [foreign_row(node)] for node in graph.nodes if node.op.kind == "framework"}
-    for nodes in batches(meaning, [node for node in graph.nodes if is_compared(node)]):
-        found |= compared(meaning, nodes)
-    rows += [row for node in graph.nodes for row in found.get(node, ())]
+    rows += operator_rows(meaning, iteration)
     if outputs:
         rows += whole(meaning)
     return Report(tuple(rows))
+
+
+def operator_rows(meaning: Meaning, iteration: int) -> list[Row]:
+    """The rows of a graph's operators, in order, each after those of the bodies that it runs."""
+    nodes = meaning.graph.nodes
+    found = {node: [foreign_row(node)] for node in nodes if node.op.kind == "framework"}
+    for each in batches(meaning, [node for node in nodes if is_compared(node)]):
+        found |= compared(meaning, each)
+    rows: list[Row] = []
+    for node in nodes:
+        rows += body_rows(meaning, node, iteration)
+        rows += found.get(node, ())
+    return rows
+
+
+def body_rows(meaning: Meaning, node: Node, iteration: int) -> Iterator[Row]:
+    """The rows of the operators in the bodies that a node runs, at its place if they have none."""
+    op = meaning.op(node)
+    if not isinstance(op, Region) or needs_framework(op):
+        return
+    operands = [meaning.stored[each] for each in node.inputs]
+    for name, body, given in given_to_bodies(op, operands, iteration):
+        pairs = zip(given, body.graph.inputs, strict=True)
+        arrays = [stored(value, each.dtype) for value, each in pairs]
+        for each in operator_rows(Meaning(body.graph, arrays, {}, meaning.float64), iteration):
+            within = f"{op.name}.{name}" + (f".{each.within}" if each.within else "")
+            yield replace(each, within=within, place=each.place or node.place)
 
 
 class Meaning:
@@ -66,7 +95,7 @@ class Meaning:
     def __init__(
         self,
         graph: FlowGraph,
-        inputs: Sequence[Tensor],
+        inputs: Sequence[Array],
         expected: Mapping[Tensor, Array],
         float64: bool,
     ) -> None:
@@ -79,8 +108,8 @@ class Meaning:
         self.exact: dict[Tensor, Array] = {}
         """In float64 all the way, where that was asked for: what outputs are compared with."""
         for tensor, value in zip(graph.inputs, inputs, strict=True):
-            bind(tensor, tuple(map(int, numbers(value.shape))), self.symbols)
-            self.stored[tensor] = value.cpu().numpy().copy()
+            bind(tensor, value.shape, self.symbols)
+            self.stored[tensor] = value
         for constant in graph.constants:
             self.stored[constant] = constant.cpu().numpy()
         self.told = {tensor: size for size, tensor in graph.tellers.items()}

@@ -31,6 +31,13 @@ class Row:
     error: float | None = None
     limit: float = 0.0
     place: Place | None = None
+    within: str = ""
+    """The bodies of control flow that the operator lies in, as `loop.body.if.then`."""
+
+    @property
+    def name(self) -> str:
+        """The operator, after the bodies that it lies in."""
+        return f"{self.within}: {self.operator}" if self.within else self.operator
 
     @property
     def is_out_of_line(self) -> bool:
@@ -66,7 +73,7 @@ class Report:
             (
                 str(number),
                 row.kind,
-                shortened(row.operator),
+                shortened(row.name),
                 row.dtype,
                 "" if row.error is None else f"{row.error:.1e}",
                 attention(row, row is first),

@@ -155,14 +155,15 @@ class FlowGraph:
         """The graph compiled, for its device or for `targets`: a `hidet.build.CompiledGraph`."""
         return seams.call("build_graph", self, targets)
 
-    def correctness_report(self, *inputs: Tensor, float64: bool = False) -> Any:
+    def correctness_report(self, *inputs: Tensor, float64: bool = False, iteration: int = 0) -> Any:
         """How far each operator, and the whole, compiled here is from what it means: a Report.
 
         `print(report)` is a table, `report.rows` the same as data, `report.first` the first row
         whose error is out of line. Outputs are compared with each operator's result rounded to its
-        type on the way, or with `float64` all the way.
+        type on the way, or with `float64` all the way. Of control flow each operator of a body that
+        runs has a row, on the values of one `iteration`: by default the first.
         """
-        return seams.call("correctness_report", self, inputs, float64=float64)
+        return seams.call("correctness_report", self, inputs, float64=float64, iteration=iteration)
 
     def explain(self, target: str | None = None) -> str:
         """Which operators would share kernels, and why others would not; nothing is compiled.
