@@ -47,3 +47,13 @@ def test_a_row_that_is_there_is_read_without_a_condition(made, which):
 def test_a_condition_on_the_turn_stays():
     made = kernel(number(1), Less(J, number(5)))
     assert unswitch_loops(made).body == made.body
+
+
+def test_what_another_condition_guards_is_not_read_ahead_of_it():
+    at = Var("i", i32)
+    which = Load(T, (at,))
+    read = Select(inside(which), Load(X, (which, J)), constant(0.0, f32))
+    guarded = If(Less(at, number(1)), (Store(Y, (J,), read),))
+    loop = For(J, wrap(8), (guarded,), LoopKind.VECTOR)
+    made = Kernel("k", (X, Y, T), (For(at, wrap(2), (loop,)),), kind=KernelKind.CPU)
+    assert unswitch_loops(made).body == made.body

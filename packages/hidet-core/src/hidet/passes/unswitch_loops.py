@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -41,20 +42,26 @@ def unswitched(loop: For) -> Stmt:
     for each in find(loop.body, Declare):
         if each.init is not None and each.var not in moved:
             known[each.var] = substitute(each.init, known)
-    own = {loop.var, *introduced(loop.body)}
+    own = {loop.var, *moved, *introduced(loop.body)}
     written = {each.tensor for each in find(loop.body, Store)}
     certain: dict[Expr, Expr] = {}
     asked: dict[Expr, None] = {}
     for choice in find(loop.body, Select):
         meant = substitute(choice.condition, known)
         read = isinstance(choice.then, Load) and isinstance(choice.otherwise, Const)
-        changes = any(e in own for e in find([meant], Var)) or any(
-            e.tensor in written for e in find([meant], Load)
-        )
-        if read and not changes:
+        if read and not any(e in own for e in find([meant], Var)) and is_there(meant, written):
             certain[choice] = choice.then
             asked[meant] = None
     if not asked:
         return loop
     plain = replace(loop, body=tuple(replaced(each, certain) for each in loop.body))
     return If(reduce(And, asked), (copied((plain,), {})[0],), (loop,), loop.place)
+
+
+def is_there(condition: Expr, written: Set[Expr]) -> bool:
+    """Whether what a condition reads may be read ahead of all other conditions: elements at known
+    places, which the loop does not write."""
+    return all(
+        read.tensor not in written and all(isinstance(e, Const) for e in read.index)
+        for read in find([condition], Load)
+    )
