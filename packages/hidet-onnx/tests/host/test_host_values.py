@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import hidet_onnx
-from hidet.errors import HidetError
+from hidet.errors import BadArgument, HidetError
 from hidet.frontend.report import FallbackWarning
 
 TEXT, FLOAT, INT = TensorProto.STRING, TensorProto.FLOAT, TensorProto.INT64
@@ -194,3 +195,12 @@ def test_what_is_on_the_host_is_said() -> None:
         compiled.save("nowhere")
     with pytest.raises(HidetError, match="StringConcat runs on the host"):
         hidet_onnx.from_onnx(proto)
+
+
+def test_a_model_of_several_graphs_is_no_file(tmp_path: Path) -> None:
+    """The error of `save` names what runs between the graphs."""
+    x, y, z = (tensor(name, TEXT, [3]) for name in "xyz")
+    made = model([helper.make_node("StringConcat", ["x", "y"], ["z"])], [x, y], [z])
+    with pytest.raises(BadArgument, match="StringConcat runs on the host"):
+        hidet_onnx.compile(made).save(tmp_path / "strings.hidet")
+    assert not (tmp_path / "strings.hidet").exists()

@@ -105,6 +105,10 @@ def layer_normalization(
     return ops.cast(found, x.dtype), ops.cast(mean, stash), ops.cast(deviation, stash)
 
 
+# Models that ONNX Runtime optimised have it in operator sets before ONNX had.
+onnx.rows({"LayerNormalization": layer_normalization}, since=1)
+
+
 def wider(of: DType, stash: DType) -> DType:
     """The type in which statistics are computed."""
     return f64 if f64 in (of, stash) else f32
