@@ -150,6 +150,20 @@ def test_attention_of_one_token_to_another_sequence() -> None:
     check("DecoderMaskedMultiHeadAttention", [q, k, v], num_heads=2)
 
 
+def test_samples_without_padding() -> None:
+    """ONNX Runtime has it on GPUs only: it is attention of the padded samples."""
+    weights, bias, padded = floats(6, 24), floats(24), floats(2, 5, 6)
+    counts = integers(3, 5)
+    given = [padded, weights, bias, counts]
+    (wanted,) = by_runtime(model_of("Attention", given, 1, num_heads=2), given)
+    offsets = integers([0, 1, 2, 5, 6], [7, 8, 9, 3, 4])
+    tokens = np.concatenate([padded[0, :3], padded[1]])
+    packed = [tokens, weights, bias, offsets, integers(0, 3, 8)]
+    (found,) = by_hidet(model_of("PackedAttention", packed, 1, num_heads=2), packed)
+    right = np.concatenate([wanted[0, :3], wanted[1]])
+    np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-5)
+
+
 # ---- heads that share keys -----------------------------------------------------------------------
 
 

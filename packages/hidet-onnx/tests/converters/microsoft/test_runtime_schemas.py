@@ -61,7 +61,7 @@ MISSING = {
     "strings, and hashes of them": "Tokenizer MurmurHash3 WordConvEmbedding",
     "sparse tensors": "SparseToDenseMatMul",
     "samples packed without padding, and pages of caches": """
-        PackedAttention PackedMultiHeadAttention RemovePadding RestorePadding PagedAttention
+        PackedMultiHeadAttention RemovePadding RestorePadding PagedAttention
         SparsePagedAttention VarlenCausalConvWithState""",
     "layouts and number formats of one kernel": """
         QOrderedAttention QOrderedGelu QOrderedLayerNormalization QOrderedLongformerAttention

@@ -89,6 +89,29 @@ def attention_of_one(
     return known.of_projection(made, past, qkv_hidden_sizes, num_heads, past_length)
 
 
+@microsoft("PackedAttention")
+def packed_attention(
+    x: Tensor, weights: Tensor, bias: Tensor, token_offset: Tensor, ends: Tensor,
+    attention_bias: Tensor | None = None, *,
+    num_heads: int, qkv_hidden_sizes: Sequence[int] | None = None, scale: float = 0.0,
+) -> Tensor:  # fmt: skip
+    """Attention of samples whose rows x[tokens, width] follow each other without padding.
+
+    The first of `token_offset` [batch, rows] say where each row is in padded samples, `ends`
+    [batch + 1] how many rows come before each sample.
+    """
+    batch, rows = token_offset.shape
+    made = ops.add(ops.matmul(x, weights), bias)
+    place = ops.slice(ops.flatten(token_offset), 0, 0, x.shape[0])
+    wide = ops.zeros((tidy(batch * rows), made.shape[1]), made.dtype, device=made.device)
+    index = ops.expand(ops.unsqueeze(place, 1), made.shape)
+    padded = ops.reshape(ops.scatter(wide, 0, index, made, "set_one"), (batch, rows, -1))
+    lengths = ops.subtract(ops.slice(ends, 0, 1), ops.slice(ends, 0, 0, batch))
+    known = Known(-10000.0, scale, False, lengths, attention_bias)
+    found, *_ = known.of_projection(padded, None, qkv_hidden_sizes, num_heads, None)
+    return ops.embedding(ops.flatten(found, 0, 1), place)
+
+
 def apart(
     q: Tensor, k: Tensor | None, v: Tensor | None, bias: Tensor | None, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
