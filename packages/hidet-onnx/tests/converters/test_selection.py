@@ -124,3 +124,19 @@ def test_sizes_that_cannot_be_are_refused(text: str) -> None:
     ours = hidet_onnx.compile(parser.parse_model(HEAD + whole), options={"fallback": "error"})
     with pytest.raises(ShapeMismatch, match="the data give"):
         ours.run([np.ones((3, 3), np.float32)])
+
+
+def test_an_axis_that_is_squeezed_has_size_one_in_each_call() -> None:
+    """Only data tell how many rows are kept."""
+    text = """
+        g (float[n, 3] x) => (float[3] y) <int64[1] one = {1}, int64[1] first = {0}> {
+          h = Tanh(x)  s = ReduceSum<keepdims = 0>(h, one)  zero = Constant<value_float = 0.0>()
+          kept = Greater(s, zero)  rows = Compress<axis = 0>(h, kept)  y = Squeeze(rows, first)
+        }
+    """
+    model = hidet_onnx.compile(parser.parse_model(HEAD + text), options={"fallback": "error"})
+    x = np.array([[-1, 0, -2], [1, 2, 3], [-1, -1, -1]], np.float32)
+    np.testing.assert_allclose(model(x), np.tanh(x[1]), rtol=1e-6)
+    for wrong in (-np.abs(x), np.abs(x)):
+        with pytest.raises(ShapeMismatch):
+            model(wrong)

@@ -9,6 +9,10 @@ from hidet import ops
 from hidet.compute.sizes import product, same
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
+from hidet.graph.dims import axes_of
+from hidet.graph.told import require, teller
+from hidet.ir.expr import Expr
+from hidet.ir.walk import variables
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import (
@@ -88,13 +92,27 @@ def reshaped(x: Tensor, sizes: Sequence[Size], allowzero: int) -> Tensor:
 @onnx("Squeeze", since=13)
 def squeeze(x: Tensor, axes: Tensor | None = None) -> Tensor:
     """x without axes of size 1: all of them, or those said."""
-    return ops.squeeze(x, None if axes is None else integers(axes))
+    return squeezed(x, None if axes is None else integers(axes))
 
 
 @onnx("Squeeze", since=1)
 def squeeze_before_13(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
     """The same with axes that the model fixes."""
-    return ops.squeeze(x, axes)
+    return squeezed(x, axes)
+
+
+def squeezed(x: Tensor, axes: Sequence[int] | None) -> Tensor:
+    """The same; each call checks that an axis that is said and whose size data tell has size 1."""
+    if axes is None:
+        return ops.squeeze(x)
+    for axis in sorted(axes_of(axes, x.ndim), reverse=True):
+        size = x.shape[axis]
+        if isinstance(size, Expr) and any(teller(each) is not None for each in variables(size)):
+            require(size, "==", 1)
+            x = ops.select(x, axis, 0)
+        else:
+            x = ops.squeeze(x, axis)
+    return x
 
 
 @onnx("Unsqueeze", since=13)
