@@ -55,7 +55,8 @@ def range_of(start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int = 1
             raise
         return told_range(start, limit, delta)
     if isinstance(step, int | float) and step == 0:
-        raise BadArgument("the step of Range is 0")
+        # No HidetError: ONNX's own function of Range, a loop, would give no numbers without a word.
+        raise ValueError("the step of Range is 0")
     count: Size
     if all(isinstance(each, int | float) for each in (first, last, step)):
         count = max(math.ceil((last - first) / step), 0)
