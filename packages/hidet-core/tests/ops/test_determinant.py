@@ -39,3 +39,8 @@ def test_what_has_no_determinant():
         ops.det(symbol([2, 3]))
     with pytest.raises(DtypeMismatch, match="int32"):
         ops.det(symbol([2, 2], "int32"))
+
+
+def test_all_of_it_is_where_the_matrices_are():
+    with tracing():
+        assert ops.det(symbol((2, 3, 3), device="cuda:0")).device == "cuda:0"

@@ -34,7 +34,8 @@ def det(x: Tensor) -> Tensor:
         column = reshape(place, (*place.shape, 1))
         row = gather(rest, rest.ndim - 2, expand(column, (*rest.shape[:-2], 1, count)))
         pivot = slice(row, -1, 0, 1)
-        turned = where(equal(select(place, -1, 0), 0), 1.0, -1.0 * ones((), rest.dtype))
+        sign = -1.0 * ones((), rest.dtype, device=x.device)
+        turned = where(equal(select(place, -1, 0), 0), 1.0, sign)
         found = found * reshape(pivot, found.shape) * turned
         if count > 1:
             rest = eliminated(rest, row, pivot, column)
