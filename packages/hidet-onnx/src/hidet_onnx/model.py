@@ -21,7 +21,7 @@ from hidet.frontend.staying import is_of_host, on_device
 from hidet.frontend.variants import Variants
 from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options as core_options
-from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, form_of, leaves, texts
+from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, Open, form_of, leaves, texts
 from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
 from hidet_onnx.reading.load import Given, Source, load
 from hidet_onnx.reading.soundness import require_sound
@@ -77,6 +77,14 @@ class Variant:
         """One graph compiled."""
         return build_model(graph, self.imported.calls, "onnx", targets)
 
+    @cached_property
+    def in_order(self) -> list[int] | None:
+        """Which result of the graph each of the model's is, if they are nothing else."""
+        found = self.imported.outputs
+        if any(not isinstance(each, Output) for each in found):
+            return None
+        return [each.number for each in found if isinstance(each, Output)]
+
     def __call__(self, given: Sequence[Any]) -> list[Any]:
         """The results of the model."""
         imported, compiled = self.imported, self.compiled
@@ -87,14 +95,24 @@ class Variant:
             made = [values[each] for each in imported.graph.outputs]
         else:
             made = compiled.run(self.flat(given))
+        if self.in_order is not None:
+            return [made[number] for number in self.in_order]
         return [taken(each, made, values) for each in imported.outputs]
 
     def flat(self, given: Sequence[Any]) -> list[Any]:
         """What the graph takes of a call's values, where it runs."""
-        return [on_device(leaf, self.device) for leaf in self.leaves(given)]
+        leaves = self.leaves(given)
+        return leaves if self.device == "cpu" else [on_device(leaf, self.device) for leaf in leaves]
+
+    @cached_property
+    def takes_all(self) -> bool:
+        """Whether the graph takes the values of a call as they are: tensors that are all there."""
+        return all(isinstance(form, Open) for form in self.forms)
 
     def leaves(self, given: Sequence[Any]) -> list[Any]:
         """A call's values, those of lists one by one."""
+        if self.takes_all:
+            return [*given]
         pairs = zip(self.forms, given, strict=True)
         return [leaf for form, value in pairs for leaf in leaves(form, value)]
 
@@ -110,6 +128,8 @@ class CompiledModel:
         """The inputs that a call has to give, in order: name, element type and sizes of each."""
         self.outputs = tuple(outputs_of(source, settings.limits))
         """The results, as the file declares them."""
+        self.is_plain = all(each.is_plain and not each.has_default for each in self.arguments)
+        """Whether the file declares all inputs, none of which may be left out."""
         self.static: set[str] = set()
         """The inputs whose values decide about shapes: there is a compiled form for each."""
         self.variants = Variants(self.variant, lambda: ", ".join(sorted(self.static)) or "inputs")
@@ -159,11 +179,18 @@ class CompiledModel:
         """The compiled form for a call's values; values that are needed become part of it."""
         while True:
             pairs = zip(self.arguments, given, strict=True)
-            forms = tuple(form_of(each, value, self.static) for each, value in pairs)
             try:
+                if self.is_plain and not self.static and not any(each is None for each in given):
+                    return self.as_declared
+                forms = tuple(form_of(each, value, self.static) for each, value in pairs)
                 return self.variants(forms)
             except NeedsValue as error:
                 self.ask(error)
+
+    @cached_property
+    def as_declared(self) -> Variant:
+        """The compiled form for all calls, where these give what the file declares."""
+        return self.variants(self.declared_forms())
 
     def ask(self, error: NeedsValue) -> None:
         """From now on the inputs that an error names are read at each call."""
@@ -191,6 +218,8 @@ class CompiledModel:
 
     def ordered(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The inputs in the model's order; None for one that has a default."""
+        if not named and len(inputs) == len(self.arguments) == len(self.inputs):
+            return [*inputs]
         names = [each.name for each in self.inputs]
         if len(inputs) > len(names):
             raise BadArgument(f"{len(inputs)} inputs for a model of {len(names)}")

@@ -287,8 +287,13 @@ class Tensor:
     cast, astype, clamp = method("cast"), method("cast"), method("clamp")
 
 
+NUMBERS, class_of = frozenset({int}), type
+
+
 def tidied(type: TensorType) -> TensorType:
     """The type with each size in its simplest form."""
+    if isinstance(type.shape, tuple) and NUMBERS.issuperset(map(class_of, type.shape)):
+        return type
     sizes = tuple(map(tidy, type.shape))
     is_tidy = isinstance(type.shape, tuple) and all(map(is_, sizes, type.shape))
     return type if is_tidy else type.with_(shape=sizes)

@@ -88,7 +88,7 @@ def array_of(view: View) -> np.ndarray[Any, Any]:
     A copy waits for all work on the device, whichever stream it is on.
     """
     if view.device == "cpu" and isinstance(view.owner, np.ndarray):
-        return view.owner.reshape(view.shape)
+        return view.owner if view.owner.shape == view.shape else view.owner.reshape(view.shape)
     if view.device == "cpu":
         return exposed(view)
     array = np.empty(view.shape, dtype_of(view.dtype).numpy)
