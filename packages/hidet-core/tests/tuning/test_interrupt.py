@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from hidet.tuning.interrupt import Interruptible
+from hidet.tuning.interrupt import Interruptible, undisturbed
 
 
 def interrupt():
@@ -39,6 +39,20 @@ def test_the_second_one_is_as_ever():
 def test_afterwards_all_is_as_it_was():
     with Interruptible():
         pass
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_block_that_is_undisturbed_is_left_before_it_acts():
+    seen = []
+
+    def block():
+        with undisturbed():
+            interrupt()
+            seen.append("the block went on")
+
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert seen == ["the block went on"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -73,6 +73,7 @@ def manner(group: Group, target: Target) -> str:
         return "written part by part where it lies, no kernel"
     if isinstance(group.last.op, Region):
         return controlled(group.last.op, target)
+    group = group.apart if group.insets else group  # as it is before its result goes elsewhere
     if group.anchor is None:
         return "automatic schedule"
     best = holding(group, target, chosen(group, target))

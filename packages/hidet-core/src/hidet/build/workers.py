@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
+from math import inf
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from tqdm import tqdm
@@ -13,6 +15,7 @@ from tqdm import tqdm
 from hidet import options
 from hidet.runtime.cores import cores
 from hidet.toolchain.host import ended_together
+from hidet.tuning.interrupt import undisturbed
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -55,7 +58,8 @@ class Crew(Generic[T, R]):
     def start(self, item: T) -> None:
         """Let the next free thread take an item."""
         if item not in self.futures:
-            self.futures[item] = self.pool.submit(copy_context().run, self.work, item)
+            with undisturbed():
+                self.futures[item] = self.pool.submit(copy_context().run, self.work, item)
 
     def results(self, items: Sequence[T], title: str) -> list[R]:
         """What became of the items, in their order; the first error is raised."""
@@ -68,14 +72,26 @@ class Crew(Generic[T, R]):
 
 
 def as_done(futures: Iterable[Future[R]]) -> Iterator[Future[R]]:
-    """The futures as each is done, or Ctrl-C.
+    """The futures as each is done."""
+    left = set(futures)
+    while left:
+        done = awaited(left)
+        yield from done
+        left -= done
+
+
+def awaited(futures: Collection[Future[R]], seconds: float = inf) -> set[Future[R]]:
+    """Those that are done, once one is, or after so many seconds; Ctrl-C ends the wait soon.
 
     The system may interrupt any thread for it, and Python acts only when the main one goes on.
     """
-    left = set(futures)
-    while left:
-        done, left = wait(left, LOOK, FIRST_COMPLETED)
-        yield from done
+    end = monotonic() + seconds
+    while True:
+        with undisturbed():
+            left = max(0.0, min(LOOK, end - monotonic()))
+            done = wait(futures, left, FIRST_COMPLETED).done
+        if done or monotonic() >= end:
+            return done
 
 
 def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[R]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import replace
+from math import inf
 from statistics import median
 
 from hidet import options
@@ -13,7 +13,7 @@ from hidet.build.choices import chosen
 from hidet.build.key import has_only_our_schedules
 from hidet.build.remote import Ended, Team
 from hidet.build.tuning_facts import Subject
-from hidet.build.workers import Crew, jobs
+from hidet.build.workers import Crew, awaited, jobs
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.tuning.contest import Refused
@@ -79,7 +79,7 @@ class Workshop:
     def ready(self, choices: Sequence[Choice], seconds: float | None) -> Choice | None:
         """The first whose compiler is done, after waiting for so long at most."""
         futures = [self.crew.futures[each] for each in choices]
-        wait(futures, seconds, FIRST_COMPLETED)
+        awaited(futures, inf if seconds is None else seconds)
         done = (choice for choice, each in zip(choices, futures, strict=True) if each.done())
         return next(done, None)
 

@@ -10,6 +10,27 @@ from types import FrameType
 from typing import Any
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A block after which Ctrl-C acts, not inside: for calls into what holds locks.
+
+    KeyboardInterrupt may come between a lock's being taken and the block that would give it back,
+    as in a pool of threads: those would wait for it forever.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is None:  # None: what is no Python's own stays
+        yield
+        return
+    noted: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
+
+
 class Interruptible:
     """A block in which Ctrl-C is KeyboardInterrupt inside of `waiting` only, and elsewhere noted.
 
