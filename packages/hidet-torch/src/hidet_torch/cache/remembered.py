@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -92,6 +93,8 @@ def has_only_our_converters() -> bool:
 
 def is_ours(converter: Any) -> bool:
     """Whether a converter comes with us."""
+    while isinstance(converter, partial):
+        converter = converter.func
     home: str = getattr(converter, "__module__", None) or type(converter).__module__
     return home.partition(".")[0] in ("hidet", "hidet_torch")
 
