@@ -33,6 +33,7 @@ from benchmarks.exports import Subject, export
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import number, table
 from benchmarks.models import NETWORKS, build
+from benchmarks.onnx import in_turns
 
 CALIBRATION = 4
 """Batches of random images that scales are taken from."""
@@ -121,22 +122,17 @@ def measure_on_gpu(network: str, batch: int, rounds: int) -> str:
     plain, (given,) = build(network, torch.float16, "cuda", batch)
     half = hidet_torch.compile(plain, given)
     pixels = torch.as_tensor(x, device="cuda")
-    calls = {"float16": lambda: half(given), "int8": lambda: whole.run([pixels])}
-    times: dict[str, list[float]] = {of: [] for of in calls}
-    for turn in range(rounds + 2):
-        for of, call in calls.items():
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(IN_A_ROW):
-                call()
-            torch.cuda.synchronize()
-            if turn > 1:  # the first two warm up
-                times[of].append((time.perf_counter() - begin) / IN_A_ROW * 1e3)
-    base = statistics.median(times["float16"])
+    calls = {
+        "float16": lambda: [half(given) for _ in range(IN_A_ROW)],
+        "int8": lambda: [whole.run([pixels]) for _ in range(IN_A_ROW)],
+    }
+    times = in_turns(calls, "cuda", 0.0, rounds)
+    each = {of: [ms / IN_A_ROW for ms in found.wall] for of, found in times.items()}
+    base = statistics.median(each["float16"])
     lines = [
         [network, str(batch), of, number(statistics.median(taken), ".3f"),
          number(min(taken), ".3f"), number(base / statistics.median(taken), ".2f", "x")]
-        for of, taken in times.items()
+        for of, taken in each.items()
     ]  # fmt: skip
     return table(("network", "batch", "type", "ms", "least", "to float16"), lines)
 

@@ -80,10 +80,9 @@ class Variant:
     @cached_property
     def in_order(self) -> list[int] | None:
         """Which result of the graph each of the model's is, if they are nothing else."""
-        found = self.imported.outputs
-        if any(not isinstance(each, Output) for each in found):
-            return None
-        return [each.number for each in found if isinstance(each, Output)]
+        every = self.imported.outputs
+        found = [each.number for each in every if isinstance(each, Output)]
+        return found if len(found) == len(every) else None
 
     def __call__(self, given: Sequence[Any]) -> list[Any]:
         """The results of the model."""

@@ -8,7 +8,7 @@ from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
 from hidet.build.host_driven import host_reasons
-from hidet.build.schedule import holding
+from hidet.build.schedule import holding, neighbours
 from hidet.build.stages import cut
 from hidet.build.target import target_for
 from hidet.fusion import Group
@@ -76,7 +76,8 @@ def manner(group: Group, target: Target) -> str:
     group = group.apart if group.insets else group  # as it is before its result goes elsewhere
     if group.anchor is None:
         return "automatic schedule"
-    best = holding(group, target, chosen(group, target))
+    best, count = chosen(group, target), neighbours(group)
+    best = best if count == 1 else holding(group, target, best, count)[0]
     return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
 
 

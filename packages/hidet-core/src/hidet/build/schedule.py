@@ -46,8 +46,7 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    best = holding(group, target, best)
-    module = scheduled(group, target, best)
+    best, module = holding(group, target, best, neighbours(group))
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]
@@ -56,19 +55,22 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
 
-def holding(group: Group, target: Target, best: Candidate) -> Candidate:
-    """The best candidate, or one of the next few whose threads hold all neighbours of which one
-    element of the group's results is made, where that takes less time than a kernel more."""
+def holding(group: Group, target: Target, best: Candidate, count: int) -> tuple[Candidate, Module]:
+    """The best candidate, or one of the next few whose threads hold so many neighbours, of which
+    one element of the group's results is made, where that takes less time than a kernel more; and
+    its kernels."""
     assert group.anchor is not None
-    count = 1 if group.choice is not None or group.last is group.anchor else neighbours(group)
-    if count == 1 or holds(scheduled(group, target, best), count):
-        return best
+    module = scheduled(group, target, best)
+    if group.choice is not None or holds(module, count):
+        return best, module
     limit = best.seconds + detour(group.anchor.outputs[0].type, target)
     others = (each for each in ranked(group, target) if not closed_to(each.schedule, group))
     for each in islice(others, TRIED):
-        if each.seconds <= limit and holds(scheduled(group, target, each), count):
-            return each
-    return best
+        if each.seconds <= limit:
+            other = scheduled(group, target, each)
+            if holds(other, count):
+                return each, other
+    return best, module
 
 
 def scheduled(group: Group, target: Target, candidate: Candidate) -> Module:
@@ -80,6 +82,8 @@ def scheduled(group: Group, target: Target, candidate: Candidate) -> Module:
 
 def neighbours(group: Group) -> int:
     """Of how many neighbours of the anchor's result an element of the group's results is made."""
+    if group.last is group.anchor:
+        return 1
     where = Following(group).landings() or {}
     return max((each.neighbours for each in where.values()), default=1)
 

@@ -8,9 +8,10 @@ from typing import Any
 from hidet.ir.expr import Const, Expr, Load, Var
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.linear import Terms
-from hidet.ir.stmt import Assign, Declare, For, LoopKind, Stmt, Store
-from hidet.ir.walk import find, rebuild_statements, substitute, variables
-from hidet.passes.base import kernel_pass, with_body
+from hidet.ir.stmt import Assign, Declare, For, Store
+from hidet.ir.walk import find, substitute, variables
+from hidet.passes.base import kernel_pass
+from hidet.passes.vector_loops import with_vector_loops
 from hidet.types import Scope, TensorType, i32
 
 MOST = 16
@@ -27,15 +28,8 @@ def copy_vectors(kernel: Kernel) -> Kernel:
     C++ compilers keep an array in registers if all its accesses are alike; else each element goes
     through memory on its way from there.
     """
-    if kernel.kind is not KernelKind.CPU:
-        return kernel
-    lanes = vector_reads(kernel)
-
-    def change(node: Stmt) -> Any:
-        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
-        return copied(node, lanes) if vector and lanes else node  # type: ignore[arg-type]
-
-    return with_body(kernel, rebuild_statements(kernel.body, change))
+    lanes = vector_reads(kernel) if kernel.kind is KernelKind.CPU else {}
+    return with_vector_loops(kernel, lambda loop: copied(loop, lanes)) if lanes else kernel
 
 
 def vector_reads(kernel: Kernel) -> dict[Expr, int]:

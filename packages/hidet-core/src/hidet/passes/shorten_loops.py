@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from hidet.ir.algebra import simplify_expression
 from hidet.ir.expr import (
@@ -19,13 +18,14 @@ from hidet.ir.expr import (
     Mul,
     Var,
 )
-from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.kernel import Kernel
 from hidet.ir.linear import Form, Terms, add, express
 from hidet.ir.ranges import unwrapped
-from hidet.ir.stmt import Assign, Body, Declare, For, If, LoopKind, Stmt, Store
-from hidet.ir.walk import contains, rebuild_statements, substitute, variables
-from hidet.passes.base import kernel_pass, with_body
+from hidet.ir.stmt import Assign, Body, Declare, For, If, Stmt, Store
+from hidet.ir.walk import contains, substitute, variables
+from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
+from hidet.passes.vector_loops import with_vector_loops
 
 
 @kernel_pass()
@@ -40,14 +40,7 @@ def shorten_loops(kernel: Kernel) -> Kernel:
     On a CPU only. A shorter loop would end in turns that are no vector, with a branch for each
     choice in f; of a condition on a store alone compilers make a mask.
     """
-    if kernel.kind is not KernelKind.CPU:
-        return kernel
-
-    def change(node: Stmt) -> Any:
-        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
-        return shortened(node) if vector else node  # type: ignore[arg-type]
-
-    return with_body(kernel, rebuild_statements(kernel.body, change))
+    return with_vector_loops(kernel, shortened)
 
 
 def shortened(loop: For) -> Stmt:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from hidet.ir.expr import And, Const, Expr, Load, Select, Var
-from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.stmt import Assign, Declare, For, If, LoopKind, Stmt, Store
-from hidet.ir.walk import find, introduced, rebuild_statements, replaced, substitute
-from hidet.passes.base import kernel_pass, with_body
+from hidet.ir.kernel import Kernel
+from hidet.ir.stmt import Assign, Declare, For, If, Stmt, Store
+from hidet.ir.walk import find, introduced, replaced, substitute
+from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
+from hidet.passes.vector_loops import with_vector_loops
 
 
 @kernel_pass()
@@ -25,14 +25,7 @@ def unswitch_loops(kernel: Kernel) -> Kernel:
 
     On a CPU only: compilers make no vectors of reads that may not happen.
     """
-    if kernel.kind is not KernelKind.CPU:
-        return kernel
-
-    def change(node: Stmt) -> Any:
-        vector = isinstance(node, For) and node.kind is LoopKind.VECTOR
-        return unswitched(node) if vector else node  # type: ignore[arg-type]
-
-    return with_body(kernel, rebuild_statements(kernel.body, change))
+    return with_vector_loops(kernel, unswitched)
 
 
 def unswitched(loop: For) -> Stmt:

@@ -1,0 +1,23 @@
+"""Vector loops of CPU kernels, one by one, for the passes that write them otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import For, LoopKind, Stmt
+from hidet.ir.walk import rebuild_statements
+from hidet.passes.base import with_body
+
+
+def with_vector_loops(kernel: Kernel, change: Callable[[For], Any]) -> Kernel:
+    """The kernel with each of its vector loops, innermost first, as `change` has it; kernels for
+    other machines than CPUs stay as they are."""
+    if kernel.kind is not KernelKind.CPU:
+        return kernel
+
+    def changed(node: Stmt) -> Any:
+        return change(node) if isinstance(node, For) and node.kind is LoopKind.VECTOR else node
+
+    return with_body(kernel, rebuild_statements(kernel.body, changed))
