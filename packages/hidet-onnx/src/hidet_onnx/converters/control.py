@@ -8,10 +8,11 @@ from typing import Any
 
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NeedsValue, NotYet
+from hidet.frontend.operands import integer, numbers
 from hidet.graph import Tensor
 from hidet.graph.known import known, needs_value
 from hidet.types import Size, boolean, i64
-from hidet_onnx.converters.known import constant, integer, numbers
+from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.nested import flat, nested, require_same_form
 from hidet_onnx.converters.subgraph import Subgraph
 from hidet_onnx.converters.table import onnx

@@ -9,10 +9,11 @@ from typing import Any
 from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NeedsValue, NotYet
+from hidet.frontend.operands import number, sizes_of
 from hidet.graph import Tensor
 from hidet.types import Size, boolean, f32, f64, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import constant, number, sizes_of
+from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.dtypes import element
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 from hidet import ops
 from hidet.errors import BadArgument
+from hidet.frontend.operands import size_of
 from hidet.graph import Tensor
 from hidet.graph.known import known
 from hidet.types import Size, i64
-from hidet_onnx.converters.known import size_of
 from hidet_onnx.converters.table import onnx
 
 Rule = Literal["set_last", "add", "mul", "min", "max"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.compute.sizes import product, tidy
 from hidet.errors import BadArgument
+from hidet.frontend.operands import numbers
 from hidet.graph import Tensor
 from hidet.types import i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import numbers
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, explicit, padding
 

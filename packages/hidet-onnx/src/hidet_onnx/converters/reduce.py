@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from hidet import ops
 from hidet.compute.sizes import equal
+from hidet.frontend.operands import integer, integers
 from hidet.graph import Tensor
 from hidet.types import boolean, f64
-from hidet_onnx.converters.known import integer, integers
 from hidet_onnx.converters.table import onnx
 
 Reduction = Callable[[Tensor, tuple[int, ...], bool], Tensor]

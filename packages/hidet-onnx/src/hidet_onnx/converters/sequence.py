@@ -9,9 +9,10 @@ import numpy as np
 
 from hidet import ops
 from hidet.errors import BadArgument
+from hidet.frontend.operands import integer, numbers
 from hidet.graph import Tensor
 from hidet.types import boolean, i64
-from hidet_onnx.converters.known import constant, integer, numbers
+from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.shape import equal_parts, require_few
 from hidet_onnx.converters.table import onnx
 

@@ -8,6 +8,15 @@ from typing import Literal
 from hidet import ops
 from hidet.compute.sizes import product, same
 from hidet.errors import BadArgument, NotYet
+from hidet.frontend.operands import (
+    integer,
+    integers,
+    number,
+    numbers,
+    size_of,
+    size_tensor,
+    sizes_of,
+)
 from hidet.graph import Tensor
 from hidet.graph.dims import axes_of
 from hidet.graph.told import require, teller
@@ -15,15 +24,7 @@ from hidet.ir.expr import Expr
 from hidet.ir.walk import variables
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import (
-    constant,
-    integer,
-    integers,
-    number,
-    numbers,
-    size_of,
-    sizes_of,
-)
+from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.converters.windows import each, explicit
 
@@ -48,9 +49,7 @@ def shape_before_15(x: Tensor) -> Tensor:
 
 def as_tensor(sizes: Sequence[Size]) -> Tensor:
     """Sizes as the elements of a tensor."""
-    if all(isinstance(size, int) for size in sizes):
-        return constant(sizes, i64)
-    return ops.stack([ops.size_value(size, device=here().device) for size in sizes])
+    return size_tensor(sizes, i64, here().device)
 
 
 @onnx("Size", since=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet import ops
+from hidet.frontend.operands import integer, number, numbers, size_of
 from hidet.graph import Tensor
 from hidet.types import f32
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import integer, number, numbers, size_of
 from hidet_onnx.converters.table import onnx
 from hidet_onnx.dtypes import element
 

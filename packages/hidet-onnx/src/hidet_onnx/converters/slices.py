@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.errors import BadArgument
+from hidet.frontend.operands import elements, integers
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
-from hidet_onnx.converters.known import elements, integers
 from hidet_onnx.converters.table import onnx
 
 FAR = 2**31 - 1

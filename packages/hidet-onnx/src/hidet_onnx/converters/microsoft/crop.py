@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.errors import BadArgument
+from hidet.frontend.operands import integers
 from hidet.graph import Tensor
 from hidet.types import Size, i64
-from hidet_onnx.converters.known import integers
 from hidet_onnx.converters.table import microsoft
 
 

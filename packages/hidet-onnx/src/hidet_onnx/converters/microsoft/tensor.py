@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet
+from hidet.frontend.operands import integer, integers
 from hidet.graph import Tensor
 from hidet_onnx.converters.conv import conv_transpose
 from hidet_onnx.converters.create import range_of
 from hidet_onnx.converters.index import gather_nd
-from hidet_onnx.converters.known import constant, integer, integers
+from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.resample import grid_sample
 from hidet_onnx.converters.shape import pad as standard_pad
 from hidet_onnx.converters.shape import trilu
