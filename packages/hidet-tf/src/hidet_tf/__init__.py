@@ -1,17 +1,29 @@
-"""TensorFlow models on Hidet. Not usable yet: `compile` says so and names a way that works."""
+"""TensorFlow and Keras models on Hidet: a lazy table of public names.
 
-from typing import NoReturn
+Lazy because core reads `hidet_tf.manifest`, and must not import TensorFlow to do so.
+"""
 
-from hidet.errors import NotYet
+from importlib import import_module
+
 from hidet_tf.__about__ import __version__
 
-__all__ = ["__version__", "compile"]
+# Public name -> the module that defines it, imported on first use. A public name must differ
+# from every module's name in this package: importing the module would replace it.
+PUBLIC: dict[str, str] = {
+    "Compiled": "hidet_tf.model",
+    "compile": "hidet_tf.model",
+}
+
+__all__ = ["__version__"]
 
 
-def compile(model: object, **options: object) -> NoReturn:
-    """Raise `NotYet`: there is no importer for TensorFlow graphs."""
-    raise NotYet(
-        "hidet-tf cannot compile a model yet: it has no importer and no converters for TensorFlow",
-        help="if the model exists in PyTorch, install hidet-torch; otherwise use "
-        "tf.function(model, jit_compile=True)",
-    )
+def __getattr__(name: str) -> object:
+    if name not in PUBLIC:
+        raise AttributeError(f"module 'hidet_tf' has no attribute {name!r}")
+    value: object = getattr(import_module(PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *PUBLIC})

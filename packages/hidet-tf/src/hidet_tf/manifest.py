@@ -2,5 +2,10 @@
 
 from hidet.frontend import Frontend
 
-# `requires` stays empty until an importer exists: no version of tensorflow has been tried.
-FRONTEND = Frontend(name="tf", api=2, module="hidet_tf", framework="tensorflow", usable=False)
+FRONTEND = Frontend(
+    name="tf",
+    api=2,
+    module="hidet_tf",
+    framework="tensorflow",
+    requires="tensorflow>=2.17,<2.22",
+)

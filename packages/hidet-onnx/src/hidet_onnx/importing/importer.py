@@ -16,6 +16,7 @@ from hidet.frontend.coverage import Use
 from hidet.frontend.host_values import HostFunction, HostValue, flat, is_on_host
 from hidet.frontend.importer import LOST, Importer
 from hidet.frontend.limits import Limits
+from hidet.frontend.single import as_number, one_number
 from hidet.frontend.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
@@ -29,7 +30,6 @@ from hidet_onnx.importing.place import place_of, title, told
 from hidet_onnx.importing.protos import Types
 from hidet_onnx.importing.reference import HostNode, computed, host_call
 from hidet_onnx.importing.scope import Held, Names, Scope
-from hidet_onnx.importing.single import as_number, one_number
 from hidet_onnx.importing.subgraph import Subgraph
 from hidet_onnx.importing.types import Symbols, typed
 from hidet_onnx.importing.versions import domain_of, versions_of

@@ -1,0 +1,16 @@
+"""A variable's handle, as converters see it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hidet.graph import Tensor
+
+
+class Variable(Protocol):
+    """Stands for the handle of a variable of the model."""
+
+    name: str
+
+    def tensor(self) -> Tensor:
+        """The constant with the variable's values."""

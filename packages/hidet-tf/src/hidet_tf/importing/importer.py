@@ -1,0 +1,140 @@
+"""From a FuncGraph to tensors of hidet: what the shared walk has to know about TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from hidet import ops
+from hidet.errors import InternalError, NotYet, Place
+from hidet.frontend.importer import Importer
+from hidet.frontend.limits import Limits
+from hidet.frontend.single import as_number, one_number
+from hidet.graph import Tensor
+from hidet.types import TensorType
+from hidet_tf.converters import load
+from hidet_tf.converters import tf as table
+from hidet_tf.dtypes import hidet_dtype
+from hidet_tf.importing.attributes import attributes
+from hidet_tf.importing.operands import grouped
+from hidet_tf.importing.place import place_of
+from hidet_tf.importing.variable import Resource, Variable
+from hidet_tf.importing.walk import CALLS, FuncGraph, Node, called, live
+
+UNLIMITED = Limits(nodes=10**7)
+"""What the user's own program asks for is trusted."""
+
+
+class TfImporter(Importer[Node]):
+    """Walks a function; `values` has by `tensor.ref()` what each tensor became."""
+
+    framework = "TensorFlow"
+
+    def __init__(
+        self, device: str, variables: Iterable[tf.Variable] = (), limits: Limits = UNLIMITED
+    ) -> None:
+        load()
+        super().__init__(table, device, limits)
+        self.outer: tuple[tf.Operation, ...] = ()
+        self.handles: dict[int, Variable | Resource] = {
+            id(each.handle): Variable(each, device) for each in variables
+        }
+
+    # ---- what the walk asks ---------------------------------------------------------------------
+
+    def key(self, node: Node) -> tuple[str, int]:
+        return node.op.type, 0
+
+    def place(self, node: Node) -> Place:
+        return place_of(node)
+
+    def arguments(self, node: Node) -> tuple[Sequence[Any], dict[str, Any]]:
+        given = [self.value(each) for each in node.op.inputs]
+        convert = self.table.find(*self.key(node))
+        named = {} if convert is None else attributes(node.op, convert)
+        return grouped(node.op, given), named
+
+    def results(self, node: Node) -> Sequence[Any]:
+        return [each.ref() for each in node.op.outputs]
+
+    def visit(self, node: Node) -> None:
+        if node.op.type in CALLS:
+            self.call(node)
+        elif node.op.type == "Const":
+            self.bind(node, [self.constant(node.op)])
+        elif node.op.type != "NoOp":
+            super().visit(node)
+
+    def bind(self, node: Node, values: Sequence[Any]) -> None:
+        super().bind(node, [*map(as_number, values)])
+
+    # ---- functions ------------------------------------------------------------------------------
+
+    def call(self, node: Node) -> None:
+        """A call of a function: its body takes the place of the call."""
+        given = [self.value(each) for each in node.op.inputs]
+        with self.inlined(node.op):
+            results = self.subgraph(called(node.op), given)
+        self.bind(node, results)
+
+    def subgraph(self, graph: FuncGraph, given: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of a graph for values of its inputs, its operators taken into ours."""
+        for tensor, value in zip(graph.inputs, given, strict=True):
+            self.values[tensor.ref()] = value
+        self.inside(live(graph, self.outer))
+        return tuple(self.value(each) for each in graph.outputs)
+
+    @contextmanager
+    def inlined(self, op: tf.Operation) -> Iterator[None]:
+        """In this block operators are those of a function that `op` calls."""
+        before, self.outer = self.outer, (*self.outer, op)
+        try:
+            yield
+        finally:
+            self.outer = before
+
+    # ---- values ---------------------------------------------------------------------------------
+
+    def value(self, tensor: tf.Tensor) -> Any:
+        """What a tensor of TensorFlow's became."""
+        found = self.values.get(tensor.ref(), self)
+        if found is self:
+            raise InternalError(f"{tensor.name} is read before it is computed")
+        return found
+
+    def variable(self, handle: Any) -> Variable | Resource:
+        """What stands for a handle of the program around the function, the same each time."""
+        found = self.handles.get(id(handle))
+        if found is None:
+            found = self.handles[id(handle)] = Resource(handle)
+        return found
+
+    def captured(self, outside: Any) -> Any:
+        """What a function reads from around it: a handle, or a tensor whose values are known."""
+        if outside.dtype in (tf.resource, tf.variant):
+            return self.variable(outside)
+        return self.held(outside.numpy(), outside.dtype)
+
+    def constant(self, op: tf.Operation) -> Any:
+        """The tensor of a constant of the graph; text stays numpy's."""
+        return self.held(tf.make_ndarray(op.get_attr("value")), op.outputs[0].dtype, op.name)
+
+    def held(self, array: np.ndarray[Any, Any], own: tf.DType, name: str = "") -> Any:
+        """An array as a constant; text stays numpy's."""
+        given = np.asarray(array)
+        if own == tf.string:
+            return given
+        kind, number = hidet_dtype(own), one_number(given)
+        if number is not None:
+            return ops.full(given.shape, number, kind, device=self.device)
+        return Tensor(TensorType(kind, given.shape), self.device, given, name=name)
+
+    def converter(self, node: Node) -> Callable[..., Any]:
+        found = super().converter(node)
+        if any(isinstance(self.values.get(each.ref()), np.ndarray) for each in node.op.inputs):
+            raise NotYet("text is on the host only")
+        return found

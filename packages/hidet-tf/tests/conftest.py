@@ -1,0 +1,29 @@
+"""Where TensorFlow is not there, for want of a wheel, these tests are not collected."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+HAS_TENSORFLOW = find_spec("tensorflow") is not None
+NEEDS_NONE = ("test_contract.py",)
+"""Files that skip what needs TensorFlow themselves."""
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Files of tests that import TensorFlow are passed over without it."""
+    name = collection_path.name
+    is_test = name.startswith("test_") and name.endswith(".py") and name not in NEEDS_NONE
+    return True if is_test and not HAS_TENSORFLOW else None
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_threads() -> None:
+    """Each process of the tests computes on one core."""
+    if HAS_TENSORFLOW:
+        import tensorflow as tf  # noqa: PLC0415
+
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
