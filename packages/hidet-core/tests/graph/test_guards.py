@@ -11,6 +11,7 @@ from hidet.compute.sizes import agree, tidy
 from hidet.errors import BadArgument, Place, ShapeMismatch
 from hidet.graph import FlowGraph, Tensor, assuming, from_numpy, guarded, placed, symbol, tracing
 from hidet.graph.dims import size_symbol
+from hidet.ir.expr import Maximum, Minimum, wrap
 from hidet.options import options
 
 PLACE = Place("model.onnx", 0, node="node `/add` (Add)")
@@ -164,3 +165,56 @@ def test_a_size_that_data_tell_is_checked_where_another_stands_for_it(target, ot
 def test_such_a_graph_keeps_its_check_in_a_file(tmp_path):
     selected_beside(1).save(tmp_path / "graph")
     assert str(FlowGraph.load(tmp_path / "graph")) == str(selected_beside(1))
+
+
+def scanned_with(first: int | str, *, is_late: bool) -> FlowGraph:
+    """Running sums of slices of two sequences, whose lengths are first found to be equal by what
+    the body of the scan computes, before (or after) something else is made of one of them."""
+    x, y = symbol((first, "n", 3), name="x"), symbol((first, "m", 3), name="y")
+    with tracing(), assuming() as guards:
+        shifted, doubled = ops.cast(y, hidet.types.f64), x * 2
+        row = ops.reshape(ops.cast(ops.iota(3), hidet.types.f32), (1, 3))
+
+        def body(total: Tensor, one: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+            other = ops.cast(shifted[0], hidet.types.f32)
+            here = one + other * row
+            return [total + here], [here + doubled[0]]
+
+        (last,), (rows,) = ops.scan(body, [doubled[0]], [x])
+        results = [last, rows] + ([ops.concat([x, y], 0) * 1] if is_late else [])
+        graph = FlowGraph([x, y], results)
+    return guarded(graph, guards)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("is_late", [True, False])
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_sizes_found_equal_in_a_body_are_equal_around_it(target, is_late, length):
+    x, y = (RANDOM.standard_normal((5, length, 3)).astype(np.float32) for _ in range(2))
+    with options(target=target):
+        compiled = scanned_with("t", is_late=is_late).build()
+        found = compiled.run([from_numpy(x), from_numpy(y)])
+        here = x.astype(np.float64) + y[0].astype(np.float64) * np.arange(3)
+        np.testing.assert_allclose(found[0].numpy(), 2 * x[0] + here.sum(0), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(found[1].numpy(), here + 2 * x[0], rtol=1e-5, atol=1e-5)
+        with pytest.raises(ShapeMismatch, match="has to be"):
+            compiled.run([from_numpy(x), from_numpy(np.zeros((5, length + 1, 3), np.float32))])
+
+
+def test_what_is_assumed_holds_for_tensors_made_before():
+    x, y = symbol(("n", 3)), symbol(("m", 3))
+    with tracing(), assuming():
+        before = ops.relu(y)
+        ops.add(x, y)
+        assert before.shape == y.shape == x.shape
+    assert y.shape != x.shape
+
+
+def test_what_is_assumed_is_put_into_quotients_and_bounds():
+    a, b, n = map(size_symbol, "abn")
+    within = [Minimum(wrap(a), wrap(n)), Maximum(wrap(a) * 4, wrap(n)), wrap(a) // wrap(n)]
+    with assuming():
+        assert agree(a, b * 4)
+        assert [*map(str, map(tidy, within))] == [
+            "min((b * 4), n)", "max((b * 16), n)", "((b * 4) // n)"
+        ]  # fmt: skip

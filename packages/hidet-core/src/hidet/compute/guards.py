@@ -36,6 +36,10 @@ class Guards(dict[Var, Guard]):
         super().__init__()
         self.most: dict[Var, int] = {}
 
+    def __bool__(self) -> bool:
+        """Whether anything is assumed."""
+        return len(self) > 0 or len(self.most) > 0
+
     def limit(self, symbol: Var, most: int) -> None:
         """Assume that a symbol is no larger than a number."""
         self.most[symbol] = min(most, self.most.get(symbol, most))

@@ -26,6 +26,7 @@ from hidet.ir.expr import (
     Negate,
     Sub,
     Var,
+    wrap,
 )
 from hidet.ir.ranges import Range
 from hidet.types import Size
@@ -236,10 +237,11 @@ def terms(size: Size) -> Terms:
 
 
 def simpler(size: Expr) -> Size | None:
-    """What a quotient, or the lesser or larger one of two sizes is, if that is known."""
+    """What a quotient, or the lesser or larger one of two sizes is, if that is known; or the same
+    of sizes in their simplest form, which what is assumed may have changed."""
     match size:
-        case FloorDiv(a, b):
-            return quotient(a, b)
+        case FloorDiv(a, b) if (found := quotient(a, b)) is not None:
+            return found
         case Minimum(a, b) if at_most(a, b):
             return a
         case Minimum(a, b) if at_most(b, a):
@@ -248,6 +250,9 @@ def simpler(size: Expr) -> Size | None:
             return b
         case Maximum(a, b) if at_most(b, a):
             return a
+        case FloorDiv() | FloorMod() | Minimum() | Maximum() if size.dtype.is_integer:
+            inner = size.map_children(lambda each: wrap(tidy(each)))
+            return None if inner is size else inner
     return None
 
 

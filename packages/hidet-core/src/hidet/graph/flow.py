@@ -15,7 +15,7 @@ from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.picture import picture
 from hidet.graph.show import show
 from hidet.graph.stored import restored, stored
-from hidet.graph.tensor import Node, Tensor
+from hidet.graph.tensor import Node, Tensor, alike
 from hidet.graph.told import Told, found_in, stages_of
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
@@ -50,8 +50,7 @@ class FlowGraph:
         self.name = name
         self.limits = dict(limits)
         self.guards = tuple(guards)
-        assumed = assumptions()
-        if told is None and assumed is not None and (assumed or assumed.most):
+        if told is None and assumptions():
             told = ()  # `guarded` finds them, once all is known that is assumed of them
         if told is None:
             tellers, new = found_in(found, self.inputs, sorted_nodes)
@@ -84,17 +83,20 @@ class FlowGraph:
     @property
     def symbols(self) -> tuple[str, ...]:
         """The names of the symbolic sizes that inputs tell."""
-        sizes = (size for each in self.inputs for size in each.shape)
+        sizes = (size for each in self.inputs for size in each.made_type.shape)
         return tuple(dict.fromkeys(size.name for size in sizes if isinstance(size, Var)))
 
     def with_outputs(
-        self, outputs: Iterable[Tensor], inputs: Iterable[Tensor] | None = None
+        self,
+        outputs: Iterable[Tensor],
+        inputs: Iterable[Tensor] | None = None,
+        told: Iterable[Told] | None = None,
     ) -> FlowGraph:
         """A graph of these outputs, and inputs if they change too, with all else that this one
         says: its name, its guards, the limits of those sizes that inputs still tell, and the sizes
-        that the last outputs tell."""
+        that the last outputs tell, unless these are `told`."""
         own = self.inputs if inputs is None else inputs
-        made = FlowGraph(own, outputs, self.name, told=self.told)
+        made = FlowGraph(own, outputs, self.name, told=self.told if told is None else told)
         given = set(made.inputs)
         made.guards = tuple(each for each in self.guards if each.tensor in given)
         made.limits = {name: ends for name, ends in self.limits.items() if name in made.symbols}
@@ -122,7 +124,10 @@ class FlowGraph:
         for node in self.nodes:
             for tensor in node.inputs:
                 self.check(tensor, known, node)
-            if tuple(each.type for each in node.inputs) != node.op.types():
+            types = node.op.types()
+            if len(types) != len(node.inputs) or not all(
+                map(alike, types, (each.type for each in node.inputs))
+            ):
                 raise InternalError(f"{node} is applied to tensors of other types")
             known.update(node.outputs)
         for tensor in self.outputs:

@@ -31,7 +31,7 @@ def guarded(graph: FlowGraph, guards: Guards) -> FlowGraph:
 
 def guarded_with(graph: FlowGraph, guards: Guards) -> tuple[FlowGraph, dict[Tensor, Tensor]]:
     """The same, and what stands for the tensors of the trace from then on."""
-    if not guards and not guards.most:
+    if not guards:
         return graph, {}
     with assuming(guards):
         sizes = {symbol: tidy(symbol) for symbol in guards}
@@ -49,7 +49,7 @@ def guarded_with(graph: FlowGraph, guards: Guards) -> tuple[FlowGraph, dict[Tens
             *(
                 AxisGuard(new.get(each, each), axis, size.name, guards[size].place)
                 for each in graph.inputs
-                for axis, size in enumerate(each.shape)
+                for axis, size in enumerate(each.made_type.shape)
                 if isinstance(size, Var) and size in guards
             ),
         ),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hidet import seams
+from hidet.compute.guards import assumptions
 from hidet.compute.sizes import Shape, product, tidy
 from hidet.errors import BadArgument, Place
 from hidet.graph.operator import Op
@@ -89,7 +90,7 @@ class Tensor:
     flatten, split, clamp and cast, which is also astype.
     """
 
-    __slots__ = ("__weakref__", "device", "name", "storage", "trace", "type")
+    __slots__ = ("__weakref__", "device", "made_type", "name", "storage", "trace")
 
     def __init__(
         self,
@@ -99,11 +100,16 @@ class Tensor:
         trace: tuple[Node, int] | None = None,
         name: str = "",
     ) -> None:
-        self.type = tidied(type)
+        self.made_type = tidied(type)
         self.device = spelled_device(device)
         self.storage = storage
         self.trace = trace
         self.name = name
+
+    @property
+    def type(self) -> TensorType:
+        """Its type: `made_type`, with what was assumed of sizes since then."""
+        return tidied(self.made_type) if assumptions() else self.made_type
 
     @property
     def shape(self) -> Shape:
@@ -297,6 +303,11 @@ def tidied(type: TensorType) -> TensorType:
     sizes = tuple(map(tidy, type.shape))
     is_tidy = isinstance(type.shape, tuple) and all(map(is_, sizes, type.shape))
     return type if is_tidy else type.with_(shape=sizes)
+
+
+def alike(one: TensorType, other: TensorType) -> bool:
+    """Whether two types are the same, by what is assumed of their sizes."""
+    return one == other or tidied(one) == tidied(other)
 
 
 DEVICES = ("cpu", "cuda")

@@ -152,7 +152,7 @@ def found_in(
 
     known = {*told, *given}
     stands: dict[Tensor, Tensor] = {}
-    if put_in or assumptions() is not None:  # what is assumed may make sizes simpler
+    if put_in or assumptions():  # what is assumed may make sizes simpler
         stands = changed(inputs, nodes(whole, inputs), renamed)
     found = {
         stands.get(tensor, tensor): replace(
@@ -239,8 +239,8 @@ def changed(
     """For each tensor whose sizes change, or those of what it is computed from, the new one."""
     new: dict[Tensor, Tensor] = {}
     for each in inputs:
-        type_ = resized(each.type, change)
-        if type_ != each.type:
+        type_ = resized(each.made_type, change)
+        if type_ != each.made_type:
             new[each] = Tensor(type_, each.device, each.storage, None, each.name)
     for node in nodes:
         op = node.op.with_sizes(change)

@@ -13,6 +13,7 @@ import numpy as np
 
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import Body, FlowGraph, Region, Tensor, evaluate, operator, symbol, tracing
+from hidet.graph.tensor import alike
 from hidet.ir.expr import Expr
 from hidet.ops.binary import add, multiply
 from hidet.ops.compare import less
@@ -177,13 +178,13 @@ def agree(
     if len(wanted) != len(given):
         raise BadArgument(f"the body of {name} has {len(given)} {what}s, where {len(wanted)} are")
     for at, (here, inside) in enumerate(zip(wanted, given, strict=True)):
-        if here != inside:
+        if not alike(here, inside):
             raise ShapeMismatch(f"{what} {at} of {name} is {here}, in the body {inside}")
 
 
 def check_branches(at: int, one: TensorType, other: TensorType, any_shape: bool) -> None:
     """Raise unless both branches give a result of one type, but for its sizes if these are any."""
-    if one == other:
+    if alike(one, other):
         return
     if not any_shape or one.dtype is not other.dtype or len(one.shape) != len(other.shape):
         raise ShapeMismatch(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from hidet.compute import Grid, accumulator, grid, reduce, select
-from hidet.compute.sizes import numbers, same, spelled
+from hidet.compute.sizes import agree, numbers, spelled
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, wrap
@@ -54,12 +54,12 @@ class GroupedMatmul(Op):
             )
         m, n, k = self.sizes()
         inner = self.w.shape[2 if self.transpose_w else 1]
-        if not same(k, inner):
+        if not agree(k, inner):
             raise ShapeMismatch(
                 f"rows of {k} elements times matrices of {inner} rows",
                 help="inner extents must agree",
             )
-        if not same(self.w.shape[0], self.ends.shape[0]):
+        if not agree(self.w.shape[0], self.ends.shape[0]):
             raise ShapeMismatch(
                 f"{self.w.shape[0]} matrices for {self.ends.shape[0]} groups",
                 help="`ends` says of each matrix where its group of rows ends",

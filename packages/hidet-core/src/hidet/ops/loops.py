@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hidet.compute.sizes import same
+from hidet.compute.sizes import agree
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor, apply_all, tracing
 from hidet.graph.known import known
@@ -148,7 +148,7 @@ def scan(
         raise BadArgument("a scan of nothing has no length", help="give inputs or a length")
     turns = inputs[0].shape[0] if inputs else length
     assert turns is not None
-    if not all(same(each.shape[0], turns) for each in inputs):
+    if not all(agree(each.shape[0], turns) for each in inputs):
         lengths = ", ".join(str(each.shape[0]) for each in inputs)
         raise BadArgument(f"a scan goes through inputs of one length, not of {lengths}")
     ahead = [flip(each, 0) for each in inputs] if reverse else inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from hidet.compute.sizes import same, spelled
+from hidet.compute.sizes import agree, spelled
 from hidet.errors import ShapeMismatch
 from hidet.graph import Tensor
 from hidet.ops.binary import (
@@ -52,9 +52,9 @@ def non_max_suppression(
     n]. At most `most` of a class are taken, only those of a score above `score_threshold`. These
     are numbers or tensors of one element. Each box takes a turn. Source: ONNX NonMaxSuppression-11.
     """
-    fits = boxes.ndim == scores.ndim == 3 and same(boxes.shape[2], 4)
+    fits = boxes.ndim == scores.ndim == 3 and agree(boxes.shape[2], 4)
     if not fits or not (
-        same(boxes.shape[0], scores.shape[0]) and same(boxes.shape[1], scores.shape[2])
+        agree(boxes.shape[0], scores.shape[0]) and agree(boxes.shape[1], scores.shape[2])
     ):
         raise ShapeMismatch(
             "boxes are [batch, n, 4] and scores [batch, classes, n], not "

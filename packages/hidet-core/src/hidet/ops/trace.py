@@ -94,18 +94,20 @@ class Trace:
         prefix = told_prefix(self.nodes([*results, *(tensor for tensor, _ in told.values())]))
         found, new = told_inside(results, inputs, self.within(prefix))
         outputs = (*(new.get(each, each) for each in results), *found)
-        return FlowGraph(inputs, outputs, "body", told=found.values())
+        return FlowGraph(
+            (new.get(each, each) for each in inputs), outputs, "body", told=found.values()
+        )
 
     def body(self, results: Sequence[Tensor], captured: Tensors) -> Body:
         """The body: its inputs, what it captures, and between them nodes of its own."""
-        inside = {each: Tensor(each.type, each.device, name=each.name) for each in captured}
         begun = self.graph(results, captured)
-        new = dict(inside)
+        inside = [Tensor(each.type, each.device, name=each.name) for each in begun.inputs]
+        new = dict(zip(begun.inputs, inside, strict=True))
         for node in begun.nodes:
             now = reading(node, tuple(new.get(each, each) for each in node.inputs))
             new.update(zip(node.outputs, now.outputs, strict=True))
         outputs = [new.get(each, each) for each in begun.outputs]
-        return Body(begun.with_outputs(outputs, (*self.inputs, *inside.values())))
+        return Body(begun.with_outputs(outputs, inside))
 
 
 def listed(given: Any) -> list[Tensor]:

@@ -1,0 +1,78 @@
+"""Inputs whose sizes a file leaves open: operators say what they have to be, some of them within
+loops, each call checks it; beside ONNX Runtime."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, parser
+
+import hidet_onnx
+from hidet.errors import ShapeMismatch
+
+SUPPRESSION = """<ir_version: 10, opset_import: ["" : 20]>
+g (float[1, n, 4] boxes, float[1, 1, m] scores, int64[one] most, float[1] overlap, float[1] least)
+  => (int64[k, 3] y) {
+    y = NonMaxSuppression(boxes, scores, most, overlap, least)
+}
+"""
+SCAN = """<ir_version: 10, opset_import: ["" : 20]>
+g (float[a, b] start, float[t, c] x, float[s, d] y) => (float[e] last, float[h, i] rows) {
+    zero = Constant<value_int = 0>()
+    first = Gather<axis = 0>(start, zero)
+    last, rows = Scan<num_scan_inputs = 2, body = step (float[b] sum, float[c] one, float[d] two)
+      => (float[b] next, float[b] row) { both = Mul(one, two) next = Add(sum, both)
+                                         row = Identity(next) }>(first, x, y)
+}
+"""
+
+
+def compare(model: object, *arrays: np.ndarray) -> hidet_onnx.CompiledModel:
+    """The model gives what ONNX Runtime gives, without a step on the host."""
+    theirs = onnxruntime.InferenceSession(model.SerializeToString())  # type: ignore[attr-defined]
+    ours = hidet_onnx.compile(model, options={"fallback": "error"})
+    names = [each.name for each in theirs.get_inputs()]
+    for one, other in zip(
+        ours.run([*arrays]), theirs.run(None, dict(zip(names, arrays, strict=True))), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+    return ours
+
+
+@pytest.mark.parametrize("boxes", [1, 7])
+def test_a_number_in_a_tensor_of_unknown_length(boxes: int) -> None:
+    random = np.random.default_rng(boxes)
+    corners = np.sort(random.random((1, boxes, 2, 2), np.float32), axis=2).reshape(1, boxes, 4)
+    scores, half = random.random((1, 1, boxes), np.float32), np.float32([0.5])
+    model = parser.parse_model(SUPPRESSION)
+    ours = compare(model, corners, scores, np.asarray([3]), half, half / 4)
+    with pytest.raises(ShapeMismatch, match="most"):
+        ours.run([corners, scores, np.asarray([3, 3]), half, half])
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_recurrent_layer_of_unknown_features(batch: int) -> None:
+    random = np.random.default_rng(batch)
+    shapes = {"x": (2, batch, 4), "w": (1, 12, 4), "r": (1, 12, 3), "p": (1, 9)}
+    arrays = {name: random.uniform(-1, 1, s).astype(np.float32) for name, s in shapes.items()}
+    inputs = [
+        helper.make_tensor_value_info(
+            name, TensorProto.FLOAT, shape if name != "x" else ["t", "n", "f"]
+        )
+        for name, shape in shapes.items()
+    ]
+    node = helper.make_node("LSTM", ["x", "w", "r", "", "", "", "", "p"], ["y"], hidden_size=3)
+    result = helper.make_empty_tensor_value_info("y")
+    graph = helper.make_graph([node], "g", inputs, [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    compare(model, *arrays.values())
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_a_scan_of_inputs_whose_lengths_have_other_names(length: int) -> None:
+    random = np.random.default_rng(length)
+    start, x, y = (random.random((n, 3), np.float32) for n in (2, length, length))
+    ours = compare(parser.parse_model(SCAN), start, x, y)
+    with pytest.raises(ShapeMismatch, match="input y is"):
+        ours.run([start, x, y[:-1]])
