@@ -11,9 +11,10 @@ import numpy as np
 from hidet.build.compiled import CompiledGraph
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.staying import on_device
-from hidet.graph import FlowGraph, Tensor, asarray
+from hidet.graph import FlowGraph, Node, Tensor, asarray
 from hidet.graph.flow import sorted_nodes
 from hidet.graph.rewrite import reading
+from hidet.graph.told import Told, sizes_in
 from hidet.ir.expr import Var
 
 Value = Tensor | HostValue
@@ -52,6 +53,8 @@ class Levels:
     def __init__(self, graph: FlowGraph, functions: Sequence[HostFunction]) -> None:
         self.graph = graph
         self.given = set(graph.inputs)
+        self.tellers = graph.tellers
+        self.told = {each.size: each for each in graph.told}
         made = {each for function in functions for each in function.results}
         self.known: dict[Any, int] = {each: 0 for each in graph.inputs if each not in made}
         self.functions: dict[HostFunction, int] = {}
@@ -66,9 +69,17 @@ class Levels:
     def of(self, tensor: Tensor) -> int:
         """The stage in which a tensor has its value."""
         for node in sorted_nodes((tensor,), tuple(self.known)):
-            level = max((self.known.get(each, 0) for each in node.inputs), default=0)
-            self.known |= dict.fromkeys(node.outputs, level)
+            levels = [self.known.get(each, 0) for each in node.inputs]
+            levels += map(self.of_size, sizes_in(node))
+            self.known |= dict.fromkeys(node.outputs, max(levels, default=0))
         return self.known.get(tensor, 0)
+
+    def of_size(self, size: Var) -> int:
+        """The first stage in which a symbolic size is known."""
+        if size in self.tellers:
+            return self.of(self.tellers[size])
+        telling = [each for each in self.given if size in each.shape]
+        return min((self.known[each] for each in telling if each in self.known), default=0)
 
     def ready(self, operand: Any) -> int:
         """The first stage whose functions may read an operand."""
@@ -86,27 +97,61 @@ class Levels:
         """The tensors that a later stage reads, each with the input that stands for it there."""
         found: dict[Tensor, Tensor] = {}
         for node in self.graph.nodes:
-            for each in node.inputs:
+            tellers = [self.tellers[each] for each in self.told_for(node)]
+            for each in (*node.inputs, *tellers):
                 if not self.is_given(each) and self.of(each) < self.known[node.outputs[0]]:
                     found.setdefault(each, Tensor(each.type, each.device, name=each.name))
         return found
 
     def stage(self, level: int, functions: tuple[HostFunction, ...]) -> Stage:
         """What is computed in one stage."""
-        outputs = (*self.graph.outputs, *self.crossing)
+        outputs = (*self.graph.results, *self.crossing)
         makes = [t for t in dict.fromkeys(outputs) if self.known.get(t) == level]
         makes = [each for each in makes if not self.is_given(each)]
         new = {t: stands for t, stands in self.crossing.items() if self.known[t] < level}
         origin = {stands: t for t, stands in new.items()}
         reads: dict[Tensor, None] = {}
-        for node in self.graph.nodes:
-            if self.known[node.outputs[0]] == level:
-                current = reading(node, tuple(new.get(each, each) for each in node.inputs))
-                new.update(zip(node.outputs, current.outputs, strict=True))
-                reads |= {t: None for t in current.inputs if t in self.given or t in origin}
+        nodes = [each for each in self.graph.nodes if self.known[each.outputs[0]] == level]
+        for node in nodes:
+            current = reading(node, tuple(new.get(each, each) for each in node.inputs))
+            new.update(zip(node.outputs, current.outputs, strict=True))
+            reads |= {t: None for t in current.inputs if t in self.given or t in origin}
+        told = self.told_in(nodes, reads)
+        tellers = [new.get(t, t) for t in map(self.tellers.__getitem__, told)]
+        reads |= {t: None for t in tellers if t in self.given or t in origin}
         inputs = [*reads, *self.telling(reads, makes, level)]
-        graph = self.graph.with_outputs([new.get(each, each) for each in makes], inputs)
+        graph = self.graph.with_outputs(
+            [*(new.get(each, each) for each in makes), *tellers],
+            inputs,
+            self.checked(told, inputs),
+        )
         return Stage(functions, graph, tuple(origin.get(t, t) for t in inputs), tuple(makes))
+
+    def told_for(self, node: Node) -> list[Var]:
+        """The sizes that data tell which a node mentions, and those known by then that have to be
+        in a relation to them."""
+        own = [each for each in sizes_in(node) if each in self.told]
+        beside = {size for each in own for one in self.told[each].holds for size in one.symbols}
+        level = self.known[node.outputs[0]]
+        known = (each for each in self.told if each in beside and self.of_size(each) <= level)
+        return [*dict.fromkeys((*own, *known))]
+
+    def told_in(self, nodes: Iterable[Node], reads: Iterable[Tensor]) -> list[Var]:
+        """The sizes that data tell for nodes of a stage, but for those that its inputs have: what
+        an earlier stage told, and what no input has, is told again."""
+        axes = {size for each in reads for size in each.shape}
+        needed = dict.fromkeys(size for node in nodes for size in self.told_for(node))
+        return [each for each in needed if each not in axes]
+
+    def checked(self, told: Sequence[Var], inputs: Iterable[Tensor]) -> list[Told]:
+        """What each call checks of sizes that a stage tells: all that has to hold of them and of
+        the sizes of its inputs."""
+        known = {*told, *(size for each in inputs for size in each.shape)}
+        found = map(self.told.__getitem__, told)
+        return [
+            replace(each, holds=tuple(one for one in each.holds if one.symbols <= known))
+            for each in found
+        ]
 
     def telling(
         self, reads: Iterable[Tensor], makes: Iterable[Tensor], level: int
