@@ -5,7 +5,7 @@ import pytest
 from hidet import ops
 from hidet.graph import symbol, trace_from
 from hidet.optimize.normalize import normalize
-from hidet.testing.graph_passes import kinds, lines, same_value
+from hidet.testing.graph_passes import kinds, lines, same_value, weight
 
 X = symbol((2, 3, 4))
 H = symbol((2, 3, 4), "float16")
@@ -137,3 +137,20 @@ def test_what_is_expanded_for_a_function_that_broadcasts():
     same_value(before, after)
     both = trace_from([wide * wide], [y])
     assert normalize(both) is both
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_zeros_around_an_image_are_the_convolutions_padding(channels_last):
+    x = symbol((1, 5, 6, 3) if channels_last else (1, 3, 5, 6))
+    taps = weight(4, 3, 2, 3) if channels_last else weight(4, 3, 3, 2)
+    around = [(0, 0), (1, 0), (2, 1)]
+    widths = [*around, (0, 0)] if channels_last else [(0, 0), *around]
+
+    def convolved(widths, **how):
+        wide = ops.pad(x, widths, **how)
+        return ops.conv(wide, taps, padding=((0, 1), (1, 0)), channels_last=channels_last)
+
+    assert after(convolved(widths), x) == ["conv"]
+    assert after(convolved(widths, value=1.0), x) == ["pad", "conv"]
+    assert after(convolved([(1, 0), *widths[1:]]), x) == ["pad", "conv"]
+    assert after(convolved([(0, 0), (0, 0), (-1, 0), (0, 0)]), x) == ["pad", "conv"]

@@ -76,6 +76,13 @@ def packed():
     return ops.packed_linear(X, numbers, scale, block=8)
 
 
+def written_with_channels_last():
+    """A convolution of an image [n, h, w, c], and a function of what it gives."""
+    image = ops.exp(ops.permute(IMAGE, (0, 2, 3, 1)))
+    found = ops.conv2d(ops.permute(image, (0, 3, 1, 2)), weight(4, 4, 3, 3))
+    return ops.relu(ops.permute(found, (0, 2, 3, 1)))
+
+
 GRAPHS = {
     "settle_control": always,
     "optimize_bodies": sometimes,
@@ -86,6 +93,7 @@ GRAPHS = {
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
     "find_norms": spelled_norm,
     "find_activations": lambda: X * ops.sigmoid(X),
+    "channels_first": written_with_channels_last,
     "fold_scale": batch_norm,
     "find_attention": attention,
     "read_masks": causal,

@@ -8,16 +8,19 @@ from math import copysign
 
 from hidet import ops
 from hidet.compute.sizes import same, same_shape
-from hidet.graph.apply import placed, tracing
+from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.cast import Cast
+from hidet.ops.conv import Conv
 from hidet.ops.create import Full
 from hidet.ops.families import Binary
 from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.in_place import updated_tensor
+from hidet.ops.layout import taken_apart
 from hidet.ops.matmul import Matmul
+from hidet.ops.pad import Pad
 from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.types import DType
 from hidet.types.narrow import NARROW, keeps_codes
@@ -252,6 +255,30 @@ def unexpanded(node: Node) -> Tensor | None:
     return Node(plain, (x, y), node.place, node.device).outputs[0]
 
 
+def padded_conv(node: Node) -> Tensor | None:
+    """A convolution that pads, for one of an image that was padded with zeros."""
+    op = node.op
+    if not isinstance(op, Conv):
+        return None
+    x, weight, bias = op.arrange(node.inputs)
+    made = maker(x)
+    if made is None or not isinstance(made.op, Pad) or updated_tensor(made.inputs[0]) is not None:
+        return None
+    images, channels, widths = taken_apart(op.channels_last, made.op.widths)
+    if images != (0, 0) or channels != (0, 0) or not adds_zeros(made.op):
+        return None
+    sums = ((a + c, b + d) for (a, b), (c, d) in zip(op.padding, widths, strict=True))
+    attributes = op.attributes() | {"padding": tuple(sums)}
+    return apply(Conv, made.inputs[0], weight, bias, **attributes)
+
+
+def adds_zeros(pad: Pad) -> bool:
+    """Whether it puts known numbers of zeros around a tensor, and cuts nothing."""
+    numbers = [each for pair in pad.widths for each in pair]
+    is_known = all(isinstance(each, int) and each >= 0 for each in numbers)
+    return pad.mode == "constant" and pad.value == 0 and is_known
+
+
 def before_expand(x: Tensor) -> Tensor:
     """The tensor that `x` is an expanded form of, or `x`."""
     made = maker(x)
@@ -267,4 +294,5 @@ RULES: tuple[Rule, ...] = (
     neutral,
     turned_operand,
     unexpanded,
+    padded_conv,
 )

@@ -11,6 +11,7 @@ from hidet.graph.operator import Op
 from hidet.ops.conv import Conv
 from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.bodies import optimize_bodies
+from hidet.optimize.channels_first import channels_first
 from hidet.optimize.control import settle_control
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_activations import find_activations
@@ -42,6 +43,7 @@ PASSES: tuple[GraphPass, ...] = (
     share_results,  # operands that are the same become one tensor, which siblings are found by
     find_norms,  # equal tensors are one by now; before factors of channels go into weights
     find_activations,  # before siblings are merged, which end in functions of one operand
+    channels_first,  # norms over last channels are found by now; axis 1 is what others look at
     fold_scale,  # before siblings are merged: a norm of one of them would stand in their way
     find_attention,  # while its products are apart from others
     read_masks,  # whichever way attention was found

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from hidet import ops
-from hidet.compute.sizes import tidy
-from hidet.errors import BadArgument, NeedsValue, NotYet
+from hidet.errors import BadArgument, NotYet
 from hidet.frontend.operands import number, sizes_of
+from hidet.frontend.slices import range_between
 from hidet.graph import Tensor
-from hidet.types import Size, boolean, f32, f64, i64
+from hidet.types import boolean, f32, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.table import onnx
@@ -49,34 +48,7 @@ def constant_of_shape(shape: Tensor, *, value: Tensor | None = None) -> Tensor:
 @onnx("Range", since=11)
 def range_of(start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int = 1) -> Tensor:
     """start, start + delta, ... before the limit."""
-    try:
-        first, last, step = (number(each) for each in (start, limit, delta))
-    except NeedsValue as error:
-        if error.inputs:  # who imports can ask for them
-            raise
-        return told_range(start, limit, delta)
-    if isinstance(step, int | float) and step == 0:
-        # No HidetError: ONNX's own function of Range, a loop, would give no numbers without a word.
-        raise ValueError("the step of Range is 0")
-    count: Size
-    if all(isinstance(each, int | float) for each in (first, last, step)):
-        count = max(math.ceil((last - first) / step), 0)
-    elif step == 1:
-        count = tidy(last - first)
-    else:
-        raise BadArgument("Range with a step that only a call tells")
-    if isinstance(first, int | float):
-        return ops.iota(count, start=first, step=step, dtype=start.dtype, device=start.device)
-    places = ops.iota(count, dtype=start.dtype, device=start.device)
-    return ops.cast(ops.add(ops.multiply(places, step), first), start.dtype)
-
-
-def told_range(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
-    """The same where only data tell how many numbers there are: each call reads it."""
-    first, last, step = (ops.cast(ops.reshape(each, ()), f64) for each in (start, limit, delta))
-    count = ops.maximum(ops.ceil(ops.divide(ops.subtract(last, first), step)), 0.0)
-    places = ops.iota(ops.size_from(ops.cast(count, i64)), dtype=start.dtype, device=start.device)
-    return ops.cast(ops.add(ops.multiply(places, delta), start), start.dtype)
+    return range_between(start, limit, delta)
 
 
 @onnx("EyeLike", since=9)

@@ -7,7 +7,10 @@ from importlib import import_module
 
 from hidet_tf.converters.table import tf
 
-FAMILIES = ("elementwise", "matmul", "shape", "variables")
+FAMILIES = (
+    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "slices",
+    "index", "create", "cast", "selection", "variables",
+)  # fmt: skip
 """The modules that file converters."""
 
 

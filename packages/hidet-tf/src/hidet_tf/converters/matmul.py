@@ -1,23 +1,32 @@
-"""Matmuls and their bias."""
+"""Products of matrices."""
 
 from __future__ import annotations
 
 from hidet import ops
 from hidet.graph import Tensor
+from hidet.types import DType
 from hidet_tf.converters.table import tf
 
 
 @tf("MatMul")
-def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
-    """a @ b, either of them transposed."""
-    left = ops.permute(a, (1, 0)) if transpose_a else a
-    right = ops.permute(b, (1, 0)) if transpose_b else b
-    return ops.matmul(left, right)
+def matmul(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Tensor:
+    """a @ b, either matrix transposed if so asked."""
+    return ops.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-@tf("BiasAdd")
-def bias_add(x: Tensor, bias: Tensor, *, data_format: str = "NHWC") -> Tensor:
-    """x with a number added for each channel."""
-    if data_format.startswith("NC"):
-        bias = ops.reshape(bias, (-1, *(1,) * (x.ndim - 2)))
-    return ops.add(x, bias)
+@tf("BatchMatMul", "BatchMatMulV2")
+def batch_matmul(a: Tensor, b: Tensor, *, adj_x: bool, adj_y: bool) -> Tensor:
+    """The products of matrices in the last two axes; leading axes broadcast."""
+    return ops.matmul(a, b, transpose_a=adj_x, transpose_b=adj_y)
+
+
+@tf("BatchMatMulV3")
+def batch_matmul_as(a: Tensor, b: Tensor, *, adj_x: bool, adj_y: bool, Tout: DType) -> Tensor:
+    """The same in another type, such as int32 for bytes."""
+    return ops.matmul(a, b, transpose_a=adj_x, transpose_b=adj_y, dtype=Tout)
+
+
+@tf("Einsum")
+def einsum(tensors: list[Tensor], *, equation: str) -> Tensor:
+    """The sum of products that the equation spells."""
+    return ops.einsum(equation, *tensors)

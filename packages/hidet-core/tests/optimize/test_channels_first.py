@@ -1,0 +1,97 @@
+"""Networks written with channels last: the same values, permutations at the edges alone."""
+
+import pytest
+
+from hidet import ops
+from hidet.graph import symbol, trace_from
+from hidet.optimize import optimize, split
+from hidet.optimize.channels_first import channels_first
+from hidet.testing.graph_passes import kinds, same_value, weight
+
+
+def turned(x):
+    """[n, ..., c] as [n, c, ...]."""
+    return ops.permute(x, (0, x.ndim - 1, *range(1, x.ndim - 1)))
+
+
+def back(x):
+    """[n, c, ...] as [n, ..., c]."""
+    return ops.permute(x, (0, *range(2, x.ndim), 1))
+
+
+def convolved(x, out, window=3, **how):
+    """A convolution of x[n, h, w, c], as frontends write it."""
+    image = turned(x)
+    taps = weight(out, image.shape[1], *(window,) * (x.ndim - 2))
+    return back(ops.conv(image, taps, padding=window // 2, **how))
+
+
+def scaled(x):
+    """A batch norm as Keras spells it."""
+    return x * weight(x.shape[-1], low=0.5) + weight(x.shape[-1])
+
+
+def main_of(graph, last=False):
+    """What is left to do at each call."""
+    same_value(graph, channels_first(graph))
+    return kinds(split(optimize(graph, channels_last=lambda op: last)).main)
+
+
+def test_text():
+    x = symbol((1, 8, 8, 3))
+    before = trace_from([convolved(ops.relu(convolved(x, 4)), 5)], [x])
+    assert kinds(channels_first(before)) == ["permute", "conv", "relu", "conv", "permute"]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_residual_block_has_one_permutation_at_each_end(last):
+    x = symbol((2, 8, 6, 3))
+    start = ops.relu(scaled(convolved(x, 4)))
+    end = ops.relu(scaled(convolved(start, 4)) + start)
+    found = main_of(trace_from([end], [x]), last)
+    assert found.count("permute") == (0 if last else 2)
+    assert "multiply" not in found, "batch norms are in the weights"
+
+
+def test_means_over_places_end_a_region():
+    x = symbol((2, 8, 6, 3))
+    graph = trace_from([ops.mean(ops.relu(convolved(x, 4)), (1, 2))], [x])
+    assert main_of(graph) == ["permute", "conv", "relu", "mean"]
+
+
+def test_a_gate_of_channels_takes_no_permutation():
+    x = symbol((2, 8, 6, 3))
+    y = convolved(x, 4)
+    gate = ops.reshape(ops.mean(y, (1, 2)), (2, 1, 1, 4))
+    graph = trace_from([convolved(y * ops.sigmoid(convolved(gate, 4, 1)), 5)], [x])
+    assert main_of(graph).count("permute") == 2
+
+
+def test_pools_slices_padding_and_concatenation_follow():
+    x = symbol((2, 8, 6, 3))
+    y = convolved(x, 4)
+    pooled = back(ops.max_pool(turned(ops.pad(y, [(0, 0), (1, 0), (0, 1), (0, 0)])), 2, stride=1))
+    joined = ops.concat([pooled, ops.slice(y, 3, 1, 3)], 3)
+    graph = trace_from([convolved(joined, 3)], [x])
+    assert main_of(graph).count("permute") == 2
+
+
+def test_norms_over_last_channels_stay():
+    x = symbol((2, 7, 5, 4))
+    y = convolved(convolved(x, 4), 4, groups=1)
+    graph = trace_from([ops.layer_norm(y, weight(4), weight(4)) + x], [x])
+    found = main_of(graph)
+    assert found.count("permute") == 2
+    assert "layer_norm" in found
+
+
+def test_one_spatial_axis():
+    x = symbol((2, 7, 4))
+    graph = trace_from([convolved(ops.tanh(convolved(x, 4)), 3)], [x])
+    assert main_of(graph) == ["permute", "conv", "tanh", "conv", "permute"]
+
+
+def test_graphs_without_such_convolutions_stay_as_they_are():
+    x = symbol((1, 3, 8, 8))
+    graph = trace_from([ops.relu(ops.conv(x, weight(4, 3, 3, 3)))], [x])
+    assert channels_first(graph) is graph
