@@ -4,8 +4,7 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 
-import pytest
-
+os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 HAS_TENSORFLOW = find_spec("tensorflow") is not None
 NEEDS_NONE = ("test_contract.py",)
@@ -17,13 +16,3 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     name = collection_path.name
     is_test = name.startswith("test_") and name.endswith(".py") and name not in NEEDS_NONE
     return True if is_test and not HAS_TENSORFLOW else None
-
-
-@pytest.fixture(autouse=True, scope="session")
-def few_threads() -> None:
-    """Each process of the tests computes on one core."""
-    if HAS_TENSORFLOW:
-        import tensorflow as tf  # noqa: PLC0415
-
-        tf.config.threading.set_intra_op_parallelism_threads(1)
-        tf.config.threading.set_inter_op_parallelism_threads(1)

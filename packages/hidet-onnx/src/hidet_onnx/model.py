@@ -12,14 +12,12 @@ import numpy as np
 
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument, NeedsValue
-from hidet.errors.warning import warn
 from hidet.frontend.host_values import HostValue
-from hidet.frontend.report import require_complete, table, warning
-from hidet.frontend.saved import build_model
+from hidet.frontend.model import Model
 from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import is_of_host, on_device
 from hidet.frontend.variants import Variants
-from hidet.graph import FlowGraph, Tensor, asarray
+from hidet.graph import FlowGraph, Tensor
 from hidet.options import options as core_options
 from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, Open, form_of, leaves, texts
 from hidet_onnx.importing.imported import Imported, Output, import_model, inputs_of, outputs_of
@@ -44,38 +42,17 @@ def compile(
 def from_onnx(model: Given, *, device: str | None = None) -> FlowGraph:
     """The model as a graph of operators, which is not compiled."""
     compiled = CompiledModel(load(model), device or "cpu", Settings(), lazy=True)
-    return compiled.imported(compiled.declared_forms()).single
+    imported = compiled.imported(compiled.declared_forms())
+    return imported.model(compiled.device, {}).single_graph
 
 
 @dataclass(frozen=True)
 class Variant:
-    """The model compiled for inputs of some forms."""
+    """The model imported for inputs of some forms; `model` is what runs."""
 
     forms: tuple[Form, ...]
     imported: Imported
-    device: str
-
-    @cached_property
-    def compiled(self) -> CompiledGraph | StagedModel:
-        """What runs."""
-        imported = self.imported
-        if not imported.functions:
-            return self.built()
-        return StagedModel(imported.graph, imported.functions, self.build, self.device)
-
-    @property
-    def single(self) -> CompiledGraph:
-        """What runs, if it is one graph; BadArgument names what runs on the host otherwise."""
-        found = self.compiled
-        return found if isinstance(found, CompiledGraph) else self.built()
-
-    def built(self, *targets: str) -> CompiledGraph:
-        """The form compiled for its device, or for other targets."""
-        return self.build(self.imported.single, *targets)
-
-    def build(self, graph: FlowGraph, *targets: str) -> CompiledGraph:
-        """One graph compiled."""
-        return build_model(graph, self.imported.calls, "onnx", targets)
+    model: Model
 
     @cached_property
     def in_order(self) -> list[int] | None:
@@ -86,7 +63,7 @@ class Variant:
 
     def __call__(self, given: Sequence[Any]) -> list[Any]:
         """The results of the model."""
-        imported, compiled = self.imported, self.compiled
+        imported, compiled = self.imported, self.model.compiled
         values: Mapping[Any, Any] = {}
         if isinstance(compiled, StagedModel):
             held = map(as_held, self.leaves(given))
@@ -101,7 +78,8 @@ class Variant:
     def flat(self, given: Sequence[Any]) -> list[Any]:
         """What the graph takes of a call's values, where it runs."""
         leaves = self.leaves(given)
-        return leaves if self.device == "cpu" else [on_device(leaf, self.device) for leaf in leaves]
+        device = self.model.device
+        return leaves if device == "cpu" else [on_device(leaf, device) for leaf in leaves]
 
     @cached_property
     def takes_all(self) -> bool:
@@ -170,7 +148,7 @@ class CompiledModel:
         """Compile before the first call, if no values are needed for it."""
         with core_options(**self.settings.core):
             try:
-                _ = self.variants(forms).compiled
+                _ = self.variants(forms).model.compiled
             except NeedsValue as error:
                 self.ask(error)
 
@@ -207,11 +185,9 @@ class CompiledModel:
     def variant(self, forms: tuple[Form, ...]) -> Variant:
         """The model compiled for inputs of these forms; what stays outside is said."""
         imported = self.imported(forms)
-        if not imported.coverage.is_complete:
-            if self.settings.fallback == "error":
-                require_complete(imported.coverage)
-            warn(warning(imported.coverage, "onnx's reference evaluator"))
-        return Variant(forms, imported, self.device)
+        model = imported.model(self.device, self.settings.core)
+        model.tell(self.settings.fallback, "onnx's reference evaluator")
+        return Variant(forms, imported, model)
 
     # ---- calls ----------------------------------------------------------------------------------
 
@@ -256,15 +232,11 @@ class CompiledModel:
     @property
     def compiled(self) -> CompiledGraph:
         """The same form compiled: what runs, without the model's names for what it takes."""
-        with core_options(**self.settings.core):
-            return self.latest().single
+        return self.latest().model.single
 
     def explain(self) -> str:
         """Which operators are compiled, which are not and why, and which share kernels."""
-        variant = self.latest()
-        with core_options(**self.settings.core):
-            kernels = variant.imported.graph.explain()
-        return f"{table(variant.imported.coverage)}\n{kernels}"
+        return self.latest().model.explain()
 
     def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
         """The microseconds of each kernel and host step of a call with these inputs.
@@ -274,7 +246,7 @@ class CompiledModel:
         given = self.ordered(inputs, named)
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
-            return variant.single.profile(*variant.flat(given), repeat=repeat)
+        return variant.model.profile(variant.flat(given), repeat)
 
     def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
         """How far each operator, and the whole, is from what it means, for these inputs: a Report.
@@ -284,8 +256,7 @@ class CompiledModel:
         given = self.ordered(inputs, named)
         with core_options(**self.settings.core):
             variant = self.variant_for(given)
-            flat = [asarray(leaf, device=self.device) for leaf in variant.leaves(given)]
-            return variant.imported.single.correctness_report(*flat, float64=float64)
+        return variant.model.correctness_report(variant.leaves(given), float64)
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without onnx.
@@ -294,10 +265,7 @@ class CompiledModel:
         reference evaluator runs needs hidet-onnx where the file is loaded; an error names what
         cannot be saved.
         """
-        variant = self.latest()
-        with core_options(**self.settings.core):
-            compiled = variant.built(*targets) if targets else variant.single
-            compiled.save(path)
+        self.latest().model.save(path, *targets)
 
 
 def as_held(value: Any) -> Any:

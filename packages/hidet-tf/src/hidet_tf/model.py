@@ -2,73 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-import numpy as np
-import tensorflow as tf
-
-from hidet.build.compiled import CompiledGraph
-from hidet.errors.warning import warn
-from hidet.frontend.report import require_complete, warning
-from hidet.frontend.saved import build_model
+from hidet.build.compiled import CompiledGraph, Profile
+from hidet.errors import BadArgument
 from hidet.graph import FlowGraph
-from hidet.options import options as core_options
-from hidet_tf.capture import captured
-from hidet_tf.importing.imported import Imported, import_function
+from hidet_tf.capture import Source
+from hidet_tf.retracing import Retracing
 from hidet_tf.settings import Settings, settings_for
+from hidet_tf.signature import Signature
 
 
 def compile(
-    model: Any, *specs: Any, device: str | None = None, options: Mapping[str, Any] | None = None
-) -> Compiled:
-    """Compile a Keras model, a tf.function, a ConcreteFunction, or a function with `specs`.
+    model: Any = None,
+    *specs: Any,
+    device: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Compile a Keras model, a tf.function, a ConcreteFunction, or a function: a `Compiled`.
 
-    The result is called as the model is, and gives what it gives. `options` are those of
-    `hidet.options` and `fallback`: "warn" or "error".
+    `specs` are `tf.TensorSpec`s of the arguments, whose unknown sizes stay open. Without them a
+    functional model says what it takes, and another one is traced for the arguments of its calls.
+    `options` are those of `hidet.options`, `fallback` ("warn" or "error": what to do about
+    operators that only TensorFlow can run) and `results` ("tf" or "numpy"). Without a model it is
+    a decorator.
     """
-    return Compiled(model, captured(model, specs), device or "cpu", settings_for(options or {}))
+    settings = settings_for(options or {})
+    if model is None:
+        return partial(compile, device=device, options=options)
+    return Compiled(Source(model, specs), device or "cpu", settings)
 
 
 class Compiled:
-    """A compiled model: `model(*tensors)` gives the results in the structure of the original."""
+    """A compiled model: `model(*tensors)` gives what the original gives, in the same structure."""
 
-    def __init__(self, original: Any, concrete: Any, device: str, settings: Settings) -> None:
-        self.original, self.concrete = original, concrete
-        self.device, self.settings = device, settings
-        self.imported = self.traced()
+    def __init__(self, source: Source, device: str, settings: Settings) -> None:
+        self.source, self.device, self.settings = source, device, settings
+        self.find: Callable[[Sequence[Any], Mapping[str, Any]], Signature]
+        self.retracing = Retracing(self.traced)
+        self.find = self.retracing
+        if source.concrete is not None:
+            self.fixed = self.signature(source.concrete)
+            self.find = lambda inputs, named: self.fixed
 
-    def traced(self) -> Imported:
-        """The function's graph; what stays outside is said."""
-        with core_options(**self.settings.core):
-            imported = import_function(self.concrete, self.device)
-        if not imported.coverage.is_complete:
-            if self.settings.fallback == "error":
-                require_complete(imported.coverage)
-            warn(warning(imported.coverage, "TensorFlow"))
-        return imported
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """The model's results for these arguments."""
+        return self.find(inputs, named)(inputs, named)
+
+    def signature(self, concrete: Any) -> Signature:
+        """A ConcreteFunction compiled."""
+        made = Signature(concrete, self.device, self.settings)
+        _ = made.compiled
+        return made
+
+    def traced(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Signature:
+        """The model compiled for arguments."""
+        return self.signature(self.source.trace(inputs, named))
+
+    # ---- what users look at ---------------------------------------------------------------------
+
+    def latest(self) -> Signature:
+        """The signature of the latest call, or the only one."""
+        if self.source.concrete is not None:
+            return self.fixed
+        if not self.retracing.variants.forms:
+            raise BadArgument(
+                "the model is compiled at its first call, which tells what it takes",
+                help="call it before, or compile it with specs: tf.TensorSpec((None, 3))",
+            )
+        return next(reversed(self.retracing.variants.forms.values()))
 
     @property
     def graph(self) -> FlowGraph:
-        """The graph that was imported."""
-        return self.imported.graph
+        """The graph of the signature that was called last."""
+        return self.latest().model.graph
 
-    @cached_property
+    @property
     def compiled(self) -> CompiledGraph:
-        """What runs."""
-        with core_options(**self.settings.core):
-            return build_model(self.imported.graph, self.imported.calls, "tf")
+        """The same compiled: what runs."""
+        return self.latest().compiled
 
-    def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """The model's results for these inputs."""
-        kind = self.concrete.function_type
-        results = self.run(kind.unpack_inputs(kind.bind(*inputs, **named)))
-        return kind.pack_output([tf.constant(each) for each in results])
+    def explain(self) -> str:
+        """Which operators are compiled, which are not and why, and which share kernels."""
+        return self.latest().model.explain()
 
-    def run(self, flat: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-        """The flat results for flat arguments."""
-        given = [np.asarray(flat[position]) for position in self.imported.taken]
-        with core_options(**self.settings.core):
-            made = self.compiled.run(given)
-        return [made[number].numpy() for number in self.imported.outputs]
+    def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
+        """The microseconds of each kernel and host step of a call: see `CompiledGraph.profile`."""
+        found = self.find(inputs, named)
+        return found.model.profile(found.given(found.bind(inputs, named)), repeat)
+
+    def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
+        """How far each operator, and the whole, is from what it means, for these arguments.
+
+        See `FlowGraph.correctness_report`.
+        """
+        found = self.find(inputs, named)
+        return found.model.correctness_report(found.arrays(inputs, named), float64)
+
+    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+        """Write the compiled model to a file, for `hidet.load` and `hidet run`, without TensorFlow.
+
+        It is compiled for its device, or for each of `targets` ("sm_90a", "cpu"). A file takes and
+        gives flat lists of arrays. BadArgument names what TensorFlow runs, which no file can hold.
+        """
+        self.latest().model.save(path, *targets)
+
+    def __repr__(self) -> str:
+        kind = self.source.concrete and self.source.concrete.function_type
+        return f"Compiled({kind or self.source.given}, device={self.device!r})"

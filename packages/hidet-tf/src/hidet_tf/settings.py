@@ -12,22 +12,31 @@ from hidet.options import checked
 
 @dataclass(frozen=True)
 class Settings:
-    """How to compile: `fallback` is "warn" or "error", `core` holds hidet's own options by name."""
+    """How to compile: `fallback` is "warn" or "error", `core` holds hidet's own options by name.
+
+    `results` are tensors of TensorFlow ("tf") or arrays ("numpy").
+    """
 
     fallback: str = "warn"
+    results: str = "tf"
     core: Mapping[str, Any] = field(default_factory=dict)
 
 
-FALLBACKS = ("warn", "error")
+OWN = {"fallback": ("warn", "error"), "results": ("tf", "numpy")}
+"""The options of this frontend, each with its values, the first of which is usual."""
 
 
 def settings_for(options: Mapping[str, Any]) -> Settings:
     """The settings that options ask for; BadArgument for one that does not exist."""
     given = dict(options)
-    fallback = given.pop("fallback", "warn")
-    if fallback not in FALLBACKS:
-        raise BadArgument(f"option fallback is {fallback!r}", help='use "warn" or "error"')
+    own = {name: given.pop(name, values[0]) for name, values in OWN.items()}
+    for name, value in own.items():
+        if value not in OWN[name]:
+            one, other = OWN[name]
+            raise BadArgument(f"option {name} is {value!r}", help=f'use "{one}" or "{other}"')
     try:
-        return Settings(fallback, checked(given))
+        return Settings(**own, core=checked(given))
     except BadArgument as error:
-        raise BadArgument(error.message, help=f"of TensorFlow: fallback; {error.help}") from None
+        raise BadArgument(
+            error.message, help=f"of TensorFlow: {', '.join(OWN)}; {error.help}"
+        ) from None

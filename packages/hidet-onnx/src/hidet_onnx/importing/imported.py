@@ -12,6 +12,7 @@ from hidet.errors import BadArgument, NotYet
 from hidet.frontend.coverage import Coverage
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.limits import Limits
+from hidet.frontend.model import Model
 from hidet.frontend.results import Results
 from hidet.frontend.stages import replaced
 from hidet.frontend.staying import HostCall
@@ -42,16 +43,9 @@ class Imported:
     calls: Mapping[str, HostCall]
     coverage: Coverage
 
-    @property
-    def single(self) -> FlowGraph:
-        """The graph, if it is all that runs; BadArgument otherwise."""
-        if self.functions:
-            names = ", ".join(dict.fromkeys(each.name for each in self.functions))
-            raise BadArgument(
-                f"the model is no single graph: {names} runs on the host, between its graphs",
-                help="take the part of the model before or after it",
-            )
-        return self.graph
+    def model(self, device: str, chosen: Mapping[str, Any]) -> Model:
+        """The same as core compiles it for a device, under these options."""
+        return Model(self.graph, self.calls, self.functions, self.coverage, device, "onnx", chosen)
 
 
 @dataclass(frozen=True)

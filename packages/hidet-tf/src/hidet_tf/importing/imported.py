@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from hidet.errors import BadArgument
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.model import Model
 from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
@@ -21,16 +22,17 @@ from hidet_tf.importing.importer import TfImporter
 
 @dataclass(frozen=True)
 class Imported:
-    """A function's graph; `outputs` says which result of the graph each flat result is.
-
-    `taken` are the positions of those flat arguments that are inputs of the graph.
-    """
+    """A function's graph; `outputs` says which result of the graph each flat result is."""
 
     graph: FlowGraph
-    taken: Sequence[int]
     outputs: Sequence[int]
     calls: Mapping[str, HostCall]
     coverage: Coverage
+    device: str
+
+    def model(self, chosen: Mapping[str, Any]) -> Model:
+        """The same as core compiles it, under these options."""
+        return Model(self.graph, self.calls, (), self.coverage, self.device, "tf", chosen)
 
 
 def import_function(concrete: Any, device: str) -> Imported:
@@ -51,7 +53,7 @@ def import_function(concrete: Any, device: str) -> Imported:
         outputs = [results.add(each) for each in found]
         whole = FlowGraph(inputs, results.tensors, graph.name)
     calls = importer.staying.calls
-    return Imported(guarded(whole, guards), range(count), outputs, calls, coverage)
+    return Imported(guarded(whole, guards), outputs, calls, coverage, device)
 
 
 def argument(tensor: tf.Tensor, device: str) -> Tensor:

@@ -22,8 +22,9 @@ from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.attributes import attributes
 from hidet_tf.importing.operands import grouped
 from hidet_tf.importing.place import place_of
-from hidet_tf.importing.variable import Resource, Variable
+from hidet_tf.importing.resource import Resource
 from hidet_tf.importing.walk import CALLS, FuncGraph, Node, called, live
+from hidet_tf.variables import Variable
 
 UNLIMITED = Limits(nodes=10**7)
 """What the user's own program asks for is trusted."""
@@ -41,7 +42,8 @@ class TfImporter(Importer[Node]):
         super().__init__(table, device, limits)
         self.outer: tuple[tf.Operation, ...] = ()
         self.handles: dict[int, Variable | Resource] = {
-            id(each.handle): Variable(each, device) for each in variables
+            id(each.handle): Variable(each.handle, each.dtype, device, each.name)
+            for each in variables
         }
 
     # ---- what the walk asks ---------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""One signature of a model, compiled: it is called as its ConcreteFunction, and gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hidet.build.compiled import CompiledGraph
+from hidet.frontend.model import Model
+from hidet.frontend.staying import on_device
+from hidet.graph import Tensor
+from hidet.options import options
+from hidet_tf.importing.imported import Imported, import_function
+from hidet_tf.settings import Settings
+from hidet_tf.structures import Binder
+from hidet_tf.tensors import result_of
+
+
+class Signature:
+    """A ConcreteFunction on a device; `imported` is its graph, `model` what runs."""
+
+    def __init__(self, concrete: Any, device: str, settings: Settings) -> None:
+        self.concrete, self.device, self.settings = concrete, device, settings
+        self.bind = Binder(concrete)
+        self.pack = packer(concrete)
+        self.finish = as_numpy if settings.results == "numpy" else result_of
+        with options(**settings.core):
+            self.imported: Imported = import_function(concrete, device)
+        self.model: Model = self.imported.model(settings.core)
+        self.model.tell(settings.fallback, "TensorFlow")
+
+    @cached_property
+    def compiled(self) -> CompiledGraph:
+        """What runs."""
+        return self.model.single
+
+    def __call__(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """The results for the arguments of a call, in the structure of the original's."""
+        return self.pack(self.run(self.bind(inputs, named)))
+
+    def run(self, flat: Sequence[Any]) -> list[Any]:
+        """The flat results for flat arguments."""
+        made = self.compiled.run(self.given(flat))
+        finish = self.finish
+        return [finish(made[number]) for number in self.imported.outputs]
+
+    def arrays(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The flat arguments of a call as arrays."""
+        return [*map(as_host, self.bind(inputs, named))]
+
+    def given(self, flat: Sequence[Any]) -> Sequence[Any]:
+        """What the graph takes of flat arguments, where it runs."""
+        if self.device == "cpu":
+            return flat
+        return [on_device(as_host(each), self.device) for each in flat]
+
+
+def packer(concrete: Any) -> Any:
+    """What puts flat results into the structure of the function's."""
+    outputs = concrete.structured_outputs
+    is_single = hasattr(outputs, "op") and len(concrete.graph.outputs) == 1
+    pack = concrete.function_type.pack_output
+    return (lambda flat: flat[0]) if is_single else pack
+
+
+def as_host(value: Any) -> Any:
+    """A tensor of TensorFlow's in the host's memory as an array."""
+    return np.asarray(value) if hasattr(value, "_numpy_internal") else value
+
+
+def as_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """A result as an array."""
+    return tensor.cpu().numpy()

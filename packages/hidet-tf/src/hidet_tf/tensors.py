@@ -1,0 +1,107 @@
+"""Tensors of TensorFlow as core reads them, and results as tensors of TensorFlow: no copies."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from hidet.build.arguments import Described, Glance, read_by
+from hidet.errors import BadArgument
+from hidet.graph import Tensor
+from hidet_tf.dtypes import hidet_dtype, is_plain
+
+EagerTensor = tf.__internal__.EagerTensor
+to_dlpack = tf.experimental.dlpack.to_dlpack
+"""Only for plain types: for text and handles it ends the process."""
+
+NUMPY: dict[int, np.dtype[Any]] = {
+    each.as_datatype_enum: np.dtype(each.as_numpy_dtype)
+    for each in (tf.as_dtype(number) for number in (1, 2, 3, 4, 5, 6, 9, 10, 14, 17, 19, 22, 23))
+    if is_plain(each)
+}
+"""The types whose elements core computes with, by TensorFlow's number."""
+
+
+def read_tensor(tensor: Any) -> Glance:
+    """A tensor in the host's memory at a glance: DLPack tells its address, and keeps it alive."""
+    kind = NUMPY.get(tensor._datatype_enum())
+    if kind is None:
+        hidet_dtype(tensor.dtype)  # says what is wrong with it
+        return read_by_numpy(tensor)
+    capsule = to_dlpack(tensor)
+    return place_of(capsule), (tensor._shape_tuple(), kind, True, True), None, capsule
+
+
+def read_by_numpy(tensor: Any) -> Glance:
+    """The same for narrow types, which DLPack lacks."""
+    array = np.asarray(tensor)
+    facts = Described(hidet_dtype(tensor.dtype).name, array.shape, "cpu", False, False)
+    return array.__array_interface__["data"][0], facts, None, array
+
+
+def result_of(tensor: Tensor) -> Any:
+    """A result as a tensor of TensorFlow's, which shares its memory.
+
+    The memory is nobody else's and starts at a multiple of 64 bytes, as TensorFlow needs.
+    """
+    array = tensor.cpu().numpy() if tensor.device != "cpu" else tensor.storage
+    if array.dtype.isbuiltin == 1:
+        return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+    if tensor.dtype.name == "bfloat16":
+        return tf.experimental.dlpack.from_dlpack(Tensor(tensor.type, "cpu", array).__dlpack__())
+    return tf.constant(array)  # narrow types, which DLPack lacks
+
+
+def argument_of(value: Any, own: tf.DType) -> Any:
+    """An argument as core takes it: numbers and lists as arrays, floats of numpy's in the type that
+    the function computes with, as Keras does."""
+    if type(value) is EagerTensor:
+        return value
+    if isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple):
+        return as_array(value, own)
+    if tf.is_symbolic_tensor(value):
+        raise BadArgument(
+            "a symbolic tensor has no values: the compiled model was called while a function is "
+            "traced",
+            help="call it outside of tf.function",
+        )
+    if isinstance(value, tf.Variable):
+        return value.read_value()
+    if hasattr(value, "value") and isinstance(value.value, tf.Variable):  # Keras' own
+        return value.value.read_value()
+    return value
+
+
+def as_array(value: Any, own: tf.DType) -> Any:
+    """A value of numpy's or Python's as an array; of another kind of type it stays, and is refused
+    by who knows the argument's name."""
+    given, wanted = np.asarray(value), own.as_numpy_dtype
+    if given.dtype == wanted or own in (tf.string, tf.resource, tf.variant):
+        return given
+    is_number = not isinstance(value, np.ndarray | np.generic) and given.dtype.kind in "iu"
+    is_float = given.dtype.kind == "f" and hidet_dtype(own).is_float
+    if is_float or is_number or given.dtype.kind == np.dtype(wanted).kind:
+        return given.astype(wanted)
+    return given
+
+
+read_by(EagerTensor, read_tensor)
+
+
+def place(tensor: Any) -> int:
+    """The address at which a tensor of numbers begins."""
+    return place_of(to_dlpack(tensor))
+
+
+def place_of(capsule: Any) -> int:
+    """The address in a DLPack capsule: the first field of what it holds."""
+    return ADDRESS.from_address(POINTER(capsule, b"dltensor")).value or 0
+
+
+ADDRESS = ctypes.c_void_p
+POINTER = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)

@@ -1,0 +1,125 @@
+"""A model's variables: constants where TensorFlow has them, looked at before each call.
+
+TensorFlow does not count the writes to a variable. But what was read of one shares the variable's
+memory and never changes, so that a write goes elsewhere for as long as somebody holds what was
+read. We hold it: a variable whose value lies where it did was not written to, and none that was
+written to lies there again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import getitem
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context, execute
+
+from hidet.frontend.execute import Origin, View
+from hidet.frontend.weights import Stamp
+from hidet.frontend.weights import Weights as CoreWeights
+from hidet.graph import Tensor, from_numpy
+from hidet_tf.tensors import place
+
+
+class Variable:
+    """One variable as a constant of graphs; `handle` is the resource that stands for it."""
+
+    def __init__(self, handle: Any, dtype: Any, device: str = "cpu", name: str = "") -> None:
+        self.handle, self.dtype, self.device, self.name = handle, dtype, device, name
+        self.constant: Tensor | None = None
+        self.changes = [0]
+        """How often it was seen to be written to; a list, so that a C function can look it up."""
+
+    def tensor(self) -> Tensor:
+        """The constant with the variable's values, in the memory that kernels read: the same for
+        all who read it."""
+        if self.constant is None:
+            self.take()
+            memory = self.memory
+            self.constant = Tensor(memory.type, self.device, memory.storage, name=self.name)
+        return self.constant
+
+    def take(self) -> None:
+        """Hold the value that the variable has now, and let kernels read it."""
+        self.held = tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=self.dtype)
+        self.place = place(self.held)
+        self.memory = from_numpy(np.asarray(self.held)).to(device=self.device)
+
+    def look(self, value: Any, where: int) -> None:
+        """Note whether the variable was written to, given its value now and where that lies."""
+        if where == self.place:
+            return
+        if is_same(value, self.held):  # written anew, or in the mode in which each read is a copy
+            self.held, self.place = value, where
+        else:
+            self.changes[0] += 1
+
+    # ---- what core's Weights ask of a source -----------------------------------------------------
+
+    def view(self) -> View:
+        storage = self.memory.storage
+        if isinstance(storage, View):
+            return storage
+        assert storage is not None, "who reads a variable that was released?"
+        of = self.memory.type
+        return View(storage.ctypes.data, storage.shape, of.dtype.name, "cpu", storage)
+
+    def renew(self) -> View:
+        self.take()
+        return self.view()
+
+    def is_copied(self) -> bool:
+        return self.device != "cpu"
+
+    def stamp(self) -> Stamp:
+        return partial(getitem, self.changes, 0)
+
+    def counted(self) -> None:
+        return None
+
+    def origin(self) -> Origin:
+        return Origin(self.handle, ())
+
+    def release(self) -> None:
+        """Let go of what kernels read; what is held stays, to tell of writes."""
+        self.memory = Tensor(self.memory.type, self.device)
+
+
+class Weights(CoreWeights[Variable]):
+    """The variables of one compiled graph; without `is_watched` nobody looks for writes."""
+
+    def __init__(self, variables: Mapping[Tensor, Variable], is_watched: bool = True) -> None:
+        super().__init__(variables)
+        self.sources = [*variables.values()] if is_watched else []
+        self.values = reader(self.sources)
+
+    def check(self) -> None:
+        """Bring everything up to date if a variable was written to since the last call."""
+        if self.sources:
+            values = self.values()
+            for source, value, where in zip(self.sources, values, map(place, values), strict=True):
+                if where != source.place:
+                    source.look(value, where)
+            super().check()
+
+
+def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
+    """What reads all variables by one operator; a read of its own for each takes eight times as
+    long."""
+    count = len(variables)
+    handles = [each.handle for each in variables]
+    attributes = ("N", count, "dtypes", [each.dtype.as_datatype_enum for each in variables])
+    return lambda: execute.execute(
+        b"_ReadVariablesOp", count, handles, attributes, context.context()
+    )
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two tensors are of one shape and have the same bytes."""
+    first, second = np.asarray(one), np.asarray(other)
+    if first.shape != second.shape:
+        return False
+    return np.array_equal(first.reshape(-1).view(np.uint8), second.reshape(-1).view(np.uint8))
