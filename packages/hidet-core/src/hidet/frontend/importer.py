@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from hidet.errors import HidetError, InternalError, LimitExceeded, NeedsValue, NotYet, Place
@@ -19,7 +20,7 @@ from hidet.frontend.host_values import HostFunction
 from hidet.frontend.limits import Limits
 from hidet.frontend.report import require_runnable
 from hidet.frontend.staying import HostCall, Staying
-from hidet.graph import placed
+from hidet.graph import Tensor, placed
 
 N = TypeVar("N")
 NO_CONVERTER = "there is no converter"
@@ -30,6 +31,19 @@ class Lost:
 
 
 LOST = Lost()
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What an importer had noted at some time."""
+
+    uses: int
+    calls: dict[str, HostCall]
+    functions: int
+    token: Tensor | None
+    has_lost: bool
+
+
 USUAL = Limits()
 
 
@@ -115,17 +129,35 @@ class Importer(ABC, Generic[N]):
     def attempt(self) -> Iterator[None]:
         """In this block the bodies of control flow are converted; if that fails, nothing of it is
         left. NotYet for a host step with effects in them: these keep their order in one graph."""
-        uses, calls, has_lost = len(self.uses), dict(self.staying.calls), self.has_lost
-        token = self.staying.token
+        before = self.notes()
         try:
             yield
-            if self.staying.token is not token:
+            if self.staying.token is not before.token:
                 raise NotYet("an operator with effects within control flow")
         except HidetError:
-            del self.uses[uses:]
-            self.staying.calls = calls
-            self.staying.token, self.has_lost = token, has_lost
+            self.forget_since(before)
             raise
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        """In this block nodes are converted only to see what they give: nothing of it is left."""
+        before = self.notes()
+        try:
+            yield
+        finally:
+            self.forget_since(before)
+
+    def notes(self) -> Notes:
+        """What is noted of the nodes up to here."""
+        staying, functions = self.staying, len(self.staying.functions)
+        return Notes(len(self.uses), dict(staying.calls), functions, staying.token, self.has_lost)
+
+    def forget_since(self, before: Notes) -> None:
+        """Leave nothing of the nodes since then."""
+        del self.uses[before.uses :]
+        del self.staying.functions[before.functions :]
+        self.staying.calls, self.staying.token = before.calls, before.token
+        self.has_lost = before.has_lost
 
     def visit(self, node: N) -> None:
         """One node; frontends whose graphs hold more than operators override it."""

@@ -9,7 +9,7 @@ from hidet_tf.converters.table import tf
 
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "slices",
-    "index", "create", "cast", "selection", "variables",
+    "index", "create", "cast", "selection", "variables", "control", "loops", "lists",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -11,14 +11,23 @@ import tensorflow as tf
 
 from hidet.types import DType
 from hidet_tf.dtypes import hidet_dtype
-from hidet_tf.importing.walk import function_graph
+from hidet_tf.importing.walk import FuncGraph, function_graph
 
 
-def attributes(op: tf.Operation, convert: Callable[..., Any]) -> dict[str, Any]:
-    """Those attributes of an operator that its converter names."""
+def attributes(
+    op: tf.Operation, convert: Callable[..., Any], function: Callable[[FuncGraph], Any]
+) -> dict[str, Any]:
+    """Those attributes of an operator that its converter names; `function` makes of a graph what
+    stands for it."""
     named = keywords(convert)
     kinds = {each.name: each.type for each in op.op_def.attr if each.name in named}
-    return {name: value(op, name, kind) for name, kind in kinds.items()}
+    found = {name: value(op, name, kind) for name, kind in kinds.items()}
+    for name, kind in kinds.items():
+        if kind == "func":
+            found[name] = function(found[name])
+        elif kind == "list(func)":
+            found[name] = tuple(map(function, found[name]))
+    return found
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from hidet_tf.importing.attributes import attributes
 from hidet_tf.importing.operands import grouped
 from hidet_tf.importing.place import place_of
 from hidet_tf.importing.resource import Resource
+from hidet_tf.importing.subgraph import Subgraph
 from hidet_tf.importing.walk import CALLS, FuncGraph, Node, called, live
 from hidet_tf.variables import Variable
 
@@ -57,7 +59,7 @@ class TfImporter(Importer[Node]):
     def arguments(self, node: Node) -> tuple[Sequence[Any], dict[str, Any]]:
         given = [self.value(each) for each in node.op.inputs]
         convert = self.table.find(*self.key(node))
-        named = {} if convert is None else attributes(node.op, convert)
+        named = {} if convert is None else attributes(node.op, convert, partial(Subgraph, self))
         return grouped(node.op, given), named
 
     def results(self, node: Node) -> Sequence[Any]:

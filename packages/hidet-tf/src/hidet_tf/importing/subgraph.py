@@ -1,0 +1,40 @@
+"""An attribute that is a function, as converters of control flow take it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from hidet.errors import NotYet
+from hidet.frontend.importer import LOST
+from hidet_tf.importing.induction import Induction
+from hidet_tf.importing.walk import FuncGraph
+
+if TYPE_CHECKING:
+    from hidet_tf.importing.importer import TfImporter
+
+
+class Subgraph:
+    """The graph of a function that an operator runs; it is converted when a converter asks."""
+
+    def __init__(self, importer: TfImporter, graph: FuncGraph) -> None:
+        self.importer, self.graph = importer, graph
+
+    def inline(self, *given: Any) -> tuple[Any, ...]:
+        """The results for these values, the operators taken into the graph around the operator."""
+        found = self.importer.subgraph(self.graph, given)
+        if any(each is LOST for each in found):
+            raise NotYet("nothing runs an operator that its body needs")
+        return found
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """In this block graphs are converted as bodies; if that fails, nothing is left of it."""
+        return self.importer.attempt()
+
+    def look(self) -> AbstractContextManager[None]:
+        """In this block graphs are converted only to see what they give: nothing is left of it."""
+        return self.importer.look()
+
+    def induction(self, cond: Subgraph) -> Induction:
+        """What turns of this graph do with the values that they carry."""
+        return Induction(cond.graph, self.graph)
