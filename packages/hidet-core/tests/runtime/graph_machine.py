@@ -139,18 +139,18 @@ class Machine:
         """The kernel that sets a condition."""
 
         def run(*given):
-            handle, turn, flag, trips, limit, step = (each.value for each in given)
+            handle, turn, flag, trips, limit, step, words = (each.value for each in given)
             now = 0
             if turn:
-                place = ctypes.c_int64.from_address(turn)
-                place.value += step
-                now = place.value
+                now = ctypes.c_int64.from_address(turn).value + step
+                for word in range(words):
+                    ctypes.c_int64.from_address(turn + 8 * word).value = now + word
             if trips:
                 limit = min(limit, ctypes.c_int64.from_address(trips).value)
             holds = not flag or ctypes.c_bool.from_address(flag).value
             self.conditions[handle] = now < limit and holds
 
-        return [ctypes.c_int64] * 6, run
+        return [ctypes.c_int64] * 7, run
 
     def launch_kernel(self, function, *rest):
         """Run a kernel that no graph holds."""

@@ -2,6 +2,7 @@
 
 import gc
 from collections import OrderedDict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hidet.build import eager
 from hidet.graph import asarray, evaluate, symbol, trace_from
 from hidet.runtime import executor, graph_region
 from hidet.runtime.segment import Segment
+from hidet.runtime.several_turns import NODES, turns_at_once
 from hidet.testing.compare import assert_close
 
 from .graph_machine import Machine
@@ -131,3 +133,36 @@ def test_a_body_whose_data_tell_sizes_is_driven_by_the_host(machine):
     check(machine, ops.exp(last), x, values(9), launches=7)
     (program,) = eager.executor_for(trace_from(ops.exp(last), x)).programs.values()
     assert [type(part).__name__ for part in program.parts] == ["StreamRegion", "Segment"]
+
+
+@pytest.mark.parametrize("turns", [31, 32, 33, 129])
+def test_several_turns_are_one_iteration(machine, turns):
+    """What is carried goes to and fro, rows are written in place, and the rest comes behind."""
+    x = symbol((3, 5))
+
+    def body(turn, a, b):
+        return None, (b, a + b * 0.5), (a * ops.cast(turn, a.dtype),)
+
+    carried, rows, count = ops.loop(body, (x, x * 2.0), trips=turns)
+    check(machine, [*carried, *rows, count, ops.exp(carried[0] * 1e-3)], x, values(3, 5) * 1e-2)
+
+
+def test_only_short_turns_whose_number_is_known_are_several_at_once(machine):
+    """A graph of very many nodes takes long to change when buffers move."""
+    x = symbol((7, 7))
+
+    def body(turn, h):
+        return None, (ops.tanh(h @ h) @ h,), ()
+
+    graph = trace_from(ops.loop(body, [x], trips=99)[0][0], x)
+    graph(asarray(values(7, 7)))
+    (program,) = eager.executor_for(graph).programs.values()
+    ((number, (body,)),) = program.bound.bodies.items()
+    step, steps = program.bound.steps[number], body.steps
+    assert turns_at_once(step, steps) == 16
+    assert turns_at_once(step, [*steps, *steps] * 4) in (2, 4)
+    assert turns_at_once(replace(step, count=1), steps) == 1
+    assert turns_at_once(replace(step, count=None), steps) == 1
+    assert turns_at_once(replace(step, trips=0), steps) == 1
+    assert turns_at_once(replace(step, go_on=0, again=0), steps) == 1
+    assert turns_at_once(step, steps * NODES) == 1

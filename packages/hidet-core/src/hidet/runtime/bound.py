@@ -26,6 +26,7 @@ from hidet.runtime.plan import (
     Then,
 )
 from hidet.runtime.reuse import reused
+from hidet.runtime.several_turns import turns_at_once
 from hidet.runtime.sizes import Size, evaluate
 from hidet.runtime.spread import spread
 from hidet.runtime.view import View
@@ -161,7 +162,8 @@ def with_bodies(
     plan: Plan,
     plans: Mapping[str, Plan],
 ) -> tuple[dict[int, tuple[BoundPlan, ...]], tuple[tuple[int, ...], ...]]:
-    """The bodies of steps at the sizes of their plan, and the shapes with those of their arenas."""
+    """The bodies of steps at the sizes of their plan, and the shapes with those of their arenas and
+    of the numbers of turns."""
     bodies: dict[int, tuple[BoundPlan, ...]] = {}
     sized = list(shapes)
     for number, step in enumerate(steps):
@@ -173,6 +175,8 @@ def with_bodies(
                     raise BadArchive(wrong)
             bodies[number] = found
             sized[step.arena] = (max(each.arena.nbytes for each in found),)
+            if isinstance(step, Repeat):
+                sized[step.turn] = (turns_at_once(step, found[0].steps),)
     return bodies, tuple(sized)
 
 

@@ -23,10 +23,10 @@ DECIDE = """
 .address_size 64
 .extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
 .visible .entry decide (.param .u64 handle, .param .u64 turn, .param .u64 flag, .param .u64 trips,
-                        .param .s64 limit, .param .s64 step)
+                        .param .s64 limit, .param .s64 step, .param .s64 words)
 {
   .reg .pred %p;
-  .reg .b64 %h, %a, %t, %l, %s, %r;
+  .reg .b64 %h, %a, %t, %l, %s, %r, %n, %w;
   .reg .b32 %v;
   ld.param.u64 %h, [handle];
   ld.param.s64 %l, [limit];
@@ -39,7 +39,15 @@ DECIDE = """
   cvta.to.global.u64 %a, %a;
   ld.global.s64 %t, [%a];
   add.s64 %t, %t, %s;
-  st.global.s64 [%a], %t;
+  ld.param.s64 %w, [words];
+  mov.b64 %n, 0;
+next_word:
+  add.s64 %r, %t, %n;
+  st.global.s64 [%a], %r;
+  add.u64 %a, %a, 8;
+  add.s64 %n, %n, 1;
+  setp.lt.s64 %p, %n, %w;
+  @%p bra next_word;
 has_turn:
   ld.param.u64 %a, [trips];
   setp.eq.u64 %p, %a, 0;
@@ -66,9 +74,10 @@ has_flag:
   ret;
 }
 """
-"""Adds `step` to the i64 `turn`, the number of the iteration, and sets a condition: whether that is
-below `limit` and the i64 `trips`, and the bool `flag` holds. Addresses of 0 are left out. It is
-PTX, which the driver compiles, so that archives with loops run without the compiler."""
+"""Adds `step` to the i64 `turn`, the number of the iteration, writes it and the `words - 1` numbers
+after it, and sets a condition: whether the first is below `limit` and the i64 `trips`, and the bool
+`flag` holds. Addresses of 0 are left out. It is PTX, which the driver compiles, so that archives
+with loops run without the compiler."""
 
 
 @lru_cache(maxsize=1)
@@ -91,14 +100,17 @@ def current_context() -> Any:
 class Decision:
     """A condition of a graph, and a kernel node that sets it.
 
-    `turn`, `flag` and `trips` are buffers, None where nothing depends on them.
+    `turn`, `flag` and `trips` are buffers, None where nothing depends on them. `step` and `words`
+    are as in `DECIDE`.
     """
 
-    def __init__(self, turn: int | None, flag: int | None, trips: int | None, step: int = 0):
+    def __init__(
+        self, turn: int | None, flag: int | None, trips: int | None, step: int = 0, words: int = 1
+    ) -> None:
         self.turn, self.flag, self.trips = turn, flag, trips
-        self.values = (ctypes.c_int64 * 6)(0, 0, 0, 0, 1, step)
+        self.values = (ctypes.c_int64 * 7)(0, 0, 0, 0, 1, step, words)
         first = ctypes.addressof(self.values)
-        self.slots = (ctypes.c_uint64 * 6)(*(first + 8 * slot for slot in range(6)))
+        self.slots = (ctypes.c_uint64 * 7)(*(first + 8 * slot for slot in range(7)))
 
     @property
     def params(self) -> Any:

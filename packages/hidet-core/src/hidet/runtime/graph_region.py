@@ -2,7 +2,8 @@
 
 The kernels of a body are nodes of a conditional node, on buffers of the plan that runs it. Each
 iteration of a loop runs the same nodes, so the values that it carries to the next one are copied to
-where that one reads them, unless the body updates them in place.
+where that one reads them, unless the body updates them in place, or an iteration runs an even
+number of turns, which hand values to and fro.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from hidet.runtime.bound import BoundPlan, misfit
+from hidet.runtime.bound import BoundPlan, may_overlap, misfit
 from hidet.runtime.conditional import Decision, add_conditional, conditional_nodes, new_handle
 from hidet.runtime.graph_nodes import GraphNode, add_nodes
 from hidet.runtime.kernel_node import KernelNode
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.memory_nodes import Clear, Copy
 from hidet.runtime.plan import Branch, Launch, Repeat, present
+from hidet.runtime.several_turns import sides, turns_at_once
 
 ITERATIONS = 1 << 16
 """The most iterations of a loop in one launch of a graph. Then the host checks whether there are
@@ -62,12 +64,17 @@ def graph_node(bound: BoundPlan, number: int, modules: Modules) -> GraphNode:
 
 class BodyNodes:
     """The steps of a body as nodes, on buffers that the plan which runs it calls `passed`, with its
-    workspaces in that one's `arena`."""
+    workspaces in that one's `arena`. It reads the first of them from the i64 number `word` on."""
 
     def __init__(
-        self, bound: BoundPlan, modules: Modules, passed: Sequence[int], arena: int
+        self,
+        bound: BoundPlan,
+        modules: Modules,
+        passed: Sequence[int],
+        arena: int,
+        word: int = 0,
     ) -> None:
-        self.bound, self.passed, self.arena = bound, passed, arena
+        self.bound, self.passed, self.arena, self.word = bound, passed, arena, word
         steps = range(len(bound.steps))
         self.items = [graph_node(bound, number, modules) for number in steps]
         self.early = {number for number in steps if bound.overlaps(number)}
@@ -79,16 +86,33 @@ class BodyNodes:
         found = [0] * len(plan.buffers)
         for buffer, outside in zip((*plan.inputs, *plan.outputs), self.passed, strict=True):
             found[buffer] = pointers[outside]
+        if self.word:
+            found[plan.inputs[0]] += 8 * self.word
         for buffer, offset in self.bound.arena.offsets.items():
             found[buffer] = pointers[self.arena] + offset
         return found
 
-    def add(self, graph: Any, pointers: Sequence[int]) -> list[Any]:
-        """Add them to an empty graph; returns the nodes behind which all have run."""
+    def add(
+        self, graph: Any, pointers: Sequence[int], before: Sequence[Any] = (), early: bool = False
+    ) -> list[Any]:
+        """Add them to a graph behind others, `early` if those let what comes first begin while they
+        run; returns the nodes behind which all have run."""
         waits = self.bound.waits
-        self.nodes = add_nodes(graph, [], self.items, waits, self.early, self.addresses(pointers))
-        waited = set[int]().union(*waits)
-        return [node for number, node in enumerate(self.nodes) if number not in waited]
+        early_ones = {*self.early, *(self.first if early else ())}
+        at = self.addresses(pointers)
+        self.nodes = add_nodes(graph, before, self.items, waits, early_ones, at)
+        return [self.nodes[number] for number in self.last]
+
+    @property
+    def first(self) -> list[int]:
+        """The steps that wait for none."""
+        return [number for number, waits in enumerate(self.bound.waits) if not waits]
+
+    @property
+    def last(self) -> list[int]:
+        """The steps that none waits for."""
+        waited = set[int]().union(*self.bound.waits)
+        return [number for number in range(len(self.items)) if number not in waited]
 
     def update(self, executable: Any, pointers: Sequence[int]) -> None:
         """Let them work on buffers elsewhere."""
@@ -126,7 +150,8 @@ class LoopNodes:
     """A WHILE node, the copies of carried values, and the kernels that set its condition.
 
     It runs iterations from `start` to `start + ITERATIONS` at most. Where it continues the loop of
-    another graph, everything lies where that one has left it.
+    another graph, everything lies where that one has left it. An iteration may run several turns;
+    those that are left over come behind the node.
     """
 
     def __init__(
@@ -134,23 +159,36 @@ class LoopNodes:
     ) -> None:
         self.step, self.start = step, start
         self.buffers = {*step.reads, *step.writes}
-        passed = (
-            step.turn, *step.results, *step.captured, *present(step.again), *present(*step.twins)
-        )  # fmt: skip
-        self.body = BodyNodes(body, modules, passed, step.arena)
+        self.at_once = several = turns_at_once(step, body.steps) if is_bounded(step) else 1
+        rest = step.count % several if isinstance(step.count, int) and several > 1 else 0
+        # An even number of turns leaves values where they were: at the end the result is written.
+        even, odd = sides(step)
+        places = (even, odd if several > 1 else even)
+        self.bodies, self.rest = (
+            [
+                BodyNodes(body, modules, passed(step, *places[(turn + rest) % 2]), step.arena, turn)
+                for turn in range(count)
+            ]
+            for count in (several, rest)
+        )
+        self.early = may_begin_early(step, body)
         ends = [(each, twin) for each, twin in zip(step.results, step.twins, strict=True)]
-        self.before = beginning(step, bound) if start == 0 else []
-        self.between = copies([(each, twin) for each, twin in ends if twin is not None], bound)
-        self.checks = [Decision(step.turn, step.again, step.trips, n) for n in (0, 1)]
-        self.after = Copy(step.turns, step.turn, 8)
+        self.before = beginning(step, bound, places[rest % 2][0]) if start == 0 else []
+        moved = [(each, twin) for each, twin in ends if twin is not None and several == 1]
+        self.between = copies(moved, bound)
+        self.checks = [
+            Decision(step.turn, step.again, step.trips, by, several) for by in (0, several)
+        ]
+        self.after = Copy(step.turns, step.turn, 8, 8 * rest)
         self.nodes: list[Any] = []
         self.deciding: list[Any] = []
 
     @property
     def limit(self) -> int:
-        """The number that iterations stay below, as far as the host knows it."""
+        """The number that the first turn of an iteration stays below, as far as the host knows
+        it."""
         count, most = self.step.count, self.start + ITERATIONS
-        return min(count, most) if isinstance(count, int) else most
+        return min(count, most) - self.at_once + 1 if isinstance(count, int) else most
 
     def add(self, graph: Any, before: Sequence[Any], pointers: Sequence[int]) -> Any:
         """Add them behind others; returns the node behind which all have run."""
@@ -159,16 +197,29 @@ class LoopNodes:
         check, check_again = self.checks
         first = check.add(graph, begun or before, handle, pointers, self.limit)
         loop, (inside,) = add_conditional(graph, [first], handle, "WHILE", 1)
-        last = self.body.add(inside, pointers)
+        last = self.turns(inside, self.bodies, pointers)
         moved = [each.add(inside, last, pointers) for each in self.between]
         again = check_again.add(inside, moved or last, handle, pointers, self.limit)
         self.nodes = [*begun, *moved]
         self.deciding = [first, again]
-        return self.after.add(graph, [loop], pointers)
+        return self.after.add(graph, self.turns(graph, self.rest, pointers, [loop]), pointers)
+
+    def turns(
+        self,
+        graph: Any,
+        bodies: Sequence[BodyNodes],
+        pointers: Sequence[int],
+        last: Sequence[Any] = (),
+    ) -> Sequence[Any]:
+        """Add the nodes of turns, each behind the one before; returns those of the last one."""
+        for number, body in enumerate(bodies):
+            last = body.add(graph, pointers, last, self.early and number > 0)
+        return last
 
     def update(self, executable: Any, node: Any, pointers: Sequence[int]) -> None:
         """Let them work on buffers elsewhere."""
-        self.body.update(executable, pointers)
+        for body in (*self.bodies, *self.rest):
+            body.update(executable, pointers)
         moves: list[Clear | Copy] = [*self.before, *self.between]
         for move, moved in zip(moves, self.nodes, strict=True):
             move.update(executable, moved, pointers)
@@ -177,9 +228,33 @@ class LoopNodes:
         self.after.update(executable, node, pointers)
 
 
-def beginning(step: Repeat, bound: BoundPlan) -> list[Clear | Copy]:
-    """The copies that put initial values where the first iteration reads them."""
-    given = [*zip(step.results, step.carried, strict=True)]
+def passed(
+    step: Repeat, carried: Sequence[int], following: Sequence[int | None]
+) -> tuple[int, ...]:
+    """What stands for inputs and outputs of a loop's body, where it reads what is `carried` and
+    writes what the next turn reads; what has no twin it updates in place."""
+    return (step.turn, *carried, *step.captured, *present(step.again), *present(*following))
+
+
+def may_begin_early(step: Repeat, body: BoundPlan) -> bool:
+    """Whether what comes first in a turn may begin while the last step of the turn before still
+    runs. What it reads ahead of its wait has to be what no turn writes."""
+    last = set(range(len(body.steps))) - set[int]().union(*body.waits)
+    ends = [body.steps[number] for number in last]
+    steady = {body.plan.inputs[0], *body.plan.inputs[1 + len(step.carried) :]}
+    first = [each for each, waits in zip(body.steps, body.waits, strict=True) if not waits]
+    return len(ends) == 1 and all(
+        isinstance(each, Launch)
+        and each.waits
+        and steady.issuperset(each.ahead)
+        and may_overlap(ends[0], each)
+        for each in first
+    )
+
+
+def beginning(step: Repeat, bound: BoundPlan, places: Sequence[int]) -> list[Clear | Copy]:
+    """The copies that put initial values in the places where the first iteration reads them."""
+    given = [*zip(places, step.carried, strict=True)]
     if step.again is not None and step.go_on is not None:
         given.append((step.again, step.go_on))
     return [Clear(step.turn), *copies(given, bound)]

@@ -9,16 +9,17 @@ from hidet.runtime.driver import call, cu
 
 
 class Copy:
-    """A node that copies `nbytes` bytes of buffer `source` into buffer `target`."""
+    """A node that copies `nbytes` bytes of buffer `source`, from byte `offset` on, into buffer
+    `target`."""
 
-    def __init__(self, target: int, source: int, nbytes: int) -> None:
-        self.target, self.source, self.nbytes = target, source, nbytes
+    def __init__(self, target: int, source: int, nbytes: int, offset: int = 0) -> None:
+        self.target, self.source, self.nbytes, self.offset = target, source, nbytes, offset
 
     def params(self, pointers: Sequence[int]) -> Any:
         """What the driver wants to know of the node."""
         params = cu.CUDA_MEMCPY3D()
         params.srcMemoryType = params.dstMemoryType = cu.CUmemorytype.CU_MEMORYTYPE_DEVICE
-        params.srcDevice = cu.CUdeviceptr(pointers[self.source])
+        params.srcDevice = cu.CUdeviceptr(pointers[self.source] + self.offset)
         params.dstDevice = cu.CUdeviceptr(pointers[self.target])
         params.WidthInBytes, params.Height, params.Depth = self.nbytes, 1, 1
         return params
