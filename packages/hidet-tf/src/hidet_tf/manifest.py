@@ -8,4 +8,5 @@ FRONTEND = Frontend(
     module="hidet_tf",
     framework="tensorflow",
     requires="tensorflow>=2.17,<2.22",
+    host_steps="hidet_tf.importing.foreign:steps",
 )

@@ -55,7 +55,7 @@ class Compiled:
     def signature(self, concrete: Any) -> Signature:
         """A ConcreteFunction compiled."""
         made = Signature(concrete, self.device, self.settings)
-        _ = made.compiled
+        _ = made.run
         return made
 
     def traced(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Signature:

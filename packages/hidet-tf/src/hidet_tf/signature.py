@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph
 from hidet.frontend.model import Model
+from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import on_device
 from hidet.graph import Tensor
 from hidet.options import options
@@ -26,7 +28,7 @@ class Signature:
         self.concrete, self.device, self.settings = concrete, device, settings
         self.bind = Binder(concrete)
         self.pack = packer(concrete)
-        self.finish = as_numpy if settings.results == "numpy" else result_of
+        self.finish = as_numpy if settings.results == "numpy" else as_tensor
         with options(**settings.core):
             self.imported: Imported = import_function(concrete, device)
         self.model: Model = self.imported.model(settings.core)
@@ -34,18 +36,41 @@ class Signature:
 
     @cached_property
     def compiled(self) -> CompiledGraph:
-        """What runs."""
+        """What runs, if it is one graph."""
         return self.model.single
 
     def __call__(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """The results for the arguments of a call, in the structure of the original's."""
         return self.pack(self.run(self.bind(inputs, named)))
 
-    def run(self, flat: Sequence[Any]) -> list[Any]:
-        """The flat results for flat arguments."""
-        made = self.compiled.run(self.given(flat))
-        finish = self.finish
-        return [finish(made[number]) for number in self.imported.outputs]
+    @cached_property
+    def run(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """What gives the flat results for flat arguments."""
+        numbers = [each for each in self.imported.outputs if isinstance(each, int)]
+        if isinstance(self.model.compiled, StagedModel) or len(numbers) < len(
+            self.imported.outputs
+        ):
+            return self.run_staged
+        compiled, finish, given = self.compiled, self.finish, self.given
+
+        def run(flat: Sequence[Any]) -> list[Any]:
+            made = compiled.run(given(flat))
+            return [finish(made[number]) for number in numbers]
+
+        return run
+
+    def run_staged(self, flat: Sequence[Any]) -> list[Any]:
+        """The same where TensorFlow has something to do between graphs."""
+        imported, compiled = self.imported, self.model.compiled
+        values: dict[Any, Any] = dict(zip(imported.inputs, flat, strict=True))
+        if isinstance(compiled, StagedModel):
+            values = {**compiled.run(values)}
+        else:
+            tensors = [v for key, v in values.items() if isinstance(key, Tensor)]
+            values |= zip(imported.graph.outputs, compiled.run(self.given(tensors)), strict=False)
+        graph = imported.graph.outputs
+        found = (values[graph[e] if isinstance(e, int) else e] for e in imported.outputs)
+        return [*map(self.finish, found)]
 
     def arrays(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The flat arguments of a call as arrays."""
@@ -71,6 +96,11 @@ def as_host(value: Any) -> Any:
     return np.asarray(value) if hasattr(value, "_numpy_internal") else value
 
 
-def as_numpy(tensor: Tensor) -> np.ndarray[Any, Any]:
+def as_numpy(result: Any) -> np.ndarray[Any, Any]:
     """A result as an array."""
-    return tensor.cpu().numpy()
+    return result.cpu().numpy() if isinstance(result, Tensor) else np.asarray(result)
+
+
+def as_tensor(result: Any) -> Any:
+    """A result as a tensor of TensorFlow's."""
+    return result_of(result) if isinstance(result, Tensor) else tf.convert_to_tensor(result)

@@ -8,15 +8,15 @@ from typing import Any
 
 from onnx import helper
 
-from hidet.errors import BadArgument, NotYet
+from hidet.errors import BadArgument
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.gather import following, gathered, moved
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.limits import Limits
 from hidet.frontend.model import Model
 from hidet.frontend.results import Results
-from hidet.frontend.stages import replaced
 from hidet.frontend.staying import HostCall
-from hidet.graph import FlowGraph, Tensor, assuming, guarded, trace_from, tracing
+from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import Size, TensorType, dtype
 from hidet_onnx.importing.dense import with_dense_layers
 from hidet_onnx.importing.forms import Absent, Fixed, Form, Listed, Open
@@ -87,29 +87,14 @@ def import_model(
         results = Results()
         outputs = [placed(importer.values[each.name], results) for each in graph.output]
         functions = importer.staying.functions
-        for tensor in (tensor for function in functions for tensor in function.tensors()):
-            if tensor.storage is None:
-                results.add(tensor)
-        made = [t for function in functions for t in function.results if isinstance(t, Tensor)]
-        given = [each for each in entry.symbols if isinstance(each, Tensor)] + made
-        require_outside(functions, given)
-        whole = FlowGraph(given, results.tensors, graph.name or "onnx")
+        given = [each for each in entry.symbols if isinstance(each, Tensor)]
+        whole = gathered(given, results, functions, graph.name or "onnx")
     limits.require_constants(whole)
     after = with_dense_layers(guarded(whole, guards))
-    # What tells sizes comes after the outputs there were.
-    new = dict(zip((*whole.inputs, *whole.outputs), (*after.inputs, *after.outputs), strict=False))
+    new = moved(whole, after)
     symbols = [new.get(each, each) for each in entry.symbols]
-    functions = [replaced(each, new) for each in functions]
+    functions = following(functions, new)
     return Imported(after, symbols, functions, outputs, importer.staying.calls, coverage)
-
-
-def require_outside(functions: Sequence[HostFunction], given: Sequence[Tensor]) -> None:
-    """Raise NotYet for a function of the host that reads what is computed inside of a loop."""
-    for function in functions:
-        if function.tensors() and not set(trace_from(function.tensors()).inputs) <= set(given):
-            raise NotYet(
-                f"{function.name} runs on the host, and reads what a loop or a branch computes"
-            )
 
 
 class Entry:

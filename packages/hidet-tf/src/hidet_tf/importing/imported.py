@@ -10,29 +10,42 @@ import tensorflow as tf
 
 from hidet.errors import BadArgument
 from hidet.frontend.coverage import Coverage
+from hidet.frontend.gather import following, gathered, moved
+from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.model import Model
 from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.ir.expr import Var
 from hidet.types import TensorType, i32
-from hidet_tf.dtypes import hidet_dtype
+from hidet_tf.dtypes import hidet_dtype, is_plain
 from hidet_tf.importing.importer import TfImporter
+from hidet_tf.importing.neighbours import neighbours, trimmed
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A function's graph; `outputs` says which result of the graph each flat result is."""
+    """A function's graph.
+
+    `inputs` are what its flat arguments became, in order: inputs of the graph, and values that only
+    TensorFlow has. `outputs` has for each flat result the number of the graph's, or such a value.
+    Where TensorFlow has `functions` to run, what they give are further inputs of the graph, and
+    what they read are further outputs.
+    """
 
     graph: FlowGraph
-    outputs: Sequence[int]
+    inputs: Sequence[Tensor | HostValue]
+    functions: Sequence[HostFunction]
+    outputs: Sequence[int | HostValue]
     calls: Mapping[str, HostCall]
     coverage: Coverage
     device: str
 
     def model(self, chosen: Mapping[str, Any]) -> Model:
         """The same as core compiles it, under these options."""
-        return Model(self.graph, self.calls, (), self.coverage, self.device, "tf", chosen)
+        return Model(
+            self.graph, self.calls, self.functions, self.coverage, self.device, "tf", chosen
+        )
 
 
 def import_function(concrete: Any, device: str) -> Imported:
@@ -49,16 +62,29 @@ def import_function(concrete: Any, device: str) -> Imported:
         captured = [importer.captured(each) for each in concrete.captured_inputs]
         found = importer.subgraph(graph, [*inputs, *captured])
         coverage = importer.coverage()
+        functions = trimmed(neighbours(importer.staying.functions), found)
         results = Results()
-        outputs = [results.add(each) for each in found]
-        whole = FlowGraph(inputs, results.tensors, graph.name)
-    calls = importer.staying.calls
-    return Imported(guarded(whole, guards), outputs, calls, coverage, device)
+        outputs = [each if isinstance(each, HostValue) else results.add(each) for each in found]
+        tensors = [each for each in inputs if isinstance(each, Tensor)]
+        whole = gathered(tensors, results, functions, graph.name)
+    after = guarded(whole, guards)
+    new = moved(whole, after)
+    return Imported(
+        after,
+        [new.get(each, each) if isinstance(each, Tensor) else each for each in inputs],
+        following(functions, new),
+        outputs,
+        importer.staying.calls,
+        coverage,
+        device,
+    )
 
 
-def argument(tensor: tf.Tensor, device: str) -> Tensor:
-    """The input of the graph for an argument of the function."""
+def argument(tensor: tf.Tensor, device: str) -> Tensor | HostValue:
+    """What stands for an argument of the function: an input of the graph, if it has numbers."""
     name = tensor.op.name
+    if not is_plain(tensor.dtype):
+        return HostValue(tf.TensorSpec(tensor.shape, tensor.dtype), name)
     if tensor.shape.rank is None:
         raise BadArgument(
             f"the argument {name!r} has no number of axes",

@@ -12,15 +12,18 @@ import tensorflow as tf
 
 from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
+from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.importer import Importer
 from hidet.frontend.limits import Limits
 from hidet.frontend.single import as_number, one_number
+from hidet.frontend.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load
 from hidet_tf.converters import tf as table
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.attributes import attributes
+from hidet_tf.importing.foreign import Left
 from hidet_tf.importing.operands import grouped
 from hidet_tf.importing.place import place_of
 from hidet_tf.importing.resource import Resource
@@ -139,6 +142,19 @@ class TfImporter(Importer[Node]):
 
     def converter(self, node: Node) -> Callable[..., Any]:
         found = super().converter(node)
-        if any(isinstance(self.values.get(each.ref()), np.ndarray) for each in node.op.inputs):
-            raise NotYet("text is on the host only")
+        given = [self.values.get(each.ref()) for each in node.op.inputs]
+        if node.op.type not in PASSING and any(map(is_foreign, given)):
+            raise NotYet("it reads what only TensorFlow has")
         return found
+
+    def leave(self, node: Node) -> HostCall | HostFunction | None:
+        return Left(node.op, [self.value(each) for each in node.op.inputs], self.device).call()
+
+
+PASSING = ("Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot")
+"""Operators that give any value on as it is."""
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is text, or a handle, which no kernel reads."""
+    return isinstance(value, np.ndarray | HostValue | Resource)
