@@ -1,9 +1,11 @@
 """Where TensorFlow is not there, for want of a wheel, these tests are not collected."""
 
 import os
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent))  # modules that tests share lie beside them
 os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 HAS_TENSORFLOW = find_spec("tensorflow") is not None

@@ -139,6 +139,11 @@ def test_what_is_expanded_for_a_function_that_broadcasts():
     assert normalize(both) is both
 
 
+def test_what_is_padded_is_permuted_before():
+    wide = ops.pad(X, [(1, 0), (0, 2), (3, 1)], value=2.0)
+    assert after(ops.permute(wide, (2, 0, 1)), X) == ["permute", "pad"]
+
+
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_zeros_around_an_image_are_the_convolutions_padding(channels_last):
     x = symbol((1, 5, 6, 3) if channels_last else (1, 3, 5, 6))

@@ -8,6 +8,8 @@ a rule its reference tells the result of plain numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -87,9 +89,23 @@ def numbers(tensor: Tensor) -> tuple[Size, ...]:
     return values(tensor)
 
 
+_names_inputs: ContextVar[bool] = ContextVar("names_inputs", default=True)
+
+
+@contextmanager
+def without_asking() -> Iterator[None]:
+    """In this block what is needed of inputs' values is not asked for: calls tell it, as they tell
+    what is computed of data."""
+    token = _names_inputs.set(False)
+    try:
+        yield
+    finally:
+        _names_inputs.reset(token)
+
+
 def needs_value(tensor: Tensor) -> NeedsValue:
     """The error of a tensor whose elements are needed, with the inputs that would tell them."""
-    inputs = inputs_of(tensor) or ()
+    inputs = (inputs_of(tensor) or ()) if _names_inputs.get() else ()
     names = " and ".join(repr(each.name) if each.name else str(each.type) for each in inputs)
     return NeedsValue(
         f"the elements of {names or repr(tensor)} are not known before a call",

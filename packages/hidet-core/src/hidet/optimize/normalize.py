@@ -145,6 +145,19 @@ def permuted_expand(node: Node) -> Tensor | None:
     return ops.expand(again(ops.permute(x, node.op.axes)), node.outputs[0].shape)
 
 
+def permuted_pad(node: Node) -> Tensor | None:
+    """A tensor that is permuted and then padded, for one that is padded first."""
+    before = maker(node.inputs[0]) if isinstance(node.op, Permute) else None
+    if before is None or not isinstance(before.op, Pad) or before.op.mode != "constant":
+        return None
+    (x,) = before.inputs
+    if updated_tensor(x) is not None:
+        return None
+    assert isinstance(node.op, Permute)
+    widths = [before.op.widths[axis] for axis in node.op.axes]
+    return ops.pad(again(ops.permute(x, node.op.axes)), widths, value=before.op.value)
+
+
 def joined_cast(node: Node) -> Tensor | None:
     """One cast for two, if the first one keeps every value; none to the same type."""
     if not isinstance(node.op, Cast):
@@ -290,6 +303,7 @@ RULES: tuple[Rule, ...] = (
     joined_permute,
     kept_permute,
     permuted_expand,
+    permuted_pad,
     joined_cast,
     neutral,
     turned_operand,

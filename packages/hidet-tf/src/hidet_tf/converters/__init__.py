@@ -9,7 +9,8 @@ from hidet_tf.converters.table import tf
 
 FAMILIES = (
     "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "slices",
-    "index", "create", "cast", "selection", "variables", "control", "loops", "lists",
+    "blocks", "index", "segments", "ordering", "create", "cast", "selection", "variables",
+    "control", "loops", "lists",
 )  # fmt: skip
 """The modules that file converters."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hidet import ops
+from hidet.errors import NotYet
 from hidet.frontend.operands import integer, size_of, sizes_of
 from hidet.graph import Tensor
 from hidet.types import i64
@@ -34,15 +35,23 @@ def gather(x: Tensor, index: Tensor, axis: Tensor, *, batch_dims: int) -> Tensor
     return ops.permute(there, (*range(batch), *first, *range(batch, batch + picked), *rest))
 
 
+def require_errors(policy: str) -> None:
+    """Raise NotYet where positions outside of a tensor are to be passed over."""
+    if policy not in ("", "ERROR", "DEFAULT"):
+        raise NotYet(f"bad_indices_policy={policy!r}")
+
+
 @tf("GatherNd")
-def gather_nd(x: Tensor, index: Tensor) -> Tensor:
+def gather_nd(x: Tensor, index: Tensor, *, bad_indices_policy: str) -> Tensor:
     """The parts of x whose leading positions are the last axis of `index`."""
+    require_errors(bad_indices_policy)
     return ops.gather_nd(x, index)
 
 
 @tf("ScatterNd")
-def scatter_nd(index: Tensor, updates: Tensor, shape: Tensor) -> Tensor:
+def scatter_nd(index: Tensor, updates: Tensor, shape: Tensor, *, bad_indices_policy: str) -> Tensor:
     """Zeros with updates added where the last axis of `index` says."""
+    require_errors(bad_indices_policy)
     zeros = ops.zeros(sizes_of(shape), updates.dtype, device=updates.device)
     return ops.scatter_nd(zeros, index, updates, "add")
 
@@ -50,7 +59,8 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Tensor) -> Tensor:
 def tensor_scatter(name: str, rule: Rule) -> None:
     """File an operator that combines updates with what is in a tensor."""
 
-    def convert(x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
+    def convert(x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str) -> Tensor:
+        require_errors(bad_indices_policy)
         return ops.scatter_nd(x, index, updates, rule)
 
     convert.__name__, convert.__doc__ = name.lower(), f"{name} at the last axis of `index`."
@@ -64,8 +74,11 @@ tensor_scatter("TensorScatterMax", "max")
 
 
 @tf("TensorScatterSub")
-def tensor_scatter_sub(x: Tensor, index: Tensor, updates: Tensor) -> Tensor:
+def tensor_scatter_sub(
+    x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str
+) -> Tensor:
     """x less updates where the last axis of `index` says."""
+    require_errors(bad_indices_policy)
     return ops.scatter_nd(x, index, ops.negative(updates), "add")
 
 

@@ -95,3 +95,20 @@ def running(name: str, function: Callable[..., Tensor]) -> None:
 
 running("Cumsum", ops.cumsum)
 running("Cumprod", ops.cumprod)
+
+
+@tf("CumulativeLogsumexp")
+def cumulative_logsumexp(x: Tensor, axis: Tensor, *, exclusive: bool, reverse: bool) -> Tensor:
+    """The logarithm of the running sum of exponentials; of none -inf."""
+    along = integer(axis)
+    turned = ops.flip(x, along) if reverse else x
+    most, _ = ops.cummax(turned, along)
+    # About each running maximum, so that no exponential overflows: exp(x - m) for each pair.
+    rows = ops.unsqueeze(ops.transpose(turned, along, -1), -2)
+    tops = ops.unsqueeze(ops.transpose(most, along, -1), -1)
+    totals = ops.sum(ops.tril(ops.exp(ops.minimum(ops.subtract(rows, tops), 0.0))), -1)
+    found = ops.add(ops.log(ops.transpose(totals, along, -1)), most)
+    if exclusive:
+        kept = ops.slice(found, along, 0, -1)
+        found = ops.concat([ops.full_like(ops.slice(x, along, 0, 1), -math.inf), kept], along)
+    return ops.flip(found, along) if reverse else found

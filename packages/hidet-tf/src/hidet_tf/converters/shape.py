@@ -20,7 +20,7 @@ from hidet.types import DType, Size
 from hidet_tf.converters.table import tf
 
 
-@tf("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "EnsureShape", "Snapshot")
+@tf("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "EnsureShape")
 def identity(x: Tensor) -> Tensor:
     """The operand itself."""
     return x

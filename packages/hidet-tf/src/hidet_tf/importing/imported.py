@@ -16,6 +16,7 @@ from hidet.frontend.model import Model
 from hidet.frontend.results import Results
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
+from hidet.graph.known import without_asking
 from hidet.ir.expr import Var
 from hidet.types import TensorType, i32
 from hidet_tf.dtypes import hidet_dtype, is_plain
@@ -57,7 +58,8 @@ def import_function(concrete: Any, device: str) -> Imported:
     importer = TfImporter(device, concrete.variables)
     graph = concrete.graph
     count = len(graph.inputs) - len(concrete.captured_inputs)
-    with tracing(), assuming() as guards:  # arguments of one batch have sizes of their own
+    # Arguments of one batch have sizes of their own; no argument's values are there yet.
+    with tracing(), without_asking(), assuming() as guards:
         inputs = [argument(each, device) for each in graph.inputs[:count]]
         captured = [importer.captured(each) for each in concrete.captured_inputs]
         found = importer.subgraph(graph, [*inputs, *captured])
