@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from hidet.errors import BadArgument, DtypeMismatch
-from hidet.ir.expr import Expr, Math, Value, convert, unify, wrap
-from hidet.types import DType, bf16, boolean, f8e8m0, f16, f32, u8
+from hidet.ir.expr import Expr, Math, Value, convert, select, unify, wrap
+from hidet.types import DType, bf16, boolean, f8e8m0, f16, f32, i32, u8
 from hidet.types.narrow import FORMATS
 
 
@@ -51,6 +51,14 @@ def _code(x: Any, of: np.dtype[Any]) -> Any:
 def _number(code: Any, of: np.dtype[Any]) -> Any:
     """The numbers that bytes of a narrow type mean."""
     return np.asarray(code).view(of).astype(np.float32)
+
+
+def _rounded_quotient(x: Any, scale: Any, low: Any, high: Any) -> Any:
+    """x / scale to the nearest whole number, ties to even, within bounds; NaN is the upper one."""
+    with np.errstate(all="ignore"):
+        found = np.rint(x / scale)
+        found = np.where(found < high, found, high)
+        return np.where(found > low, found, low)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -111,14 +119,27 @@ CODES: dict[str, Function] = {
 """What narrow floats are made of and become: a float32, by the byte that holds their code."""
 
 
+QUOTIENT = Function("rounded_quotient", 4, _rounded_quotient, i32)
+"""Of float32 x, a scale, and bounds that are whole numbers of at most 256 either way."""
+
+MADE: dict[str, Function] = {**CODES, QUOTIENT.name: QUOTIENT}
+"""What passes make of others."""
+
+
 def meaning(name: str) -> Callable[..., Any]:
     """What a function of either table computes, on numpy arrays."""
-    return (FUNCTIONS.get(name) or CODES[name]).numpy
+    return (FUNCTIONS.get(name) or MADE[name]).numpy
 
 
 NEAR: dict[DType, str] = {f16: "near_float16", bf16: "near_bfloat16"}
 """By type, what gives its operand, a float32 of which a few bits more than the type has are enough:
 it was to be rounded, and stays as it is. A target may have cheaper functions for it."""
+
+
+def clamped(x: Expr, low: Expr, high: Expr) -> Expr:
+    """x within bounds; NaN is the upper one."""
+    below = select(x < high, x, high)
+    return select(below > low, below, low)
 
 
 def call(name: str, *args: Value) -> Expr:

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from hidet.compute import Grid, elementwise, select
+from hidet.compute import Grid, elementwise
 from hidet.compute.functions import rint
 from hidet.compute.sizes import broadcast, numbers
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.ir.expr import Expr, constant
+from hidet.ir.functions import clamped
 from hidet.ops.create import full
 from hidet.ops.selection import repeat_interleave
 from hidet.ops.shape import reshape
@@ -112,8 +113,7 @@ class Quantize(Op):
             found = rint(value.cast(wide) / unit.cast(wide))
             for each in zero:
                 found = found + each.cast(wide)
-            found = select(found < high, found, high)
-            return select(found > low, found, low).cast(self.dtype)
+            return clamped(found, low, high).cast(self.dtype)
 
         return elementwise(element, x, scale, *([] if zero_point is None else [zero_point]))
 

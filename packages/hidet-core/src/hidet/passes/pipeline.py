@@ -18,6 +18,7 @@ from hidet.passes.order_barriers import order_barriers
 from hidet.passes.overlap_launches import overlap_launches
 from hidet.passes.place_shared import place_shared
 from hidet.passes.read_anyway import read_anyway
+from hidet.passes.round_quotients import round_quotients
 from hidet.passes.shorten_loops import shorten_loops
 from hidet.passes.signal_next import signal_next
 from hidet.passes.simplify import simplify
@@ -27,7 +28,8 @@ from hidet.passes.unswitch_loops import unswitch_loops
 from hidet.passes.vectorize_access import vectorize_access
 
 CUDA: tuple[Pass, ...] = (
-    narrow_casts,  # first: nothing below knows types that are stored only
+    round_quotients,  # first: quotients look as operators wrote them, in narrow types too
+    narrow_casts,  # nothing below knows types that are stored only
     unfold_tasks,  # early: everything below sees plain loops only
     bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes; the loops just made say what indices can be

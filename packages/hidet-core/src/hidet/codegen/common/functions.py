@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet.codegen.common.expressions import PRIMARY, ExpressionWriter, Text, libm
 from hidet.ir.expr import Cast, Math, convert
-from hidet.ir.functions import CODES, NEAR
+from hidet.ir.functions import MADE, NEAR
 from hidet.types import f32, f64, tf32
 
 EXACT = {"exp2_approx": "exp2"}
@@ -15,7 +15,7 @@ TESTS = {"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite", "signbit
 def function_text(writer: ExpressionWriter, e: Math) -> Text:
     """A call at full precision; small floats are computed in float32 and rounded once."""
     operand = e.args[0].dtype
-    if e.name in CODES:
+    if e.name in MADE:
         return writer.call(e.name, *e.args)
     if e.name in NEAR.values():
         return writer.text(e.args[0])

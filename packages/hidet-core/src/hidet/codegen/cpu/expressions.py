@@ -37,7 +37,7 @@ from hidet.ir.expr import (
     Sub,
     is_vector,
 )
-from hidet.ir.functions import CODES, NEAR
+from hidet.ir.functions import MADE, NEAR
 from hidet.types import DType, Type, VectorType, f32, f64, tf32
 
 LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
@@ -77,7 +77,7 @@ class CpuExpressions(ExpressionWriter):
         text, level = function_text(self, e)
         if e.name in NEAR.values():
             return text, level
-        direct = operand in (f32, tf32, f64) and e.name not in TESTS and e.name not in CODES
+        direct = operand in (f32, tf32, f64) and e.name not in TESTS and e.name not in MADE
         return (f"__builtin_{text}" if direct else text), level
 
     def extreme(self, e: Minimum | Maximum) -> Text:

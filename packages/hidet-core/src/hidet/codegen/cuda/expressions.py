@@ -75,6 +75,9 @@ class CudaExpressions(ExpressionWriter):
         return super().text(e)
 
     def cast(self, e: Cast) -> Text:
+        match e:
+            case Cast(Math("rounded_quotient", args)) if e.to is f32:
+                return self.call("rounded_quotient_float", *args)
         return cast_text(self, e)
 
     def math(self, e: Math) -> Text:

@@ -13,6 +13,7 @@ from hidet.codegen.common.prelude import (
 )
 from hidet.codegen.common.small_floats import ENCODING
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
+from hidet.codegen.cuda.quotient import PARTS as QUOTIENT_PARTS
 from hidet.intrinsics.builtins import BUILTINS, SPECIAL_REGISTERS
 from hidet.types import u32
 
@@ -205,6 +206,7 @@ PARTS: dict[str, Part] = {
     **READERS,
     **MAPS,
     **NARROW_PARTS,
+    **QUOTIENT_PARTS,
 }
 
 
