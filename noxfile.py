@@ -28,8 +28,14 @@ PACKAGES = {p.parent.name: tomllib.loads(p.read_text())["project"] for p in PROJ
 SOURCES = [str(p.parent.relative_to(ROOT) / "src") for p in PROJECTS]
 TESTED = [("hidet-core", v) for v in PYTHONS] + [(n, PYTHONS[0]) for n in FRONTENDS]
 TOOLS = ("pytest", "pytest-xdist", "hypothesis")
-BESIDE = {"hidet-onnx": ("onnxruntime", "Pillow", "google-re2", "scikit-learn", "skl2onnx")}
+BESIDE = {
+    "hidet-onnx": ("onnxruntime", "Pillow", "google-re2", "scikit-learn", "skl2onnx"),
+    # There is no wheel for Python 3.14; its tests say so where it is missing.
+    "hidet-tf": ("tensorflow-cpu; python_version < '3.14'", "keras"),
+}
 """What the tests of a package compare with, or make their models with."""
+TENSORFLOW = ("docs/tensorflow.md", "packages/hidet-tf/README.md")
+"""The pages that need TensorFlow, which lies in an environment of its own."""
 TOY = "packages/hidet-core/tests/toy_frontend"
 report_at_exit()
 
@@ -103,7 +109,9 @@ def docs(session: nox.Session) -> None:
     """Run every fence of the READMEs and docs/; build the site, with every public name, in .nox."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("packages/*/README.md"), *ROOT.glob("docs/**/*.md")]
     pages += ROOT.glob("packages/*/src/**/*.md")  # that pages of the site include
-    torch(session).run("-m", "ci.fences", *(str(p.relative_to(ROOT)) for p in sorted(pages)))
+    names = sorted({str(page.relative_to(ROOT)) for page in pages} - {*TENSORFLOW})
+    torch(session).run("-m", "ci.fences", *names)
+    tensorflow(session).run("-m", "ci.fences", *TENSORFLOW)
     site = Environment(session, "mkdocs")  # not "site": mkdocs empties the folder that it writes to
     site.install("mkdocs-material", "mkdocstrings-python")
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
@@ -117,6 +125,7 @@ def docs(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Run the main() of every file in examples/."""
     torch(session).run("-m", "ci.examples", "examples")
+    tensorflow(session).run("-m", "ci.examples", "examples/tensorflow")
 
 
 @nox.session(default=False)
@@ -138,6 +147,22 @@ def bench(session: nox.Session) -> None:
 def bench_onnx(session: nox.Session) -> None:
     """Exported networks beside hidet-torch and ONNX Runtime; see benchmarks/onnx.py."""
     benchmark(session, "onnx")
+
+
+@nox.session(default=False)
+@timed
+def bench_tensorflow(session: nox.Session) -> None:
+    """Keras models beside TensorFlow, XLA and ONNX Runtime; see benchmarks/tensorflow.py."""
+    python = tensorflow(session)
+    python.install("tf2onnx", "onnxruntime")
+    python.run("-m", "benchmarks.tensorflow", *session.posargs)
+
+
+@nox.session(default=False)
+@timed
+def zoo(session: nox.Session) -> None:
+    """All of keras.applications without an operator left; arguments after `--` are names."""
+    tensorflow(session).run("-m", "ci.keras_zoo", *session.posargs)
 
 
 @nox.session(default=False)
@@ -197,3 +222,8 @@ def torch(session: nox.Session) -> Environment:
     python.install("torch", *TOOLS, "-r", "benchmarks/requirements.txt")
     python.editable(*PACKAGES)
     return python
+
+
+def tensorflow(session: nox.Session) -> Environment:
+    """The environment with TensorFlow, which has no place beside torch: both take a gigabyte."""
+    return environment(session, "hidet-tf", PYTHONS[0])

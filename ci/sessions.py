@@ -20,8 +20,9 @@ BUDGETS = {
     ("tests(hidet-core-",): 120,
     ("tests(hidet-torch)",): 480,
     ("tests(hidet-onnx)",): 360,
+    ("tests(hidet-tf)",): 480,
     ("wheels",): 120,
-    ("docs", "examples"): 240,
+    ("docs", "examples"): 300,
     ("demo",): 360,
 }
 

@@ -46,6 +46,7 @@ class TfImporter(Importer[Node]):
         load()
         super().__init__(table, device, limits)
         self.outer: tuple[tf.Operation, ...] = ()
+        self.places: dict[Node, Place] = {}
         self.handles: dict[int, Variable | Resource] = {
             id(each.handle): Variable(each.handle, each.dtype, device, each.name)
             for each in variables
@@ -57,7 +58,9 @@ class TfImporter(Importer[Node]):
         return node.op.type, 0
 
     def place(self, node: Node) -> Place:
-        return place_of(node)
+        if node not in self.places:
+            self.places[node] = place_of(node)
+        return self.places[node]
 
     def arguments(self, node: Node) -> tuple[Sequence[Any], dict[str, Any]]:
         given = [self.value(each) for each in node.op.inputs]

@@ -104,6 +104,8 @@ def trimmed(functions: Sequence[HostFunction], results: Sequence[Any]) -> list[H
 
     A tensor whose sizes vary stays, for these may be read.
     """
+    if not functions:
+        return []
     read = [*results, *(each for function in functions for each in function.operands)]
     graph = trace_from([each for each in read if isinstance(each, Tensor)])
     used = {*read, *graph.inputs}

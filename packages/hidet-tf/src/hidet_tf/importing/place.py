@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import tensorflow as tf
 
@@ -33,6 +34,7 @@ def line_of(op: tf.Operation) -> Place | None:
     return None
 
 
+@cache
 def is_library(file: str) -> bool:
     """Whether a file is TensorFlow's, Keras' or ours."""
     return file.startswith(OURS) or any(each in file for each in LIBRARIES)
