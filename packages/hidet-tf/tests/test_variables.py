@@ -1,16 +1,16 @@
 """Variables of TensorFlow as weights: every write is seen, and nothing else is taken for one."""
 
 from collections.abc import Callable
+from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from hidet import ops
-from hidet.frontend.execute import View, prepare_runner
-from hidet.graph import FlowGraph, Tensor, tracing
-from hidet.types import f32
-from hidet_tf.variables import Variable, Weights
+import hidet
+import hidet_tf
+from hidet_tf.variables import Variable
 
 RNG = np.random.default_rng(0)
 
@@ -22,30 +22,23 @@ def random(*shape: int) -> np.ndarray:
 class Layer:
     """x @ w + exp(b) on variables: b is read only as something derived of it."""
 
-    def __init__(self, is_watched: bool = True) -> None:
-        self.w, self.b = tf.Variable(random(7, 5)), tf.Variable(random(5))
-        sources = [Variable(each.handle, each.dtype) for each in (self.w, self.b)]
-        x = Tensor(f32[3, 7], "cpu", name="x")
-        with tracing():
-            named = {each.tensor(): each for each in sources}
-            w, b = named
-            graph = FlowGraph([x], [ops.add(ops.matmul(x, w), ops.exp(b))])
-        self.weights = Weights(named, is_watched)
-        runner = prepare_runner(graph, self.weights.view, origin=self.weights.origin)
-        self.weights.watch(runner)
-        self.runner = runner
-        self.sources = sources
+    def __init__(self, **options: object) -> None:
+        self.w, self.b = tf.Variable(random(7, 5), name="w"), tf.Variable(random(5), name="b")
+        spec = tf.TensorSpec((3, 7))
+        function = tf.function(lambda x: x @ self.w + tf.exp(self.b))
+        self.compiled = hidet_tf.compile(function, spec, options={"fallback": "error", **options})
+        self.sources = list(self.compiled.fixed.imported.variables)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        self.weights.check()
-        (found,) = self.runner([View(x.ctypes.data, x.shape, "float32", "cpu", x)])
-        return np.asarray(found.owner)
+        return self.compiled(x).numpy()
+
+    def meant(self, x: np.ndarray) -> np.ndarray:
+        w, b = (each.numpy().astype(np.float64) for each in (self.w, self.b))
+        return x @ w + np.exp(b)
 
     def is_right(self) -> bool:
-        x, w, b = random(3, 7), self.w.numpy(), self.b.numpy()
-        return np.allclose(
-            self(x), x @ w.astype(np.float64) + np.exp(b.astype(np.float64)), 1e-5, 1e-5
-        )
+        x = random(3, 7)
+        return np.allclose(self(x), self.meant(x), 1e-5, 1e-5)
 
 
 @pytest.fixture
@@ -116,11 +109,10 @@ def test_a_variable_whose_every_read_is_a_copy_changes_only_when_it_is_written_t
 def test_a_bit_that_changed_in_a_nan_is_a_change() -> None:
     variable = tf.Variable(np.array([np.nan], np.float32))
     source = Variable(variable.handle, variable.dtype)
-    weights = Weights({source.tensor(): source})
+    source.take()
     other = np.array([0x7FC00001], np.uint32).view(np.float32)
     variable.assign(other)
-    for value in weights.values():
-        source.look(value, -1)
+    source.look(variable.read_value(), -1)
     assert source.changes == [1]
 
 
@@ -140,9 +132,70 @@ def test_a_variable_lies_where_tensorflow_has_it() -> None:
 
 
 def test_frozen_variables_are_not_looked_at() -> None:
-    layer = Layer(is_watched=False)
+    layer = Layer(weights="frozen")
     assert layer.is_right()
     x = random(3, 7)
     before = layer(x)
     layer.w.assign(tf.zeros((7, 5)))
     assert np.array_equal(layer(x), before)
+
+
+def test_variables_may_be_inputs() -> None:
+    layer = Layer(freeze=False)
+    assert [each.name for each in layer.compiled.graph.inputs] == ["x", "w:0", "b:0"]
+    for write in WRITES.values():
+        write(layer.w)
+        write(layer.b)
+        assert layer.is_right()
+    x = random(3, 7)
+    assert layer.compiled.correctness_report(x, float64=True)
+
+
+def test_a_single_number_is_no_constant_of_the_graph() -> None:
+    """Numbers that are known while importing are written into kernels: a variable's never are."""
+    scale = tf.Variable(2.0)
+    compiled = hidet_tf.compile(tf.function(lambda x: x * tf.exp(scale)), tf.TensorSpec((3,)))
+    x = random(3)
+    for value in (2.0, -1.0):
+        scale.assign(value)
+        np.testing.assert_allclose(compiled(x), x * np.exp(value), rtol=1e-6)
+
+
+def test_a_number_of_turns_that_a_variable_has() -> None:
+    turns = tf.Variable(3)
+
+    @tf.function
+    def function(x):
+        for _ in tf.range(turns):
+            x = x + 1
+        return x
+
+    compiled = hidet_tf.compile(function, tf.TensorSpec(()), options={"fallback": "error"})
+    for count in (3, 5, 0):
+        turns.assign(count)
+        assert compiled(0.0) == count
+
+
+def test_files_and_reports_have_what_variables_are_now(tmp_path: Path, layer: Layer) -> None:
+    x = random(3, 7)
+    layer.w.assign(tf.ones((7, 5)) * 0.5)
+    layer.compiled.save(tmp_path / "one.hidet")
+    layer.compiled.save(tmp_path / "two.hidet", "cpu")
+    for each in ("one.hidet", "two.hidet"):
+        found = hidet.load(tmp_path / each)(x).numpy()
+        np.testing.assert_allclose(found, layer.meant(x), rtol=1e-5, atol=1e-5)
+    graph = layer.compiled.graph
+    (found,) = graph.run([x]) if hasattr(graph, "run") else [layer(x)]
+    np.testing.assert_allclose(np.asarray(found), layer.meant(x), rtol=1e-5, atol=1e-5)
+
+
+def test_training_goes_on_in_between() -> None:
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    compiled = hidet_tf.compile(model)
+    x, y = random(8, 4), random(8, 1)
+    for _ in range(2):
+        model.fit(x, y, verbose=0)
+        np.testing.assert_allclose(compiled(x), model(x), rtol=1e-5, atol=1e-5)
+    model.set_weights([each * 2 for each in model.get_weights()])
+    np.testing.assert_allclose(compiled(x), model(x), rtol=1e-5, atol=1e-5)

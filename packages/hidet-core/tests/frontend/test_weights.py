@@ -1,13 +1,14 @@
 """Weights of a framework whose variables have another buffer after each assignment."""
 
 from collections.abc import Callable, Hashable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hidet import ops
+from hidet import load, ops
 from hidet.frontend.execute import Origin, Runner, View, prepare_runner
-from hidet.frontend.weights import Weights
+from hidet.frontend.weights import GraphWeights, Weights
 from hidet.graph import FlowGraph, Tensor, asarray, tracing
 from hidet.types import f32
 
@@ -156,3 +157,22 @@ def test_what_was_given_up_is_looked_at_no_more(layer: Layer) -> None:
         assert not layer.weights.by_tensor[runner.weights[name]].memory.size
     layer.b.buffer = random(129)
     np.testing.assert_array_equal(layer(x), before)
+
+
+def test_calls_and_files_of_a_compiled_graph_have_what_weights_are_now(tmp_path: Path) -> None:
+    w, b = Variable(random(64, 129)), asarray(random(129))
+    x = Tensor(f32[7, 64], "cpu", name="x")
+    constant = asarray(w.buffer)
+    with tracing():
+        graph = FlowGraph([x], [ops.add(ops.matmul(x, constant), ops.exp(b))])
+    compiled = graph.build()
+    weights = GraphWeights(compiled, {constant: Held(w)})
+    given = random(7, 64)
+    for _ in range(2):
+        wide = given.astype(np.float64) @ w.buffer + np.exp(b.numpy().astype(np.float64))
+        weights.check()
+        compiled.save(tmp_path / "graph.hidet")
+        files = load(tmp_path / "graph.hidet"), graph.build()
+        for each in (compiled, *files):
+            np.testing.assert_allclose(each(given).numpy(), wide, rtol=1e-5, atol=1e-4)
+        w.buffer = random(64, 129)

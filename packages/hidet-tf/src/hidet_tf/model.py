@@ -13,7 +13,7 @@ from hidet.graph import FlowGraph
 from hidet_tf.capture import Source
 from hidet_tf.retracing import Retracing
 from hidet_tf.settings import Settings, settings_for
-from hidet_tf.signature import Signature
+from hidet_tf.signature import Signature, as_host
 
 
 def compile(
@@ -27,8 +27,10 @@ def compile(
     `specs` are `tf.TensorSpec`s of the arguments, whose unknown sizes stay open. Without them a
     functional model says what it takes, and another one is traced for the arguments of its calls.
     `options` are those of `hidet.options`, `fallback` ("warn" or "error": what to do about
-    operators that only TensorFlow can run) and `results` ("tf" or "numpy"). Without a model it is
-    a decorator.
+    operators that only TensorFlow can run), `results` ("tf" or "numpy"), `weights` ("watched": a
+    variable that was assigned is read anew at the next call; "frozen": nobody looks) and `freeze`
+    (False: variables are read at each call, and are no constants). Without a model it is a
+    decorator.
     """
     settings = settings_for(options or {})
     if model is None:
@@ -92,7 +94,7 @@ class Compiled:
     def profile(self, *inputs: Any, repeat: int = 20, **named: Any) -> Profile:
         """The microseconds of each kernel and host step of a call: see `CompiledGraph.profile`."""
         found = self.find(inputs, named)
-        return found.model.profile(found.given(found.bind(inputs, named)), repeat)
+        return found.model.profile(found.arguments(inputs, named), repeat)
 
     def correctness_report(self, *inputs: Any, float64: bool = False, **named: Any) -> Any:
         """How far each operator, and the whole, is from what it means, for these arguments.
@@ -100,7 +102,9 @@ class Compiled:
         See `FlowGraph.correctness_report`.
         """
         found = self.find(inputs, named)
-        return found.model.correctness_report(found.arrays(inputs, named), float64)
+        return found.model.correctness_report(
+            [*map(as_host, found.arguments(inputs, named))], float64
+        )
 
     def save(self, path: str | os.PathLike[str], *targets: str) -> None:
         """Write the compiled model to a file, for `hidet.load` and `hidet run`, without TensorFlow.
@@ -108,7 +112,7 @@ class Compiled:
         It is compiled for its device, or for each of `targets` ("sm_90a", "cpu"). A file takes and
         gives flat lists of arrays. BadArgument names what TensorFlow runs, which no file can hold.
         """
-        self.latest().model.save(path, *targets)
+        self.latest().save(path, *targets)
 
     def __repr__(self) -> str:
         kind = self.source.concrete and self.source.concrete.function_type

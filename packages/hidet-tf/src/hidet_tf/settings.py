@@ -8,21 +8,35 @@ from typing import Any
 
 from hidet.errors import BadArgument
 from hidet.options import checked
+from hidet_tf.variables import Reading
 
 
 @dataclass(frozen=True)
 class Settings:
     """How to compile: `fallback` is "warn" or "error", `core` holds hidet's own options by name.
 
-    `results` are tensors of TensorFlow ("tf") or arrays ("numpy").
+    `results` are tensors of TensorFlow ("tf") or arrays ("numpy"). `freeze` makes weights constants
+    of the graph, whose changes are seen if `weights` is "watched", and not if it is "frozen".
     """
 
     fallback: str = "warn"
     results: str = "tf"
+    freeze: bool = True
+    weights: str = "watched"
     core: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def reading(self) -> Reading:
+        """How graphs have variables."""
+        return Reading(self.weights) if self.freeze else Reading.GIVEN
 
-OWN = {"fallback": ("warn", "error"), "results": ("tf", "numpy")}
+
+OWN: dict[str, tuple[Any, Any]] = {
+    "fallback": ("warn", "error"),
+    "results": ("tf", "numpy"),
+    "freeze": (True, False),
+    "weights": ("watched", "frozen"),
+}
 """The options of this frontend, each with its values, the first of which is usual."""
 
 
@@ -33,7 +47,7 @@ def settings_for(options: Mapping[str, Any]) -> Settings:
     for name, value in own.items():
         if value not in OWN[name]:
             one, other = OWN[name]
-            raise BadArgument(f"option {name} is {value!r}", help=f'use "{one}" or "{other}"')
+            raise BadArgument(f"option {name} is {value!r}", help=f"use {one!r} or {other!r}")
     try:
         return Settings(**own, core=checked(given))
     except BadArgument as error:

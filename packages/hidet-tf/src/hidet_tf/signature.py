@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,12 @@ from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import on_device
 from hidet.graph import Tensor
 from hidet.options import options
+from hidet_tf.effects import assigning, require_no_effects
 from hidet_tf.importing.imported import Imported, import_function
 from hidet_tf.settings import Settings
 from hidet_tf.structures import Binder
 from hidet_tf.tensors import result_of
+from hidet_tf.variables import Weights, reader
 
 
 class Signature:
@@ -30,9 +33,11 @@ class Signature:
         self.pack = packer(concrete)
         self.finish = as_numpy if settings.results == "numpy" else as_tensor
         with options(**settings.core):
-            self.imported: Imported = import_function(concrete, device)
+            self.imported: Imported = import_function(concrete, device, settings.reading)
         self.model: Model = self.imported.model(settings.core)
         self.model.tell(settings.fallback, "TensorFlow")
+        self.read = reader(self.imported.given)
+        self.assign = assigning(self.imported.assigned)
 
     @cached_property
     def compiled(self) -> CompiledGraph:
@@ -45,7 +50,30 @@ class Signature:
 
     @cached_property
     def run(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """What gives the flat results for flat arguments."""
+        """What gives the flat results for flat arguments, as they are with the values that
+        variables have now; those that the function assigns have others then."""
+        compute, weights, assign = self.unwatched(), self.weights, self.assign
+        read = self.read if self.imported.given else None
+        if not weights and read is None and not self.imported.assigned:
+            return compute
+
+        def run(flat: Sequence[Any]) -> list[Any]:
+            for each in weights:
+                each.check()
+            return assign(compute(flat if read is None else [*flat, *read()]))
+
+        return run
+
+    @cached_property
+    def weights(self) -> list[Weights]:
+        """The variables that each graph has as constants that change."""
+        compiled = self.model.compiled
+        graphs = compiled.compiled if isinstance(compiled, StagedModel) else [compiled]
+        found = [Weights(each, self.imported.variables) for each in graphs if each is not None]
+        return [each for each in found if each.sources]
+
+    def unwatched(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """The same for the values that variables had when they were last looked at."""
         numbers = [each for each in self.imported.outputs if isinstance(each, int)]
         if isinstance(self.model.compiled, StagedModel) or len(numbers) < len(
             self.imported.outputs
@@ -72,9 +100,18 @@ class Signature:
         found = (values[graph[e] if isinstance(e, int) else e] for e in imported.outputs)
         return [*map(self.finish, found)]
 
-    def arrays(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The flat arguments of a call as arrays."""
-        return [*map(as_host, self.bind(inputs, named))]
+    def arguments(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        """What the graph takes of a call, where it runs; weights are what they are now."""
+        for each in self.weights:
+            each.check()
+        return self.given([*self.bind(inputs, named), *self.read()])
+
+    def save(self, path: str | os.PathLike[str], *targets: str) -> None:
+        """Write what runs to a file, with the weights that there are now: see `Model.save`."""
+        require_no_effects(self.imported.assigned)
+        for each in self.weights:
+            each.check()
+        self.model.save(path, *targets)
 
     def given(self, flat: Sequence[Any]) -> Sequence[Any]:
         """What the graph takes of flat arguments, where it runs."""

@@ -8,7 +8,8 @@ written to lies there again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
 from operator import getitem
 from typing import Any
@@ -17,30 +18,64 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context, execute
 
+from hidet.build.compiled import CompiledGraph
 from hidet.frontend.execute import Origin, View
-from hidet.frontend.weights import Stamp
-from hidet.frontend.weights import Weights as CoreWeights
+from hidet.frontend.weights import GraphWeights, Stamp
 from hidet.graph import Tensor, from_numpy
 from hidet_tf.tensors import place
 
 
-class Variable:
-    """One variable as a constant of graphs; `handle` is the resource that stands for it."""
+class Reading(Enum):
+    """How a graph has a variable."""
 
-    def __init__(self, handle: Any, dtype: Any, device: str = "cpu", name: str = "") -> None:
+    WATCHED = "watched"
+    """As a constant whose values nobody may count on, since they change."""
+    FROZEN = "frozen"
+    """As a constant that stays what it is."""
+    GIVEN = "given"
+    """As an input, which each call reads."""
+
+
+class Variable:
+    """One variable while it is imported, and after; `handle` is the resource that stands for it.
+
+    `after` is what the program assigned to it, once it did.
+    """
+
+    def __init__(
+        self,
+        handle: Any,
+        dtype: Any,
+        device: str = "cpu",
+        name: str = "",
+        reading: Reading = Reading.FROZEN,
+    ) -> None:
         self.handle, self.dtype, self.device, self.name = handle, dtype, device, name
-        self.constant: Tensor | None = None
+        self.reading = reading
+        self.before: Tensor | None = None
+        self.after: Tensor | None = None
         self.changes = [0]
         """How often it was seen to be written to; a list, so that a C function can look it up."""
 
     def tensor(self) -> Tensor:
-        """The constant with the variable's values, in the memory that kernels read: the same for
-        all who read it."""
-        if self.constant is None:
+        """What the program reads of it: the value that it was assigned, or the one that it has
+        before the call, which is the same tensor for all who read it."""
+        if self.after is not None:
+            return self.after
+        if self.before is None:
             self.take()
-            memory = self.memory
-            self.constant = Tensor(memory.type, self.device, memory.storage, name=self.name)
-        return self.constant
+            storage = self.memory.storage if self.reading is Reading.FROZEN else None
+            self.before = Tensor(self.memory.type, self.device, storage, name=self.name)
+        return self.before
+
+    def assign(self, value: Tensor) -> None:
+        """From here on the program reads this value, which the variable gets after the call."""
+        self.after = value
+
+    def fill(self) -> None:
+        """Let the constant have its values: the graph is made, and nobody counts on them."""
+        if self.before is not None and self.reading is Reading.WATCHED:
+            self.before.storage = self.memory.storage
 
     def take(self) -> None:
         """Hold the value that the variable has now, and let kernels read it."""
@@ -88,12 +123,14 @@ class Variable:
         self.memory = Tensor(self.memory.type, self.device)
 
 
-class Weights(CoreWeights[Variable]):
-    """The variables of one compiled graph; without `is_watched` nobody looks for writes."""
+class Weights(GraphWeights[Variable]):
+    """The variables that a compiled graph has as constants, looked at before each call."""
 
-    def __init__(self, variables: Mapping[Tensor, Variable], is_watched: bool = True) -> None:
-        super().__init__(variables)
-        self.sources = [*variables.values()] if is_watched else []
+    def __init__(self, compiled: CompiledGraph, variables: Sequence[Variable]) -> None:
+        named = {each.before: each for each in variables if each.before is not None}
+        read = {each: named[each] for each in compiled.weights.values() if each in named}
+        super().__init__(compiled, read)
+        self.sources = [*read.values()]
         self.values = reader(self.sources)
 
     def check(self) -> None:
@@ -110,6 +147,8 @@ def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
     """What reads all variables by one operator; a read of its own for each takes eight times as
     long."""
     count = len(variables)
+    if not count:
+        return lambda: []
     handles = [each.handle for each in variables]
     attributes = ("N", count, "dtypes", [each.dtype.as_datatype_enum for each in variables])
     return lambda: execute.execute(

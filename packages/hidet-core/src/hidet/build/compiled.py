@@ -56,8 +56,11 @@ class CompiledGraph:
         device: str,
         executor: Executor | None = None,
         host_steps: Mapping[str, HostStep] | None = None,
+        weights: Mapping[str, Tensor] = MappingProxyType({}),
     ) -> None:
         self.archive, self.device = archive, canonical(device)
+        self.weights = weights
+        """The constants of the graph by name, unless it came out of a file."""
         self.loaded, self.host_steps = executor, host_steps
         self.latest: Ready | None = None
         self.copied = 0
@@ -144,6 +147,13 @@ class CompiledGraph:
         """What users call an input; its number if there are not so many."""
         return called(self.plan, position) if position < len(self.plan.inputs) else str(position)
 
+    def renewed(self) -> None:
+        """The constants lie elsewhere since the last call: nothing that was noted of it holds, and
+        a file gets the values that there are now."""
+        self.latest = None
+        values = {name: array_of(given_view(each)) for name, each in self.weights.items()}
+        self.archive = replace(self.archive, weights={**self.archive.weights, **values})
+
     @property
     def executor(self) -> Executor:
         """What runs it here; made when first needed, so that any graph can be saved anywhere."""
@@ -207,10 +217,10 @@ def build_graph(
     whole = replace(archive, weights=values, meta=meta, host=host)
     device = device_of(graph)
     if targets:
-        return CompiledGraph(whole, device, host_steps=host_steps)
+        return CompiledGraph(whole, device, host_steps=host_steps, weights=compiled[0].weights)
     # Weights are used where they lie.
     executor = Executor(archive, device, weights=weights, host_steps=host_steps)
-    return CompiledGraph(whole, device, executor, host_steps)
+    return CompiledGraph(whole, device, executor, host_steps, compiled[0].weights)
 
 
 def load(path: str | os.PathLike[str], device: str | None = None) -> CompiledGraph:

@@ -8,8 +8,10 @@ from operator import call
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from hidet.build.compiled import CompiledGraph
 from hidet.frontend.execute import Origin, Runner, View
 from hidet.graph import Tensor
+from hidet.runtime.memory import array_of
 
 Stamp: TypeAlias = Callable[[], Hashable]
 """Gives another value once something changed. It is asked at each call: best a C function."""
@@ -197,6 +199,27 @@ class Weights(Generic[S]):
 
     def renewed(self) -> None:
         """Everything was brought up to date."""
+
+
+class GraphWeights(Weights[S]):
+    """Constants of a `CompiledGraph` that stay the framework's; others never change.
+
+    Its calls, its files and the graph that it was made of have the values that there are now.
+    """
+
+    def __init__(self, compiled: CompiledGraph, weights: Mapping[Tensor, S]) -> None:
+        super().__init__(weights)
+        self.compiled = compiled
+        self.watch(Runner(compiled.executor, compiled.weights))
+
+    def kept(self) -> dict[str, Tensor]:
+        return {name: each for name, each in super().kept().items() if each in self.by_tensor}
+
+    def renewed(self) -> None:
+        for tensor in self.kept().values():
+            view = self.view(tensor)
+            tensor.storage = array_of(view) if tensor.device == "cpu" else view
+        self.compiled.renewed()
 
 
 ASKED = count(1)

@@ -3,7 +3,8 @@ importing, else operators of the graph with their bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from hidet.graph.known import known
 from hidet_tf.converters.lists import TensorList
 from hidet_tf.converters.subgraph import Subgraph
 from hidet_tf.converters.table import tf
+from hidet_tf.converters.variable import Variable
 
 Branch = Callable[[], tuple[Any, ...]]
 
@@ -27,8 +29,9 @@ def choose(
     if found is not None:
         return (then_branch if found else else_branch).inline(*given)
     with then_branch.attempt():
-        branches = (partial(each.inline, *given) for each in (then_branch, else_branch))
-        return branched(condition, *branches)
+        written = Written.by((then_branch, else_branch), given)
+        branches = (partial(written.inline, each, given) for each in (then_branch, else_branch))
+        return written.keep(branched(condition, *branches))
 
 
 @tf("Case", "StatelessCase")
@@ -41,13 +44,48 @@ def case(index: Tensor, given: Sequence[Any], *, branches: Sequence[Subgraph]) -
         return chosen.inline(*given)
 
     def of(number: int) -> tuple[Any, ...]:
+        one = partial(written.inline, branches[number], given)
         if number == len(branches) - 1:
-            return branches[number].inline(*given)
-        first, rest = partial(branches[number].inline, *given), partial(of, number + 1)
-        return branched(ops.equal(index, number), first, rest)
+            return one()
+        return branched(ops.equal(index, number), one, partial(of, number + 1))
 
     with branches[0].attempt():
-        return of(0)
+        written = Written.by(branches, given)
+        return written.keep(of(0))
+
+
+@dataclass(frozen=True)
+class Written:
+    """The variables that graphs assign: what these are then, is further results of the graphs."""
+
+    variables: Sequence[Variable]
+    before: Sequence[Tensor]
+
+    @classmethod
+    def by(cls, graphs: Iterable[Subgraph], given: Sequence[Any]) -> Written:
+        """Those that one of these graphs assigns, and what they are before."""
+        found = dict.fromkeys(each for graph in graphs for each in graph.assigned(*given))
+        return cls([*found], [each.tensor() for each in found])
+
+    def inline(
+        self, graph: Subgraph, given: Sequence[Any], values: Sequence[Tensor] | None = None
+    ) -> tuple[Any, ...]:
+        """What a graph gives, and what the variables are after it, where they are `values` before
+        it (by default what they were before all)."""
+        self.put(self.before if values is None else values)
+        found = graph.inline(*given)
+        return (*found, *(each.tensor() for each in self.variables))
+
+    def put(self, values: Sequence[Tensor]) -> None:
+        """Let the variables be these values."""
+        for variable, value in zip(self.variables, values, strict=True):
+            variable.assign(value)
+
+    def keep(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Let the variables be the last of these results; the others."""
+        count = len(results) - len(self.variables)
+        self.put(results[count:])
+        return results[:count]
 
 
 def truth(condition: Tensor) -> bool | None:

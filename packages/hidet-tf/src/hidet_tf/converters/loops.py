@@ -11,7 +11,7 @@ from hidet.errors import HidetError, InternalError, NeedsValue, NotYet
 from hidet.graph import Tensor
 from hidet.graph.known import known, needs_value
 from hidet.types import Size, i64
-from hidet_tf.converters.control import flat, like, truth
+from hidet_tf.converters.control import Written, flat, like, truth
 from hidet_tf.converters.lists import TensorList
 from hidet_tf.converters.subgraph import Amount, Bound, Subgraph
 from hidet_tf.converters.table import tf
@@ -27,10 +27,11 @@ def loop(given: Sequence[Any], *, cond: Subgraph, body: Subgraph) -> tuple[Any, 
     Where turns carry tensors of other shapes or longer lists, they are taken into the graph one by
     one; how many there are has to be known then: NeedsValue.
     """
-    turns = Turns(given, cond, body)
+    with body.attempt():
+        turns = Turns(given, cond, body)
     try:
         with body.attempt():
-            return turns.once()
+            return turns.written.keep(turns.once())
     except InternalError:
         raise
     except HidetError as error:
@@ -38,7 +39,7 @@ def loop(given: Sequence[Any], *, cond: Subgraph, body: Subgraph) -> tuple[Any, 
             raise
         try:
             with body.attempt():
-                return turns.one_by_one()
+                return turns.written.keep(turns.one_by_one())
         except NeedsValue:
             raise error from None
 
@@ -47,7 +48,7 @@ class Turns:
     """A loop in either form."""
 
     def __init__(self, given: Sequence[Any], cond: Subgraph, body: Subgraph) -> None:
-        self.given, self.cond, self.body = list(given), cond, body
+        self.given, self.count, self.cond, self.body = list(given), len(given), cond, body
         found = body.induction(cond)
         amounts = {at: self.known(each) for at, each in found.steps.items()}
         self.steps = {at: int(each) for at, each in amounts.items() if isinstance(each, int)}
@@ -56,8 +57,15 @@ class Turns:
         self.is_counted = len(self.bounds) == len(found.conditions)
         """Whether counters alone end the loop."""
         counting = [*found.invariant, *self.steps]
-        self.carried = [at for at in range(len(self.given)) if at not in counting]
+        self.carried = [at for at in range(self.count) if at not in counting]
         """The numbers of the values that turns change otherwise."""
+        self.written = Written.by([body], self.symbols())
+        self.carried += range(self.count, self.count + len(self.written.before))
+        self.given += self.written.before
+
+    def turn(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The values after a turn: those of the graph, then the variables that it assigns."""
+        return self.written.inline(self.body, values[: self.count], values[self.count :])
 
     def known(self, amount: Amount) -> Tensor | Size:
         """An integer that all turns share, as a size if it is known."""
@@ -74,17 +82,17 @@ class Turns:
         values = [start[at] for at in self.carried]
         trips = self.trips()
 
-        def turn(number: Tensor, *now: Tensor) -> tuple[Any, Sequence[Tensor], tuple[()]]:
+        def body(number: Tensor, *now: Tensor) -> tuple[Any, Sequence[Tensor], tuple[()]]:
             before = self.counted(start, number)
             for at, value in zip(self.carried, like(values, iter(now)), strict=True):
                 before[at] = value
-            after = self.body.inline(*before)
+            after = self.turn(before)
             again = None if self.is_counted else self.goes_on(after)
             return again, flat(require_alike(values, [after[at] for at in self.carried])), ()
 
         first = None if self.is_counted else self.goes_on(start)
         last, _, turns = ops.loop(
-            turn, flat(values), trips=trips, go_on=first, device=self.device()
+            body, flat(values), trips=trips, go_on=first, device=self.device()
         )
         results = self.counted(start, turns)
         for at, value in zip(self.carried, like(values, iter(last)), strict=True):
@@ -93,7 +101,8 @@ class Turns:
 
     def goes_on(self, values: Sequence[Any]) -> Tensor:
         """Whether there is a turn with these values."""
-        (found,) = self.cond.inline(*values)
+        self.written.put(values[self.count :])
+        (found,) = self.cond.inline(*values[: self.count])
         assert isinstance(found, Tensor)
         return found
 
@@ -123,7 +132,7 @@ class Turns:
         ]
         if bare:
             with self.body.look():
-                after = self.body.inline(*self.symbols())
+                after = self.turn(self.symbols())
         for at in bare:
             rows = after[at].rows
             found[at] = found[at].of(found[at].made(None if rows is None else rows.shape[1:]))
@@ -145,7 +154,7 @@ class Turns:
     def trips(self) -> Tensor | Size | None:
         """How many turns there are at most, by what bounds counters; None if nothing does."""
         found: list[Tensor | Size] = []
-        for each in map(self.count, self.bounds):
+        for each in map(self.until, self.bounds):
             if not any(is_same(each, other) for other in found):
                 found.append(each)
         if len(found) < 2:
@@ -155,7 +164,7 @@ class Turns:
             least = ops.minimum(least, other)
         return self.number(least)
 
-    def count(self, bound: Bound) -> Tensor | Size:
+    def until(self, bound: Bound) -> Tensor | Size:
         """How many turns there are until a counter has reached its limit."""
         step = self.steps[bound.counter]
         start, limit = self.number(self.given[bound.counter]), self.known(bound.limit)
@@ -191,7 +200,7 @@ class Turns:
                 raise needs_value(condition)
             if not again:
                 return tuple(values)
-            values = self.body.inline(*values)
+            values = self.turn(values)
         raise NotYet(f"more than {TURNS} turns of which each is another graph")
 
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from hidet_tf.converters.variable import Variable
+
 
 class Amount(Protocol):
     """An integer that all turns share: the value number `at` that loops carry, or `number`."""
@@ -57,6 +59,9 @@ class Subgraph(Protocol):
 
     def look(self) -> AbstractContextManager[None]:
         """In this block graphs are converted only to see what they give: nothing is left of it."""
+
+    def assigned(self, *given: Any) -> Sequence[Variable]:
+        """The variables that the graph assigns, given these values."""
 
     def induction(self, cond: Any) -> Induction:
         """What turns of this graph, as long as `cond` says, do with the values they carry."""

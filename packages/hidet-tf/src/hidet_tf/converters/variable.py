@@ -13,4 +13,7 @@ class Variable(Protocol):
     name: str
 
     def tensor(self) -> Tensor:
-        """The constant with the variable's values."""
+        """What the program reads of it here."""
+
+    def assign(self, value: Tensor) -> None:
+        """From here on the program reads this value, which the variable gets after the call."""

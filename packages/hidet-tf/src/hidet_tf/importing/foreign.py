@@ -24,6 +24,7 @@ from hidet_tf.dtypes import hidet_dtype, is_plain
 from hidet_tf.importing.probing import told_shapes
 from hidet_tf.importing.region import GIVEN, Region, function_of
 from hidet_tf.importing.resource import Resource
+from hidet_tf.importing.walk import ASSIGNS, functions_of, mentions
 from hidet_tf.tensors import lent
 from hidet_tf.variables import Variable
 
@@ -79,7 +80,10 @@ class Left:
     def is_possible(self) -> bool:
         """Whether TensorFlow can be given all operands."""
         kinds = (Tensor, HostValue, Variable, Resource, np.ndarray)
-        return all(isinstance(each, kinds) for each in self.given)
+        variables = [each for each in self.given if isinstance(each, Variable)]
+        # What is assigned is written after the call, and what is read is read before it.
+        is_apart = not any(each.after for each in variables) and not writes(self.op, variables)
+        return is_apart and all(isinstance(each, kinds) for each in self.given)
 
     @cached_property
     def run(self) -> TfRun:
@@ -134,6 +138,12 @@ class Left:
         payload = None if stateful else run.region.graph_def().SerializeToString()
         step = as_step(run if stateful else lending(run.function))
         return HostCall(self.op.type, tuple(self.operands), tuple(types), step, payload, stateful)
+
+
+def writes(op: tf.Operation, variables: Sequence[Variable]) -> bool:
+    """Whether an operator assigns variables, itself or by a function that it runs."""
+    functions = any(mentions(each, ASSIGNS) for each in functions_of(op))
+    return bool(variables) and (op.type in ASSIGNS or functions)
 
 
 def is_read(tensor: tf.Tensor) -> bool:

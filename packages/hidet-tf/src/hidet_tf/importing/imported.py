@@ -22,6 +22,7 @@ from hidet.types import TensorType, i32
 from hidet_tf.dtypes import hidet_dtype, is_plain
 from hidet_tf.importing.importer import TfImporter
 from hidet_tf.importing.neighbours import neighbours, trimmed
+from hidet_tf.variables import Reading, Variable
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,12 @@ class Imported:
     calls: Mapping[str, HostCall]
     coverage: Coverage
     device: str
+    variables: Sequence[Variable]
+    """Those that the graph has as constants that change."""
+    given: Sequence[Variable]
+    """Those whose values follow the arguments of a call."""
+    assigned: Sequence[Variable]
+    """Those that get the last results."""
 
     def model(self, chosen: Mapping[str, Any]) -> Model:
         """The same as core compiles it, under these options."""
@@ -49,14 +56,33 @@ class Imported:
         )
 
 
-def import_function(concrete: Any, device: str) -> Imported:
-    """The FlowGraph of a ConcreteFunction for a device.
+def import_function(concrete: Any, device: str, reading: Reading = Reading.FROZEN) -> Imported:
+    """The FlowGraph of a ConcreteFunction for a device, which has variables by this `reading`:
+    those that the function assigns are inputs.
 
     Sizes that its signature leaves open are symbols, named after the argument: `x.0`. Raises
     UnsupportedOp that names all operators that nobody can run.
     """
-    importer = TfImporter(device, concrete.variables)
-    graph = concrete.graph
+    written: set[int] = set()
+    while True:
+        variables = [
+            Variable(
+                each.handle, each.dtype, device, each.name,
+                Reading.GIVEN if id(each.handle) in written else reading,
+            )
+            for each in concrete.variables
+        ]  # fmt: skip
+        importer = TfImporter(device, variables)
+        found = imported(concrete, importer)
+        again = {id(each.handle) for each in found.assigned if each.reading is not Reading.GIVEN}
+        if not again:
+            return found
+        written |= again
+
+
+def imported(concrete: Any, importer: TfImporter) -> Imported:
+    """What an importer makes of a function."""
+    graph, device, variables = concrete.graph, importer.device, importer.variables
     count = len(graph.inputs) - len(concrete.captured_inputs)
     # Arguments of one batch have sizes of their own; no argument's values are there yet.
     with tracing(), without_asking(), assuming() as guards:
@@ -64,10 +90,17 @@ def import_function(concrete: Any, device: str) -> Imported:
         captured = [importer.captured(each) for each in concrete.captured_inputs]
         found = importer.subgraph(graph, [*inputs, *captured])
         coverage = importer.coverage()
+        read = [each for each in variables if each.before is not None]
+        given = [each for each in read if each.reading is Reading.GIVEN]
+        inputs += [each.before for each in given if each.before is not None]
+        assigned = [each for each in variables if each.after is not None]
+        found = (*found, *(each.after for each in assigned))
         functions = trimmed(neighbours(importer.staying.functions), found)
         results = Results()
         outputs = [each if isinstance(each, HostValue) else results.add(each) for each in found]
         tensors = [each for each in inputs if isinstance(each, Tensor)]
+        for each in read:
+            each.fill()
         whole = gathered(tensors, results, functions, graph.name)
     after = guarded(whole, guards)
     new = moved(whole, after)
@@ -79,6 +112,9 @@ def import_function(concrete: Any, device: str) -> Imported:
         importer.staying.calls,
         coverage,
         device,
+        [each for each in read if each.reading is Reading.WATCHED],
+        given,
+        assigned,
     )
 
 

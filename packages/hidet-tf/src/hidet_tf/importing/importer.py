@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from hidet import ops
-from hidet.errors import InternalError, NotYet, Place
+from hidet.errors import HidetError, InternalError, NotYet, Place
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.importer import Importer
 from hidet.frontend.limits import Limits
@@ -41,16 +41,14 @@ class TfImporter(Importer[Node]):
     framework = "TensorFlow"
 
     def __init__(
-        self, device: str, variables: Iterable[tf.Variable] = (), limits: Limits = UNLIMITED
+        self, device: str, variables: Iterable[Variable] = (), limits: Limits = UNLIMITED
     ) -> None:
         load()
         super().__init__(table, device, limits)
         self.outer: tuple[tf.Operation, ...] = ()
         self.places: dict[Node, Place] = {}
-        self.handles: dict[int, Variable | Resource] = {
-            id(each.handle): Variable(each.handle, each.dtype, device, each.name)
-            for each in variables
-        }
+        self.variables = [*variables]
+        self.handles: dict[int, Variable | Resource] = {id(v.handle): v for v in self.variables}
 
     # ---- what the walk asks ---------------------------------------------------------------------
 
@@ -106,6 +104,34 @@ class TfImporter(Importer[Node]):
             yield
         finally:
             self.outer = before
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        before = self.assigned()
+        with super().attempt():
+            try:
+                yield
+            except HidetError:
+                self.assign(before)
+                raise
+
+    @contextmanager
+    def look(self) -> Iterator[None]:
+        before = self.assigned()
+        with super().look():
+            try:
+                yield
+            finally:
+                self.assign(before)
+
+    def assigned(self) -> list[Tensor | None]:
+        """What each variable was assigned up to here."""
+        return [each.after for each in self.variables]
+
+    def assign(self, values: Sequence[Tensor | None]) -> None:
+        """Let this be what each variable was assigned."""
+        for variable, value in zip(self.variables, values, strict=True):
+            variable.after = value
 
     # ---- values ---------------------------------------------------------------------------------
 

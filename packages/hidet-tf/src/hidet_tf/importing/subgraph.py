@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hidet.errors import NotYet
 from hidet.frontend.importer import LOST
 from hidet_tf.importing.induction import Induction
-from hidet_tf.importing.walk import FuncGraph
+from hidet_tf.importing.walk import ASSIGNS, FuncGraph, mentions
+from hidet_tf.variables import Variable
 
 if TYPE_CHECKING:
     from hidet_tf.importing.importer import TfImporter
@@ -34,6 +35,16 @@ class Subgraph:
     def look(self) -> AbstractContextManager[None]:
         """In this block graphs are converted only to see what they give: nothing is left of it."""
         return self.importer.look()
+
+    def assigned(self, *given: Any) -> list[Variable]:
+        """The variables that the graph assigns, given these values."""
+        if not mentions(self.graph, ASSIGNS):
+            return []
+        before = self.importer.assigned()
+        with self.look():
+            self.inline(*given)
+            pairs = zip(self.importer.variables, before, strict=True)
+            return [variable for variable, value in pairs if variable.after is not value]
 
     def induction(self, cond: Subgraph) -> Induction:
         """What turns of this graph do with the values that they carry."""

@@ -6,7 +6,7 @@ lie in it in the order in which the user's program ran them, which is one in whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,6 +17,15 @@ FuncGraph: TypeAlias = Any
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 """Operators that call a function: whatever their attributes say, its body takes their place."""
+
+ASSIGNS = (
+    "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp", "ResourceScatterUpdate",
+    "ResourceScatterAdd", "ResourceScatterSub", "ResourceScatterMul", "ResourceScatterDiv",
+    "ResourceScatterMin", "ResourceScatterMax", "ResourceScatterNdUpdate", "ResourceScatterNdAdd",
+    "ResourceScatterNdSub", "ResourceScatterNdMin", "ResourceScatterNdMax",
+    "ResourceStridedSliceAssign",
+)  # fmt: skip
+"""Operators that write to variables."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,23 @@ def live(graph: FuncGraph, outer: tuple[tf.Operation, ...] = ()) -> list[Node]:
 def called(call: tf.Operation) -> FuncGraph:
     """The graph of the function that an operator calls."""
     return function_graph(call.graph, call.get_attr("f").name)
+
+
+def mentions(graph: FuncGraph, types: Collection[str]) -> bool:
+    """Whether an operator of one of these types is in a graph, or in a function that it runs."""
+    return any(
+        op.type in types or any(mentions(each, types) for each in functions_of(op))
+        for op in graph.get_operations()
+    )
+
+
+def functions_of(op: tf.Operation) -> Iterator[FuncGraph]:
+    """The graphs of the functions that an operator runs."""
+    for attr in op.op_def.attr:
+        if attr.type in ("func", "list(func)"):
+            found = op.get_attr(attr.name)
+            for each in found if isinstance(found, list) else [found]:
+                yield function_graph(op.graph, each.name)
 
 
 def function_graph(graph: FuncGraph, name: str) -> FuncGraph:

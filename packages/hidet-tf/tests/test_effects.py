@@ -1,0 +1,150 @@
+"""Assignments in functions: values in the program's order, written after the call."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import hidet_tf
+from hidet.errors import BadArgument, UnsupportedOp
+
+ERROR = {"fallback": "error"}
+
+
+def test_a_counter_counts_calls() -> None:
+    count = tf.Variable(0)
+
+    @tf.function
+    def function(x):
+        before = count + 0
+        count.assign_add(1)
+        return x * tf.cast(count, x.dtype), before
+
+    compiled = hidet_tf.compile(function, tf.TensorSpec((3,)), options=ERROR)
+    x = np.arange(3, dtype=np.float32)
+    for number in range(3):
+        found, before = compiled(x)
+        assert np.array_equal(found, x * (number + 1))
+        assert int(before) == number
+        assert int(count) == number + 1
+    count.assign(10)
+    assert int(compiled(x)[1]) == 10
+
+
+def test_a_variable_is_written_and_read_in_turns() -> None:
+    state, other = tf.Variable([1.0, 2.0]), tf.Variable([5.0, 5.0])
+
+    @tf.function
+    def function(x):
+        state.assign(state * 2 + x)
+        first = state + other
+        other.assign_sub(x)
+        state.assign_add(other)
+        return first
+
+    x = np.array([0.5, -1], np.float32)
+    compiled = hidet_tf.compile(function, tf.TensorSpec((2,)), options=ERROR)
+    a, b = state.numpy(), other.numpy()
+    for _ in range(3):
+        a = a * 2 + x
+        first = a + b
+        b = b - x
+        a = a + b
+        np.testing.assert_allclose(compiled(x), first, rtol=1e-6)
+        np.testing.assert_allclose(state, a, rtol=1e-6)
+        np.testing.assert_allclose(other, b, rtol=1e-6)
+
+
+def test_results_that_variables_keep_are_not_written_by_later_calls() -> None:
+    last = tf.Variable([0.0, 0.0])
+
+    @tf.function
+    def function(x):
+        last.assign(x * 2)
+        return x * 2
+
+    compiled = hidet_tf.compile(function, tf.TensorSpec((2,)), options=ERROR)
+    first = compiled(np.ones(2, np.float32))
+    kept = last.read_value()
+    compiled(np.zeros(2, np.float32))
+    assert np.array_equal(first, [2, 2])
+    assert np.array_equal(kept, [2, 2])
+    assert np.array_equal(last, [0, 0])
+
+
+def test_batch_statistics_that_a_function_updates() -> None:
+    layer = keras.layers.BatchNormalization(momentum=0.5)
+    layer.build((None, 3))
+    function = tf.function(lambda x: layer(x, training=True))
+    compiled = hidet_tf.compile(function, tf.TensorSpec((5, 3)), options=ERROR)
+    x = np.random.default_rng(0).standard_normal((5, 3)).astype(np.float32)
+    weights = layer.get_weights()
+    meant = layer(x, training=True)
+    after = layer.get_weights()
+    layer.set_weights(weights)
+    np.testing.assert_allclose(compiled(x), meant, rtol=1e-5, atol=1e-5)
+    for one, other in zip(layer.get_weights(), after, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+def test_loops_and_branches_assign() -> None:
+    total, last = tf.Variable(0.0), tf.Variable(-1.0)
+
+    @tf.function
+    def function(x, turns):
+        for _ in tf.range(turns):
+            total.assign_add(x)
+            if total > 5.0:
+                last.assign(total * x)
+        return total + last
+
+    specs = tf.TensorSpec(()), tf.TensorSpec((), tf.int32)
+    compiled = hidet_tf.compile(function, *specs, options=ERROR)
+    a, b = 0.0, -1.0
+    for turns in (2, 0, 3):
+        for _ in range(turns):
+            a += 2.0
+            b = a * 2 if a > 5 else b
+        assert float(compiled(2.0, turns)) == a + b
+        assert (float(total), float(last)) == (a, b)
+
+
+def test_one_of_several_graphs_assigns() -> None:
+    state = tf.Variable(1.0)
+
+    @tf.function
+    def function(x, number):
+        def doubled():
+            state.assign(state * 2)
+            return x
+
+        return tf.switch_case(number, [lambda: x * state, doubled, lambda: x + 1]) + state
+
+    specs = tf.TensorSpec(()), tf.TensorSpec((), tf.int32)
+    compiled = hidet_tf.compile(function, *specs, options=ERROR)
+    assert [float(compiled(3.0, n)) for n in (0, 1, 0, 2)] == [4, 5, 8, 6]
+
+
+def test_a_row_that_is_assigned() -> None:
+    """No converter writes to a part of a variable, and nothing else may, for the order's sake."""
+    state = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
+
+    @tf.function
+    def function(x):
+        state[1].assign(x)
+        return state * 2
+
+    with pytest.raises(UnsupportedOp, match="ResourceStridedSliceAssign"):
+        hidet_tf.compile(function, tf.TensorSpec((2,)))
+
+
+def test_a_file_has_no_variables() -> None:
+    count = tf.Variable(0.0, name="count")
+
+    @tf.function
+    def function(x):
+        return count.assign_add(x)
+
+    compiled = hidet_tf.compile(function, tf.TensorSpec(()), options=ERROR)
+    with pytest.raises(BadArgument, match="the model assigns to count"):
+        compiled.save("never.hidet")
