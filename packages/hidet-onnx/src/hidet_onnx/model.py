@@ -68,7 +68,7 @@ class Variant:
         if isinstance(compiled, StagedModel):
             held = map(as_held, self.leaves(given))
             values = compiled.run(dict(zip(imported.inputs, held, strict=True)))
-            made = [values[each] for each in imported.graph.outputs]
+            made = [values[each] for each in imported.graph.results]
         else:
             made = compiled.run(self.flat(given))
         if self.in_order is not None:

@@ -40,6 +40,14 @@ MODELS = {
           y = Expand(v, both)
         }
     """,
+    "pairs": """
+        g (float[n, 3] x) => (float[k, 2] y, float[2, m] z) {
+          r = Relu(x)  both = Concat<axis=0>(r, r)  s = Shape(both)
+          places = NonZero(both)  t = Transpose(places)  v = GatherND(both, t)
+          rows = Constant<value_ints = [-1, 2]>()  y = Reshape(v, rows)
+          wide = Constant<value_ints = [2, -1]>()  z = Reshape(v, wide)
+        }
+    """,
     "range": """
         g (float[n, 3] x) => (int64[k] y, float[k] z) {
           r = Relu(x)  s = Sign(r)  t = ReduceSum<keepdims = 0>(s)  limit = Cast<to = 7>(t)

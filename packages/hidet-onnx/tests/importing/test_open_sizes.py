@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, parser
 
 import hidet_onnx
 from hidet.errors import ShapeMismatch
+from hidet.frontend.report import FallbackWarning
 
 SUPPRESSION = """<ir_version: 10, opset_import: ["" : 20]>
 g (float[1, n, 4] boxes, float[1, 1, m] scores, int64[one] most, float[1] overlap, float[1] least)
@@ -27,11 +28,25 @@ g (float[a, b] start, float[t, c] x, float[s, d] y) => (float[e] last, float[h, 
 }
 """
 
+ATTENTION = """<ir_version: 12, opset_import: ["" : 23]>
+g (float[a, b, c, d] q, float[e, f, g, h] k, float[i, j, l, m] v) => (float[n, o, p, r] y) {
+    y = Attention(q, k, v)
+}
+"""
+CACHED = """<ir_version: 12, opset_import: ["" : 23]>
+g (float[a, b, c] q, float[d, e, f] k, float[g, h, i] v, float[j, l, m, n] pk, float[o, p, r, s] pv)
+  => (float[a1, a2, a3] y, float[b1, b2, b3, b4] nk, float[c1, c2, c3, c4] nv) {
+    y, nk, nv = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v, "", pk, pv)
+}
+"""
 
-def compare(model: object, *arrays: np.ndarray) -> hidet_onnx.CompiledModel:
-    """The model gives what ONNX Runtime gives, without a step on the host."""
+
+def compare(
+    model: object, *arrays: np.ndarray, fallback: str = "error"
+) -> hidet_onnx.CompiledModel:
+    """The model gives what ONNX Runtime gives, without a step on the host unless one is allowed."""
     theirs = onnxruntime.InferenceSession(model.SerializeToString())  # type: ignore[attr-defined]
-    ours = hidet_onnx.compile(model, options={"fallback": "error"})
+    ours = hidet_onnx.compile(model, options={"fallback": fallback})
     names = [each.name for each in theirs.get_inputs()]
     for one, other in zip(
         ours.run([*arrays]), theirs.run(None, dict(zip(names, arrays, strict=True))), strict=True
@@ -76,3 +91,22 @@ def test_a_scan_of_inputs_whose_lengths_have_other_names(length: int) -> None:
     ours = compare(parser.parse_model(SCAN), start, x, y)
     with pytest.raises(ShapeMismatch, match="input y is"):
         ours.run([start, x, y[:-1]])
+
+
+@pytest.mark.parametrize("length", [1, 7])
+def test_attention_whose_heads_a_call_tells(length: int) -> None:
+    random = np.random.default_rng(length)
+    q, k = random.random((2, 4, length, 8), np.float32), random.random((2, 2, 5, 8), np.float32)
+    with pytest.warns(FallbackWarning, match="Reshape"):
+        compare(parser.parse_model(ATTENTION), q, k, k + 1, fallback="warn")
+
+
+@pytest.mark.parametrize("past", [1, 7])
+def test_attention_whose_heads_and_cache_a_call_tells(past: int) -> None:
+    """What the host reshapes has sizes that inputs have too: the later ones are put into the
+    earlier ones' place, so that each graph between steps of the host knows its sizes."""
+    random = np.random.default_rng(past)
+    q, k = random.random((2, 3, 32), np.float32), random.random((2, 3, 16), np.float32)
+    cache = random.random((2, 2, past, 8), np.float32)
+    with pytest.warns(FallbackWarning, match="Reshape"):
+        compare(parser.parse_model(CACHED), q, k, k + 1, cache, cache * 2, fallback="warn")

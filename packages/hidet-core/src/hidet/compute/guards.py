@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from weakref import WeakSet
+from itertools import count
+from weakref import WeakKeyDictionary, WeakSet
 
 from hidet.errors import Place
 from hidet.errors.place import here
@@ -30,15 +31,16 @@ class Guard:
 
 class Guards(dict[Var, Guard]):
     """What was assumed so far, by the symbol that is replaced; `most` says how large symbols are
-    taken to be at most."""
+    taken to be at most, `orders` which sizes are no larger than others."""
 
     def __init__(self) -> None:
         super().__init__()
         self.most: dict[Var, int] = {}
+        self.orders: list[tuple[Size, Size]] = []
 
     def __bool__(self) -> bool:
         """Whether anything is assumed."""
-        return len(self) > 0 or len(self.most) > 0
+        return len(self) > 0 or len(self.most) > 0 or len(self.orders) > 0
 
     def limit(self, symbol: Var, most: int) -> None:
         """Assume that a symbol is no larger than a number."""
@@ -51,6 +53,10 @@ class Guards(dict[Var, Guard]):
 
 TOLD: WeakSet[Var] = WeakSet()
 """The sizes that data tell. Others stand for them, since each call checks what it reads."""
+
+_numbers = count(1)
+_late: WeakKeyDictionary[Var, int] = WeakKeyDictionary()
+"""The sizes that are known in the midst of a call, numbered as they come to be known."""
 
 _guards: ContextVar[Guards | None] = ContextVar("guards", default=None)
 
@@ -67,6 +73,18 @@ def assuming(guards: Guards | None = None) -> Iterator[Guards]:
         yield made
     finally:
         _guards.reset(token)
+
+
+def known_late(symbol: Var) -> Var:
+    """The symbol, of a size that is known in the midst of a call: after those of its inputs, and
+    after all that were said to be so before. Of two sizes that are equal the later one goes."""
+    _late[symbol] = next(_numbers)
+    return symbol
+
+
+def lateness(symbol: Var) -> int:
+    """When a size is known; 0 for one of a call's inputs."""
+    return _late.get(symbol, 0)
 
 
 def assumptions() -> Guards | None:

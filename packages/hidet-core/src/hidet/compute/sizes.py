@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from hidet.compute.guards import TOLD, assumptions
+from hidet.compute.guards import assumptions, lateness
 from hidet.errors import ShapeMismatch
 from hidet.ir.bounds import range_of
 from hidet.ir.expr import (
@@ -118,16 +118,15 @@ def agree_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
 def solution(zero: Terms) -> tuple[Var, Size] | None:
     """The symbol, and the size that it must be for a sum to be 0; None if no such size is there.
 
-    Of several symbols it is the last one, of those that data tell if there is one. A size that
-    could not be 1 or more is none.
+    Of several symbols it is the one that is known last. A size that could not be 1 or more is none.
     """
     common = math.gcd(*zero.values())
-    last_first = reversed(zero.items())
-    for atoms, count in sorted(last_first, key=lambda each: not any(a in TOLD for a in each[0])):
-        symbol = atoms[0] if len(atoms) == 1 else None
-        if not isinstance(symbol, Var) or abs(count) != common:
+    alone = [(atoms[0], count) for atoms, count in reversed(zero.items()) if len(atoms) == 1]
+    symbols = [(each, count) for each, count in alone if isinstance(each, Var)]
+    for symbol, count in sorted(symbols, key=lambda each: -lateness(each[0])):
+        if abs(count) != common:
             continue
-        rest = {key: -n // count for key, n in zero.items() if key != atoms}
+        rest = {key: -n // count for key, n in zero.items() if key != (symbol,)}
         if any(symbol in atom.mentioned() for key in rest for atom in key):
             continue
         found = built(rest)
@@ -262,7 +261,17 @@ def at_most(a: Size, b: Size) -> bool:
     match a, b:
         case Var(), Const(int(high)) if guards is not None and a in guards.most:
             return guards.most[a] <= high
-    return below(b, a) is False
+    if below(b, a) is False:
+        return True
+    apart = total(terms(b), scaled(terms(a), -1))
+    orders = () if guards is None else guards.orders
+    return any(is_natural(total(apart, total(terms(x), scaled(terms(y), -1)))) for x, y in orders)
+
+
+def is_natural(sum_: Terms) -> bool:
+    """Whether a sum is at least 0, whatever the symbols are, which are so."""
+    low = possible(built(sum_)).low
+    return low is not None and low >= 0
 
 
 def total(a: Terms, b: Terms) -> Terms:

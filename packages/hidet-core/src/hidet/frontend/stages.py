@@ -14,7 +14,7 @@ from hidet.frontend.staying import on_device
 from hidet.graph import FlowGraph, Node, Tensor, asarray
 from hidet.graph.flow import sorted_nodes
 from hidet.graph.rewrite import reading
-from hidet.graph.told import Told, sizes_in
+from hidet.graph.told import Told, sizes_in, sizes_of
 from hidet.ir.expr import Var
 
 Value = Tensor | HostValue
@@ -61,7 +61,8 @@ class Levels:
         for function in functions:
             level = max((self.ready(each) for each in function.operands), default=0)
             self.functions[function] = level
-            self.known |= {each: level for each in function.results if each is not None}
+            made_here = [each for each in function.results if each is not None]
+            self.known |= {each: self.read_from(each, level) for each in made_here}
         self.count = 1 + max((self.of(each) for each in graph.outputs), default=0)
         self.count = max(self.count, 1 + max(self.functions.values(), default=0))
         self.crossing = self.read_later()
@@ -80,6 +81,12 @@ class Levels:
             return self.of(self.tellers[size])
         telling = [each for each in self.given if size in each.shape]
         return min((self.known[each] for each in telling if each in self.known), default=0)
+
+    def read_from(self, result: Any, level: int) -> int:
+        """The first stage that may read what a function of some stage gives: sizes of earlier ones
+        may stand for its own."""
+        sizes = sizes_of(result) if isinstance(result, Tensor) else ()
+        return max(level, *map(self.of_size, sizes)) if sizes else level
 
     def ready(self, operand: Any) -> int:
         """The first stage whose functions may read an operand."""

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from hidet.compute.guards import TOLD, assumptions
+from hidet.compute.guards import TOLD, assumptions, known_late
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, Place
 from hidet.errors.place import here
@@ -69,6 +69,9 @@ class Told:
     """The size that it was taken to be, which stands for it; each call checks that."""
     holds: tuple[Relation, ...] = ()
     """What else has to hold of it and of sizes that are known by then; each call checks that."""
+    beside: tuple[Var, ...] = ()
+    """The sizes of the trace that each call has to read too, since they were taken to be this one
+    times a number."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,17 @@ def tell(tensor: Tensor, name: str, limits: Limits) -> Var:
     """The size that `tensor`, an i64 without axes, will tell; the same one each time."""
     found = _sizes.get(id(tensor))
     if found is None:
-        found = Var(f"{name}.{next(_numbers)}", i32)
+        found = known_late(Var(f"{name}.{next(_numbers)}", i32))
         _told[found] = tensor, Told(found, limits, here(), found)
         _sizes[id(tensor)] = found
         TOLD.add(found)
     return found
+
+
+def read_beside(size: Var, other: Var) -> None:
+    """Let calls that read a size read another one too, and check what it was taken to be."""
+    tensor, told = _told[size]
+    _told[size] = tensor, replace(told, beside=(*told.beside, other))
 
 
 def teller(size: Var) -> Tensor | None:
@@ -160,6 +169,7 @@ def found_in(
             size=now[var],
             equals=tidy(put_in[var]) if var in sizes else None,
             holds=tuple(one.changed(renamed) for one in each.holds if one.symbols <= known),
+            beside=(),
         )
         for var, (tensor, each) in told.items()
     }
@@ -179,13 +189,27 @@ def telling(
     while before < len(told):
         before = len(told)
         for node in nodes([*outputs, *(tensor for tensor, _ in told.values())]):
-            new = [var for var in sizes_in(node) if var in _told and var not in given]
+            new = [var for var in needed(sizes_in(node)) if var in _told and var not in given]
             told.update(
                 (var, _told[var])
                 for var in new
                 if within is None or within.is_inside(_told[var][0])
             )
     return told
+
+
+def needed(sizes: Iterable[Var]) -> list[Var]:
+    """Sizes, those that they were taken to be, and those that calls have to read beside these."""
+    assumed: Container[Var] = assumptions() or ()
+    found: dict[Var, None] = {}
+    waiting = list(sizes)
+    while waiting:
+        var = waiting.pop(0)
+        if var not in found:
+            found[var] = None
+            waiting += variables(wrap(tidy(var))) if var in assumed else ()
+            waiting += _told[var][1].beside if var in _told else ()
+    return list(found)
 
 
 def told_by(nodes: Iterable[Node], inputs: Iterable[Tensor]) -> list[Var]:

@@ -19,9 +19,10 @@ from hidet.frontend.operands import (
 )
 from hidet.graph import Tensor
 from hidet.graph.dims import axes_of
-from hidet.graph.told import require, teller
+from hidet.graph.told import teller
 from hidet.ir.expr import Expr
 from hidet.ir.walk import variables
+from hidet.ops.size_relations import asserted, assume_multiple
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import constant
@@ -85,6 +86,9 @@ def reshaped(x: Tensor, sizes: Sequence[Size], allowzero: int) -> Tensor:
         x.shape[axis] if isinstance(each, int) and each == 0 and not allowzero else each
         for axis, each in enumerate(sizes)
     ]
+    rest = product(each for each in wanted if same(each, -1) is not True)
+    if -1 in wanted and isinstance(rest, int) and rest > 0:
+        assume_multiple(product(x.shape), rest)
     return ops.reshape(x, wanted)
 
 
@@ -107,7 +111,7 @@ def squeezed(x: Tensor, axes: Sequence[int] | None) -> Tensor:
     for axis in sorted(axes_of(axes, x.ndim), reverse=True):
         size = x.shape[axis]
         if isinstance(size, Expr) and any(teller(each) is not None for each in variables(size)):
-            require(size, "==", 1)
+            asserted(size, "==", 1)
             x = ops.select(x, axis, 0)
         else:
             x = ops.squeeze(x, axis)

@@ -107,7 +107,8 @@ class OnnxImporter(Importer[NodeProto]):
         chain = (*self.scope.chain, body.name)
         with self.entered(inside, Scope(body.versions, caller, chain)):
             self.inside(in_order(body.nodes, body.inputs, body.name))
-            results = [self.values[name] for name in body.outputs]
+            read = zip(body.outputs, self.results(node), strict=False)
+            results = [None if result is None else self.values[name] for name, result in read]
         self.values = outer
         self.bind(node, results)
         return True

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
+from hidet.compute.guards import known_late
 from hidet.errors import NotYet
 from hidet.frontend.host_values import HostValue
 from hidet.graph import Tensor
@@ -79,7 +80,7 @@ class Types:
         if size.WhichOneof("value") == "dim_value":
             return int(size.dim_value)
         known = self.sizes.get(size.dim_param)
-        return Var(name, i32) if known is None else known
+        return known_late(Var(name, i32)) if known is None else known
 
 
 def array_known(value: Any) -> np.ndarray[Any, Any] | None:

@@ -64,7 +64,7 @@ def import_graph(
         with assuming(importer.guards):  # torch.export may give equal lengths different names
             return importer.run()
     except NotYet:
-        if not importer.guards and not importer.guards.most:
+        if not importer.guards:
             raise
     # Of sizes that data tell not all can be checked: then nothing is assumed, and operators that
     # would need it stay in PyTorch.
@@ -377,7 +377,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         """From which argument each size is read: an axis of a tensor, or the argument itself."""
         found: dict[str, tuple[int, int | None]] = {}
         for live in self.inputs:
-            for place, size in enumerate(live.tensor.shape[: len(live.order)]):
+            shape = live.tensor.made_type.shape  # before anything was assumed
+            for place, size in enumerate(shape[: len(live.order)]):
                 if not isinstance(size, int):
                     found.setdefault(getattr(size, "name", ""), (live.position, live.order[place]))
         found.pop("", None)

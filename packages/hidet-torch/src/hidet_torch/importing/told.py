@@ -10,7 +10,8 @@ import torch
 from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
-from hidet.graph.told import Sign, require
+from hidet.graph.told import Sign
+from hidet.ops.size_relations import asserted
 from hidet.types import Size
 from hidet_torch.importing.sizes import Sizes
 
@@ -82,7 +83,7 @@ def note(condition: Any, sizes: Sizes) -> None:
         return
     if turned:
         left, right = right, left
-    require(left + apart, sign, right)
+    asserted(left + apart, sign, right)
 
 
 def is_about_sizes(node: torch.fx.Node) -> bool:
