@@ -7,6 +7,7 @@ from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
+from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.options import options
 
 
@@ -211,3 +212,37 @@ def test_without_fusion_each_operator_is_a_kernel():
     with options(fusion=False):
         found = groups([ops.relu(ops.matmul(x, w) + 1.0)], [x, w])
     assert found == ["matmul", "full", "add", "relu"]
+
+
+def through_bytes(x):
+    """x quantized and dequantized, with numbers as an importer writes them."""
+    how = ops.full((), 0.3, "float32"), ops.full((), 5, "uint8")
+    return ops.dequantize(ops.quantize(x, *how), *how)
+
+
+def test_bytes_are_stored_and_made_wider_where_they_are_read():
+    a, b, w = square(3)
+    left, right = through_bytes(ops.matmul(a, w)), through_bytes(ops.matmul(b, w))
+    graph = trace_from([left + right], [a, b, w])
+    first, second = partition(duplicate_creators(graph), lambda op: isinstance(op, Matmul))
+    assert [each.dtype.name for each in first.results] == ["uint8"]
+    assert [node.op.name for node in first.nodes if node.inputs] == ["matmul", "quantize"]
+    names = [node.op.name for node in second.nodes if node.inputs]
+    assert names.count("dequantize") == 2
+
+
+def test_a_reduction_reads_bytes():
+    a, w = square(2)
+    graph = trace_from([ops.sum(through_bytes(ops.matmul(a, w)), 1)], [a, w])
+    first, second = partition(duplicate_creators(graph), lambda op: isinstance(op, Matmul))
+    assert [each.dtype.name for each in first.results] == ["uint8"]
+    assert [node.op.name for node in second.nodes if node.inputs] == ["dequantize", "sum"]
+
+
+def test_what_products_read_is_made_wider_once():
+    a, w = square(2)
+    real = through_bytes(ops.matmul(a, w))
+    for result in (ops.matmul(real, w), ops.matmul(real, real)):
+        graph = trace_from([result], [a, w])
+        first, *_ = partition(duplicate_creators(graph), lambda op: isinstance(op, Matmul))
+        assert [each.dtype.name for each in first.results] == ["float32"]

@@ -71,6 +71,11 @@ def quantized():
     return ops.matmul(*(ops.dequantize(each, scale) for each in whole))
 
 
+def pooled_bytes():
+    scale = ops.full((), 0.01, "float32")
+    return ops.max_pool(ops.dequantize(ops.quantize(IMAGE, scale), scale), 2)
+
+
 def packed():
     numbers, scale = ops.full((6, 4), 0x37, "uint8"), weight(6, 1)
     return ops.packed_linear(X, numbers, scale, block=8)
@@ -89,6 +94,7 @@ GRAPHS = {
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,
     "integer_matmuls": quantized,
+    "keep_bytes": pooled_bytes,
     "unpack_weights": packed,
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
     "find_norms": spelled_norm,

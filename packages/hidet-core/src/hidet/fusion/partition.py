@@ -19,6 +19,7 @@ from hidet.fusion.reasons import MOST, Reasons
 from hidet.fusion.regions import Regions, ways
 from hidet.fusion.repeating import weight
 from hidet.fusion.roles import Role, Roles
+from hidet.fusion.widening import widened
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
@@ -136,10 +137,11 @@ class Partition:
             chain = self.producer(tensor)
             if chain is None or chain is group or tensor in set(group.inputs):
                 continue
-            if weight(group.nodes) + weight(chain.nodes) >= MOST:
-                continue
             often = not same_shape(tensor.shape, node.outputs[0].shape)
             role = Role.ANCHOR if often else Role.INJECTIVE
+            chain = self.widening(chain, role)
+            if weight(group.nodes) + weight(chain.nodes) >= MOST:
+                continue
             met = self.meets(chain, tensor, group, node)
             if met or self.is_prologue(chain, tensor, node, role):
                 group.repeats += chain.repeats * ways(tensor, [node])
@@ -211,6 +213,7 @@ class Partition:
             chain = self.producer(tensor)
             if chain is None or weight(group.nodes) + weight(chain.nodes) > MOST:
                 continue
+            chain = self.widening(chain, role)
             again = role is Role.REDUCTION and self.reduces(chain, tensor, node)
             if again or self.is_prologue(chain, tensor, node, role):
                 group.repeats += chain.repeats * ways(tensor, [node])
@@ -263,11 +266,22 @@ class Partition:
         nodes = list(dict.fromkeys([*made.nodes, *group.nodes]))
         return self.reasons.same_rows(nodes, (tensor, result))
 
+    def widening(self, chain: Group, role: Role) -> Group:
+        """Of a group whose end makes wider elements of integers that end alone, if a reader of this
+        role takes it in: then integers are stored. Products read each element many times."""
+        if role is Role.ANCHOR or self.roles.injective(chain):
+            return chain
+        tail = widened(chain, self.users)
+        return Group(tail, order=self.order) if tail else chain
+
     def move(self, chain: Group, tensor: Tensor, group: Group) -> None:
         """A chain that one operator reads belongs to that one's group; another one is repeated."""
         if len(self.users[tensor]) == 1:
+            maker = self.group_of[chain.last]
+            if maker is not chain:
+                maker.nodes = [each for each in maker.nodes if each not in chain.nodes]
             for each in chain.nodes:
-                if self.group_of[each] is chain:
+                if self.group_of[each] is maker:
                     self.group_of[each] = group
 
     def is_prologue(self, chain: Group, tensor: Tensor, node: Node, role: Role) -> bool:

@@ -21,6 +21,7 @@ from hidet.optimize.fold_scale import fold_scale
 from hidet.optimize.hand_norms import hand_norms
 from hidet.optimize.instruments import GraphPass, Observer, instruments
 from hidet.optimize.integer_matmuls import integer_matmuls
+from hidet.optimize.keep_bytes import keep_bytes
 from hidet.optimize.lower_precision import lower_precision
 from hidet.optimize.merge_gates import merge_gates
 from hidet.optimize.merge_siblings import merge_siblings
@@ -39,6 +40,7 @@ PASSES: tuple[GraphPass, ...] = (
     normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
     integer_matmuls,  # while what dequantizes operands stands right before their readers
+    keep_bytes,  # likewise: operators between bytes are one by one what it looks for
     unpack_weights,  # before whatever looks for linear layers
     share_results,  # operands that are the same become one tensor, which siblings are found by
     find_norms,  # equal tensors are one by now; before factors of channels go into weights
