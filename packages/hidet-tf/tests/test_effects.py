@@ -125,6 +125,30 @@ def test_one_of_several_graphs_assigns() -> None:
     assert [float(compiled(3.0, n)) for n in (0, 1, 0, 2)] == [4, 5, 8, 6]
 
 
+def test_rows_are_read_and_written() -> None:
+    state = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    @tf.function
+    def function(x, index):
+        before = tf.gather(state, index)
+        state.scatter_update(tf.IndexedSlices(x, index))
+        state.scatter_add(tf.IndexedSlices(x, [0, 0]))
+        state.scatter_sub(tf.IndexedSlices(x[:1], [1]))
+        return before, state.gather_nd([[2, 1]])
+
+    specs = tf.TensorSpec((2, 2)), tf.TensorSpec((2,), tf.int32)
+    compiled = hidet_tf.compile(function, *specs, options=ERROR)
+    x, index, value = np.array([[0.5, 1], [7, 8]], np.float32), [2, 1], state.numpy()
+    for _ in range(2):
+        before, last = compiled(x, index)
+        np.testing.assert_allclose(before, value[index])
+        value[index] = x
+        value[0] += x[0] + x[1]
+        value[1] -= x[0]
+        np.testing.assert_allclose(state, value)
+        np.testing.assert_allclose(last, value[2, 1:])
+
+
 def test_a_row_that_is_assigned() -> None:
     """No converter writes to a part of a variable, and nothing else may, for the order's sake."""
     state = tf.Variable([[1.0, 2.0], [3.0, 4.0]])

@@ -15,11 +15,11 @@ class Source:
     """What was given to `compile`. `concrete` is its one ConcreteFunction, None where calls tell
     what is to be traced.
 
-    It keeps what was given: a ConcreteFunction holds its variables weakly.
+    It keeps what was given, and its `owner`: a ConcreteFunction holds its variables weakly.
     """
 
-    def __init__(self, given: Any, specs: Sequence[Any] = ()) -> None:
-        self.given = given
+    def __init__(self, given: Any, specs: Sequence[Any] = (), owner: Any = None) -> None:
+        self.given, self.owner = given, owner
         if is_concrete(given):
             if specs:
                 raise BadArgument("a ConcreteFunction has its specs", help="compile its function")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from hidet.build.compiled import CompiledGraph, Profile
@@ -12,6 +12,7 @@ from hidet.errors import BadArgument
 from hidet.graph import FlowGraph
 from hidet_tf.capture import Source
 from hidet_tf.retracing import Retracing
+from hidet_tf.saved_model import Signatures, is_loaded, opened, signature_of
 from hidet_tf.settings import Settings, settings_for
 from hidet_tf.signature import Signature, as_host
 
@@ -21,8 +22,14 @@ def compile(
     *specs: Any,
     device: str | None = None,
     options: Mapping[str, Any] | None = None,
+    signature: str | None = None,
+    safe_mode: bool = True,
 ) -> Any:
     """Compile a Keras model, a tf.function, a ConcreteFunction, or a function: a `Compiled`.
+
+    A path is that of a SavedModel folder, of which `signature` names what is called (the one that
+    servers call by default), or of a `.keras` file, whose code runs only without `safe_mode`.
+    Nobody writes to the variables of such a model, so that they are not watched.
 
     `specs` are `tf.TensorSpec`s of the arguments, whose unknown sizes stay open. Without them a
     functional model says what it takes, and another one is traced for the arguments of its calls.
@@ -35,7 +42,15 @@ def compile(
     settings = settings_for(options or {})
     if model is None:
         return partial(compile, device=device, options=options)
-    return Compiled(Source(model, specs), device or "cpu", settings)
+    if isinstance(model, str | os.PathLike):
+        settings = settings_for({"weights": "frozen", **(options or {})})
+        model = opened(model, safe_mode)
+    if is_loaded(model) and not specs:
+        source = Source(signature_of(model, signature), owner=model)
+    else:
+        require_no_signature(signature)
+        source = Source(model, specs)
+    return Compiled(source, device or "cpu", settings)
 
 
 class Compiled:
@@ -63,6 +78,20 @@ class Compiled:
     def traced(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Signature:
         """The model compiled for arguments."""
         return self.signature(self.source.trace(inputs, named))
+
+    @cached_property
+    def signatures(self) -> Mapping[str, Compiled]:
+        """The signatures of a SavedModel by name, each compiled when it is first asked for."""
+        loaded = self.source.owner
+        if loaded is None:
+            raise BadArgument("the model has no signatures", help="SavedModel folders have them")
+
+        def made(concrete: Any) -> Compiled:
+            if concrete is self.source.concrete:
+                return self
+            return Compiled(Source(concrete, owner=loaded), self.device, self.settings)
+
+        return Signatures(loaded, made)
 
     # ---- what users look at ---------------------------------------------------------------------
 
@@ -117,3 +146,11 @@ class Compiled:
     def __repr__(self) -> str:
         kind = self.source.concrete and self.source.concrete.function_type
         return f"Compiled({kind or self.source.given}, device={self.device!r})"
+
+
+def require_no_signature(name: str | None) -> None:
+    """Raise BadArgument if a signature is named of what has none."""
+    if name is not None:
+        raise BadArgument(
+            f"signature={name!r} is for SavedModels", help="give the folder, without specs"
+        )

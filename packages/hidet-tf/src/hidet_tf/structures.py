@@ -27,6 +27,8 @@ class Binder:
         self.kind = concrete.function_type
         self.positional = positional_names(self.kind)
         self.expected = dict(zip(self.positional, by_position, strict=True)) | by_name
+        if not by_position and len(by_name) == 1:  # as a SavedModel of one input
+            self.positional = [*by_name]
         self.names = [*self.expected]
         self.parts = {name: parts(each, name) for name, each in self.expected.items()}
         self.specs = [spec for each in self.parts.values() for spec, _ in each if is_spec(spec)]
