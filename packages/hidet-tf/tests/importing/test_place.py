@@ -1,5 +1,7 @@
 """Operators are said to be at the user's line, or in the layer's scope."""
 
+from pathlib import Path
+
 import keras
 import tensorflow as tf
 
@@ -20,7 +22,7 @@ def nodes(concrete: object) -> dict[str, Node]:
 def test_the_line_of_the_user_within_called_functions_too() -> None:
     concrete = tf.function(lambda x: squared(x) + 1.0).get_concrete_function(tf.TensorSpec((2,)))
     found = {name: place_of(node) for name, node in nodes(concrete).items()}
-    lines = open(__file__).read().splitlines()
+    lines = Path(__file__).read_text().splitlines()
     assert found["Mul"].file == found["AddV2"].file == __file__
     assert "the line of Mul" in lines[found["Mul"].line - 1]
     assert found["Mul"].function == "squared"
@@ -37,7 +39,7 @@ def test_a_users_layer_has_a_line_and_kerass_own_a_scope() -> None:
     model = keras.Model(inputs, keras.layers.Dense(2, name="last")(Doubled()(inputs)))
     traced = tf.function(lambda x: model(x))
     found = nodes(traced.get_concrete_function(tf.TensorSpec((None, 3))))
-    lines = open(__file__).read().splitlines()
+    lines = Path(__file__).read_text().splitlines()
     assert "the line of AddV2" in lines[place_of(found["AddV2"]).line - 1]
     dense = place_of(found["MatMul"])
     assert "last" in dense.node or "model(x)" in lines[dense.line - 1]
