@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ import torch
 import hidet_onnx
 from benchmarks.exports import SUBJECTS, Subject, export, subject
 from benchmarks.measure.exported import arrays, exact, from_torch, results, steps, worst
+from benchmarks.measure.in_turns import in_turns, summary
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.systems import empty_caches
 from benchmarks.measure.table import number, table
@@ -121,7 +122,8 @@ def measure(
             found = [torch.as_tensor(each).cpu() for each in ready[system].call()]
             compiled[system] = time.perf_counter() - start
             errors[system] = worst(found, expected)
-        times = in_turns({system: each.call for system, each in ready.items()}, device, seconds)
+        calls = {system: each.call for system, each in ready.items()}
+        times = in_turns(calls, seconds, wait=partial(synchronize, device))
     wrong = [each for each in wanted if not errors[each] <= ALLOWED * errors["eager"]]
     if wrong:
         raise SystemExit(f"{name}: {', '.join(wrong)} computed something else: {errors}")
@@ -129,37 +131,6 @@ def measure(
         Row(name, system, *summary(each), compiled[system], errors[system], *ready[system].counts)
         for system, each in times.items()
     ]
-
-
-def summary(times: Times) -> tuple[float, float, float]:
-    """The median and the least by the clock, and the least at work."""
-    return statistics.median(times.wall), min(times.wall), min(times.busy)
-
-
-@dataclass(frozen=True)
-class Times:
-    """Milliseconds of each call: by the clock, and of the process's threads at work."""
-
-    wall: list[float]
-    busy: list[float]
-
-
-def in_turns(
-    calls: Mapping[str, Call], device: str, seconds: float, least: int = 7
-) -> dict[str, Times]:
-    """The times of calls, the systems one after the other in each round; a round warms up."""
-    times = {system: Times([], []) for system in calls}
-    start, turn = time.perf_counter(), 0
-    while turn <= least or time.perf_counter() - start < seconds:
-        for system, call in calls.items():
-            begin, worked = time.perf_counter(), time.process_time()
-            call()
-            synchronize(device)
-            if turn:
-                times[system].wall.append((time.perf_counter() - begin) * 1e3)
-                times[system].busy.append((time.process_time() - worked) * 1e3)
-        turn += 1
-    return times
 
 
 def onnx_table(rows: Sequence[Row]) -> str:

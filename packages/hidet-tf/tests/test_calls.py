@@ -224,3 +224,8 @@ def test_what_cannot_be_compiled_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
     with pytest.raises(BadArgument, match="Keras computes by jax"):
         hidet_tf.compile(model)
+
+
+def test_one_spec_for_two_arguments() -> None:
+    compiled = hidet_tf.compile(lambda x, y: x - y, SPEC, SPEC)
+    same(compiled(X, X.astype(np.float64) * 2), tf.constant(-X))

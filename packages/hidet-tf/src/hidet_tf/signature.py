@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph
+from hidet.frontend.host_values import HostValue
 from hidet.frontend.model import Model
 from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import on_device
@@ -74,12 +75,11 @@ class Signature:
 
     def unwatched(self) -> Callable[[Sequence[Any]], list[Any]]:
         """The same for the values that variables had when they were last looked at."""
-        numbers = [each for each in self.imported.outputs if isinstance(each, int)]
-        if isinstance(self.model.compiled, StagedModel) or len(numbers) < len(
-            self.imported.outputs
-        ):
+        compiled, ends = self.model.compiled, (*self.imported.inputs, *self.imported.outputs)
+        if isinstance(compiled, StagedModel) or any(isinstance(e, HostValue) for e in ends):
             return self.run_staged
-        compiled, finish, given = self.compiled, self.finish, self.given
+        numbers = [each for each in self.imported.outputs if isinstance(each, int)]
+        finish, given = self.finish, self.given
 
         def run(flat: Sequence[Any]) -> list[Any]:
             made = compiled.run(given(flat))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from hidet.errors import BadArgument
-from hidet_tf.tensors import argument_of
+from hidet_tf.tensors import Wanted, argument_of
 
 Reader: TypeAlias = Callable[[Any], Any]
 """Gives a part of an argument."""
@@ -33,12 +33,14 @@ class Binder:
         self.parts = {name: parts(each, name) for name, each in self.expected.items()}
         self.specs = [spec for each in self.parts.values() for spec, _ in each if is_spec(spec)]
         self.is_plain = not by_name and all(map(is_tensor_spec, by_position))
-        self.dtypes = [each.dtype for each in self.specs if is_tensor_spec(each)]
+        tensors = [each for each in self.specs if is_tensor_spec(each)]
+        self.wanted = {id(each): Wanted(each.dtype) for each in tensors}
+        self.in_order = [self.wanted[id(each)] for each in tensors]
 
     def __call__(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The flat arguments of a call; BadArgument for one that does not fit."""
         if self.is_plain and not named and len(inputs) == len(self.positional):
-            return [*map(argument_of, inputs, self.dtypes)]
+            return [*map(argument_of, inputs, self.in_order)]
         given = self.bound(inputs, named)
         flat: list[Any] = []
         for name, each in self.parts.items():
@@ -56,7 +58,7 @@ class Binder:
             return
         value = read_part(name, read, given[name])
         if is_tensor_spec(spec):
-            flat.append(argument_of(value, spec.dtype))
+            flat.append(argument_of(value, self.wanted[id(spec)]))
         elif is_spec(spec):
             flat += tf.nest.flatten(value, expand_composites=True)
         elif value is not spec and value != spec:

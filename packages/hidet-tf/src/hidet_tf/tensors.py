@@ -71,13 +71,23 @@ ALIGNMENT = 64
 """TensorFlow ends the process at memory that starts elsewhere."""
 
 
-def argument_of(value: Any, own: tf.DType) -> Any:
+class Wanted:
+    """The element type that a function takes, as TensorFlow and as numpy have it."""
+
+    def __init__(self, own: tf.DType) -> None:
+        self.own, self.numpy = own, np.dtype(own.as_numpy_dtype)
+        self.is_number = is_plain(own)
+        self.is_float = self.is_number and hidet_dtype(own).is_float
+
+
+def argument_of(value: Any, wanted: Wanted) -> Any:
     """An argument as core takes it: numbers and lists as arrays, floats of numpy's in the type that
     the function computes with, as Keras does."""
-    if type(value) is EagerTensor:
+    kind = type(value)
+    if kind is EagerTensor or (kind is np.ndarray and value.dtype == wanted.numpy):
         return value
     if isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple):
-        return as_array(value, own)
+        return as_array(value, wanted)
     if tf.is_symbolic_tensor(value):
         raise BadArgument(
             "a symbolic tensor has no values: the compiled model was called while a function is "
@@ -91,16 +101,16 @@ def argument_of(value: Any, own: tf.DType) -> Any:
     return value
 
 
-def as_array(value: Any, own: tf.DType) -> Any:
+def as_array(value: Any, wanted: Wanted) -> Any:
     """A value of numpy's or Python's as an array; of another kind of type it stays, and is refused
     by who knows the argument's name."""
-    given, wanted = np.asarray(value), own.as_numpy_dtype
-    if given.dtype == wanted or own in (tf.string, tf.resource, tf.variant):
+    given = np.asarray(value)
+    if given.dtype == wanted.numpy or not wanted.is_number:
         return given
-    is_number = not isinstance(value, np.ndarray | np.generic) and given.dtype.kind in "iu"
-    is_float = given.dtype.kind == "f" and hidet_dtype(own).is_float
-    if is_float or is_number or given.dtype.kind == np.dtype(wanted).kind:
-        return given.astype(wanted)
+    is_count = not isinstance(value, np.ndarray | np.generic) and given.dtype.kind in "iu"
+    is_float = given.dtype.kind == "f" and wanted.is_float
+    if is_float or is_count or given.dtype.kind == wanted.numpy.kind:
+        return given.astype(wanted.numpy)
     return given
 
 

@@ -1,0 +1,46 @@
+"""Systems that take turns in one process, so that what else the machine does meets all; needs no
+framework."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Call = Callable[[], Any]
+
+
+def summary(times: Times) -> tuple[float, float, float]:
+    """The median and the least by the clock, and the least at work."""
+    return statistics.median(times.wall), min(times.wall), min(times.busy)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of each call: by the clock, and of the process's threads at work."""
+
+    wall: list[float]
+    busy: list[float]
+
+
+def in_turns(
+    calls: Mapping[str, Call], seconds: float, least: int = 7, wait: Call = lambda: None
+) -> dict[str, Times]:
+    """The times of calls, the systems one after the other in each round; a round warms up.
+
+    `wait` waits for what a call began.
+    """
+    times = {system: Times([], []) for system in calls}
+    start, turn = time.perf_counter(), 0
+    while turn <= least or time.perf_counter() - start < seconds:
+        for system, call in calls.items():
+            begin, worked = time.perf_counter(), time.process_time()
+            call()
+            wait()
+            if turn:
+                times[system].wall.append((time.perf_counter() - begin) * 1e3)
+                times[system].busy.append((time.process_time() - worked) * 1e3)
+        turn += 1
+    return times
