@@ -10,12 +10,17 @@ from op_cases import (  # isort: skip
     conv,
     create,
     elementwise,
+    image,
     index,
+    linalg,
+    losses,
     matmul,
     norm,
     ordering,
     pool,
+    quantize,
     reduce,
+    resample,
     segments,
     selection,
     shape,
@@ -26,7 +31,7 @@ FAMILIES = {
     family.__name__.removeprefix("op_cases."): tuple(family.CASES)
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
-        selection, segments, ordering,
+        selection, segments, ordering, resample, quantize, linalg, image, losses,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""

@@ -21,6 +21,7 @@ CASES = [
         is_open=False,
     ),
     case("linspace", lambda x: tf.linspace(x[0, 0], x[0, 1], 7), X, is_open=False),
+    case("Bitcast", lambda x: tf.bitcast(x, tf.int32), X, narrow=True),
     case(
         "Cast",
         lambda x: (tf.cast(x, tf.int32), tf.cast(x, tf.bool), tf.cast(x, tf.float16)),

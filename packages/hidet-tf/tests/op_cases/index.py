@@ -31,4 +31,17 @@ CASES = [
     case("OneHot-axis", lambda i: tf.one_hot(i, 5, 2, -1, axis=0, dtype=tf.int32),
          np.int64([[0, 4, -1], [5, 2, 2]])),
     case("InvertPermutation", lambda x: tf.math.invert_permutation(x), np.int32([3, 0, 2, 1])),
+    case("UnravelIndex", lambda i: tf.unravel_index(i, (3, 5, 7)), whole(9, low=0, high=105)),
+    case("DynamicStitch", lambda x, y: tf.dynamic_stitch([[0, 4, 2], [[3], [1]]], [x, y]),
+         floats(3, 4), floats(2, 1, 4), is_open=False),
+    case("DynamicStitch-told", lambda i, x: tf.dynamic_stitch([i], [x]), np.int32([2, 0, 1, 2]),
+         floats(4, 3), is_open=False),
+    case("ParallelDynamicStitch", lambda x, y: raw.ParallelDynamicStitch(
+        indices=[[0, 2], [3, 1]], data=[x, y]), floats(2, 3), floats(2, 3), is_open=False),
+    case("SparseToDense", lambda x: raw.SparseToDense(
+        sparse_indices=[[0, 1], [3, 2]], output_shape=[4, 5], sparse_values=x,
+        default_value=tf.cast(-1.0, x.dtype)), floats(2), is_open=False),
+    case("SparseToDense-one", lambda x: raw.SparseToDense(
+        sparse_indices=[1, 3], output_shape=[5], sparse_values=x,
+        default_value=tf.cast(0.5, x.dtype)), np.float32(2), is_open=False),
 ]  # fmt: skip

@@ -30,4 +30,6 @@ CASES = [
     case("DenseBincount-binary", lambda x: raw.DenseBincount(
         input=x, size=6, weights=tf.zeros((0,)), binary_output=True),
         whole(3, 13, low=0, high=6), narrow=True),
+    case("HistogramFixedWidth", lambda x: tf.histogram_fixed_width(x, [-1.0, 1.5], 7),
+         floats(41), narrow=True),
 ]  # fmt: skip

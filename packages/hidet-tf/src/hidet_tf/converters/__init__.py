@@ -8,9 +8,10 @@ from importlib import import_module
 from hidet_tf.converters.table import tf
 
 FAMILIES = (
-    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape", "slices",
-    "blocks", "index", "segments", "ordering", "create", "cast", "selection", "variables",
-    "control", "loops", "lists",
+    "elementwise", "activation", "reduce", "matmul", "conv", "pool", "norm", "shape",
+    "slices", "blocks", "index", "segments", "ordering", "create", "cast", "selection",
+    "variables", "control", "loops", "lists", "resample", "quantize", "linalg", "image",
+    "losses",
 )  # fmt: skip
 """The modules that file converters."""
 

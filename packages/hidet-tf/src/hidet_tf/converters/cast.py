@@ -15,3 +15,9 @@ def cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Tensor:
     if Truncate:
         raise NotYet("a Cast that cuts bits off instead of rounding")
     return ops.cast(x, DstT)
+
+
+@tf("Bitcast")
+def bitcast(x: Tensor, *, type: DType) -> Tensor:
+    """The bits of each element read as another type, which is as wide."""
+    return ops.bitcast(x, type)

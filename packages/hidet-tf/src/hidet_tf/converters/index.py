@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from hidet import ops
-from hidet.errors import NotYet
-from hidet.frontend.operands import integer, size_of, sizes_of
+from hidet.errors import NeedsValue, NotYet
+from hidet.frontend.operands import integer, integers, size_of, sizes_of
 from hidet.graph import Tensor
-from hidet.types import i64
+from hidet.types import Size, i64
 from hidet_tf.converters.table import tf
 
 Rule = Literal["set", "add", "min", "max"]
@@ -97,3 +97,36 @@ def invert_permutation(x: Tensor) -> Tensor:
     """Where each number is."""
     places = ops.iota(x.shape[0], dtype=x.dtype, device=x.device)
     return ops.scatter(ops.zeros_like(x), 0, ops.cast(x, i64), places)
+
+
+@tf("UnravelIndex")
+def unravel_index(index: Tensor, sizes: Tensor) -> Tensor:
+    """[axes, ...]: the positions along each axis of places in a flattened tensor."""
+    found, rest = [], index
+    for size in reversed(sizes_of(sizes)):
+        found.append(ops.remainder(rest, size))
+        rest = ops.floor_divide(rest, size)
+    return ops.cast(ops.stack(found[::-1]), index.dtype)
+
+
+@tf("DynamicStitch", "ParallelDynamicStitch")
+def dynamic_stitch(indices: list[Tensor], parts: list[Tensor]) -> Tensor:
+    """The slices of several tensors, each put at its number; the last of several wins."""
+    index = ops.concat([ops.reshape(each, (-1,)) for each in indices])
+    rest = parts[0].shape[indices[0].ndim :]
+    rows = ops.concat([ops.reshape(each, (-1, *rest)) for each in parts])
+    try:
+        count: Size = max(integers(index), default=-1) + 1
+    except NeedsValue:
+        count = ops.size_from(ops.add(ops.max(ops.cast(index, i64)), 1), "stitched")
+    wide = ops.expand(ops.reshape(ops.cast(index, i64), (-1, *(1,) * len(rest))), rows.shape)
+    return ops.scatter(ops.zeros((count, *rest), rows.dtype, device=rows.device), 0, wide, rows)
+
+
+@tf("SparseToDense")
+def sparse_to_dense(index: Tensor, shape: Tensor, values: Tensor, default: Tensor) -> Tensor:
+    """A tensor with values at positions, one for each row of `index`, and a default elsewhere."""
+    sizes = sizes_of(shape)
+    rows = ops.reshape(index, (-1, len(sizes)))
+    updates = ops.expand(values, rows.shape[:1])
+    return ops.scatter_nd(ops.expand(default, sizes), rows, updates)

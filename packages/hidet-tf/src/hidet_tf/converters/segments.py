@@ -105,3 +105,16 @@ def dense_bincount(x: Tensor, size: Tensor, weights: Tensor, *, binary_output: b
     rule: Rule = "max" if binary_output else "add"
     found = combined(heavy, bins, rows * count, rule, 0)
     return ops.reshape(found, (count,) if x.ndim == 1 else (rows, count))
+
+
+@tf("HistogramFixedWidth")
+def histogram(x: Tensor, ends: Tensor, count: Tensor, *, dtype: DType) -> Tensor:
+    """How many elements are in each of so many equal bins; those outside are in the last ones."""
+    bins = size_of(count)
+    low, high = (ops.select(ends, 0, place) for place in range(2))
+    number = ops.cast(ops.size_value(bins, device=x.device), x.dtype)
+    step = ops.divide(ops.subtract(high, low), number)
+    place = ops.floor(ops.divide(ops.subtract(x, low), step))
+    inside = ops.minimum(ops.maximum(place, 0.0), ops.subtract(number, 1.0))
+    ones = ops.ones(x.shape, dtype, device=x.device)
+    return combined(ones, ops.cast(inside, i64), bins, "add", 0)
