@@ -12,7 +12,7 @@ def hidet_dtype(own: tf.DType) -> DType:
     """The hidet type of a TensorFlow type; NotYet for one that the compiler lacks."""
     try:
         return dtype(own.as_numpy_dtype)
-    except (BadArgument, TypeError):
+    except (BadArgument, TypeError, KeyError):
         raise NotYet(f"elements of type {own.name}") from None
 
 

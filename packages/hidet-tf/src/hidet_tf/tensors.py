@@ -72,11 +72,11 @@ ALIGNMENT = 64
 
 
 class Wanted:
-    """The element type that a function takes, as TensorFlow and as numpy have it."""
+    """The element type that a function takes, as numpy has it; of text and handles `object`."""
 
     def __init__(self, own: tf.DType) -> None:
-        self.own, self.numpy = own, np.dtype(own.as_numpy_dtype)
         self.is_number = is_plain(own)
+        self.numpy = np.dtype(own.as_numpy_dtype) if self.is_number else np.dtype(object)
         self.is_float = self.is_number and hidet_dtype(own).is_float
 
 

@@ -139,3 +139,20 @@ def test_what_graphs_compute_of_a_function_keeps_the_next_one_apart() -> None:
     assert lengths.shape == expected[0].shape
     assert text.shape == expected[1].shape
     assert text.dtype == tf.string
+
+
+def test_a_loop_that_stays_gets_the_lists_that_it_reads() -> None:
+    """The compiler has taken apart what TensorFlow is to be given."""
+
+    @tf.function
+    def f(x):
+        rows = tf.TensorArray(tf.string, 0, dynamic_size=True, element_shape=())
+        total = tf.zeros((3,))
+        for row in x:
+            rows = rows.write(rows.size(), tf.strings.as_string(row[0] > 0))
+            total += row
+        return total * 2.0, rows.stack()
+
+    with pytest.warns(FallbackWarning, match="While"):
+        compiled = hidet_tf.compile(f, tf.TensorSpec((4, 3)))
+    same(compiled(X[:, 0]), f(tf.constant(X[:, 0])))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
+from hidet.errors import NotYet
 from hidet.frontend.execute import HostStep
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.staying import HostCall, numpy_step
@@ -21,9 +22,9 @@ from hidet.graph import Tensor
 from hidet.ir.expr import Var
 from hidet.types import Size, TensorType, i32
 from hidet_tf.dtypes import hidet_dtype, is_plain
+from hidet_tf.importing.closure import Closure
 from hidet_tf.importing.probing import told_shapes
-from hidet_tf.importing.region import GIVEN, Region, function_of
-from hidet_tf.importing.resource import Resource
+from hidet_tf.importing.region import Region, function_of
 from hidet_tf.importing.walk import ASSIGNS, functions_of, mentions
 from hidet_tf.tensors import lent
 from hidet_tf.variables import Variable
@@ -63,81 +64,60 @@ class TfRun:
 
 @dataclass(frozen=True)
 class Left:
-    """An operator that is left to TensorFlow, with what its operands became."""
+    """An operator that is left to TensorFlow; `value` says what a tensor became."""
 
     op: tf.Operation
-    given: Sequence[Any]
+    value: Callable[[tf.Tensor], Any]
     device: str
 
     @cached_property
-    def operands(self) -> list[Any]:
-        """The values that a call brings, each once."""
-        pairs = zip(self.op.inputs, self.given, strict=True)
-        values = (v for t, v in pairs if t.op.type != "Const" and isinstance(v, Tensor | HostValue))
-        return [*dict.fromkeys(values)]
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether TensorFlow can be given all operands."""
-        kinds = (Tensor, HostValue, Variable, Resource, np.ndarray)
-        variables = [each for each in self.given if isinstance(each, Variable)]
-        # What is assigned is written after the call, and what is read is read before it.
-        is_apart = not any(each.after for each in variables) and not writes(self.op, variables)
-        return is_apart and all(isinstance(each, kinds) for each in self.given)
+    def closure(self) -> Closure:
+        """The operator with what it needs."""
+        return Closure(self.op, self.value)
 
     @cached_property
     def run(self) -> TfRun:
-        """The region of the operator, with the constants it reads."""
-        consts = {t.op: None for t in self.op.inputs if t.op.type == "Const"}
-        places = {op: (number, 0) for number, op in enumerate(consts)}
-        given = {value: (GIVEN, number) for number, value in enumerate(self.operands)}
-        specs = [spec_of(self.tensor_of(each)) for each in self.operands]
-        fixed: list[Any] = []
-        sources: list[tuple[int, int]] = []
-        for tensor, value in zip(self.op.inputs, self.given, strict=True):
-            if tensor.op in places:
-                sources.append(places[tensor.op])
-            elif isinstance(value, Tensor | HostValue):
-                sources.append(given[value])
-            else:
-                sources.append((GIVEN, len(specs)))
-                specs.append(spec_of(tensor))
-                fixed.append(tf.constant(value) if isinstance(value, np.ndarray) else value.handle)
-        number = len(consts)
-        wanted = tuple((number, result) for result in range(len(self.op.outputs)))
-        operands = (*[()] * number, tuple(sources))
-        return TfRun(Region((*consts, self.op), operands, tuple(specs), wanted), tuple(fixed))
+        """What runs the operator."""
+        return TfRun(self.closure.region(), self.closure.handles())
 
-    def tensor_of(self, value: Any) -> tf.Tensor:
-        """The tensor of TensorFlow's graph that a value stands for."""
-        pairs = zip(self.op.inputs, self.given, strict=True)
-        return next(tensor for tensor, each in pairs if each is value)
+    @property
+    def is_apart(self) -> bool:
+        """Whether TensorFlow finds variables as the function has them: what is assigned is written
+        after the call, and what is read is read before it."""
+        variables = [v for v, _ in self.closure.fixed.values() if isinstance(v, Variable)]
+        return not any(v.after for v in variables) and not writes(self.op, variables)
 
     def call(self) -> HostCall | HostFunction | None:
         """How TensorFlow runs the operator; None if it cannot."""
-        if not self.is_possible:
+        try:
+            operands = tuple(self.closure.operands)
+        except NotYet:
+            return None
+        if not self.is_apart:
             return None
         pairs = [*zip(self.op.outputs, self.shapes(), strict=True)]
         types = [type_of(*each) if is_read(each[0]) else None for each in pairs]
         is_told = all(of or not is_read(t) for of, t in zip(types, self.op.outputs, strict=True))
-        if any(types) and is_told and all(isinstance(each, Tensor) for each in self.given):
+        is_plain_call = not self.run.fixed and all(isinstance(each, Tensor) for each in operands)
+        if any(types) and is_told and is_plain_call:
             return self.step(types)
         results = tuple(result_of(tensor, shape, self.device) for tensor, shape in pairs)
-        return HostFunction(self.op.type, self.run, tuple(self.operands), results)
+        return HostFunction(self.op.type, self.run, operands, results)
 
     def shapes(self) -> list[Shape]:
         """The shapes of the results."""
         if self.run.fixed:
             return [*map(static_shape, self.op.outputs)]
-        return told_shapes(self.run.region.graph_def(), self.operands, self.op.outputs)
+        return told_shapes(self.run.region.graph_def(), self.closure.operands, self.op.outputs)
 
     def step(self, types: Sequence[TensorType | None]) -> HostCall:
         """The operator as a step of the graph; a file keeps it if it has no state."""
         run = self.run.giving([number for number, each in enumerate(types) if each is not None])
         stateful = run.is_stateful
         payload = None if stateful else run.region.graph_def().SerializeToString()
+        operands = tuple(self.closure.operands)
         step = as_step(run if stateful else lending(run.function))
-        return HostCall(self.op.type, tuple(self.operands), tuple(types), step, payload, stateful)
+        return HostCall(self.op.type, operands, tuple(types), step, payload, stateful)
 
 
 def writes(op: tf.Operation, variables: Sequence[Variable]) -> bool:

@@ -177,7 +177,7 @@ class TfImporter(Importer[Node]):
         return found
 
     def leave(self, node: Node) -> HostCall | HostFunction | None:
-        return Left(node.op, [self.value(each) for each in node.op.inputs], self.device).call()
+        return Left(node.op, self.value, self.device).call()
 
 
 PASSING = ("Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot")
