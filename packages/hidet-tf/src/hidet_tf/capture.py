@@ -29,6 +29,10 @@ class Source:
         declared = specs or declared_specs(given)
         self.concrete = None if declared is None else self.trace(declared, {})
 
+    def original(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """What TensorFlow gives for arguments."""
+        return (self.given if self.traced is None else self.traced)(*inputs, **named)
+
     def trace(self, specs: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """The ConcreteFunction for arguments: specs, or other values as they are.
 

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import tensorflow as tf
+
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument
 from hidet.graph import FlowGraph
 from hidet_tf.capture import Source
+from hidet_tf.layer import CompiledLayer, is_recorded, recorded_call, traced_call
 from hidet_tf.retracing import Retracing
 from hidet_tf.saved_model import Signatures, is_loaded, opened, signature_of
 from hidet_tf.settings import Settings, settings_for
@@ -58,6 +61,8 @@ class Compiled:
 
     def __init__(self, source: Source, device: str, settings: Settings) -> None:
         self.source, self.device, self.settings = source, device, settings
+        self.has_warned = False
+        """Whether somebody was told that the original runs, for the sake of gradients."""
         self.find: Callable[[Sequence[Any], Mapping[str, Any]], Signature]
         self.retracing = Retracing(self.traced)
         self.find = self.retracing
@@ -66,8 +71,20 @@ class Compiled:
             self.find = lambda inputs, named: self.fixed
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """The model's results for these arguments."""
+        """The model's results for these arguments.
+
+        In a function that is being traced they are symbols. Under a GradientTape that records the
+        call TensorFlow runs the original, and a GradientWarning says so.
+        """
+        if not tf.executing_eagerly():
+            return traced_call(self.find(inputs, named), inputs, named)
+        if is_recorded():
+            return recorded_call(self, inputs, named)
         return self.find(inputs, named)(inputs, named)
+
+    def as_layer(self, **named: Any) -> CompiledLayer:
+        """The compiled model as a Keras layer without weights; `named` are arguments of layers."""
+        return CompiledLayer(self, **named)
 
     def signature(self, concrete: Any) -> Signature:
         """A ConcreteFunction compiled."""

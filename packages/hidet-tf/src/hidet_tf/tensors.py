@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -88,11 +89,10 @@ def argument_of(value: Any, wanted: Wanted) -> Any:
         return value
     if isinstance(value, np.ndarray | np.generic | int | float | complex | list | tuple):
         return as_array(value, wanted)
-    if tf.is_symbolic_tensor(value):
+    if tf.is_symbolic_tensor(value) or isinstance(value, keras.KerasTensor):
         raise BadArgument(
-            "a symbolic tensor has no values: the compiled model was called while a function is "
-            "traced",
-            help="call it outside of tf.function",
+            "a symbolic tensor has no values",
+            help="compiled.as_layer() is a layer, of which Keras makes models",
         )
     if isinstance(value, tf.Variable):
         return value.read_value()
