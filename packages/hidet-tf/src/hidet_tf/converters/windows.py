@@ -74,8 +74,11 @@ def padded(
 
 
 def same(size: Size, window: Size, stride: int, dilation: int) -> tuple[Size, Size]:
-    """What SAME adds before and after an axis, also of a symbolic size; an odd element after."""
+    """What SAME adds before and after an axis, also of a symbolic size; an odd element after.
+
+    What no window reaches is cut, so that it can be seen that there are ceil(size / stride) windows.
+    """
     reach = (window - 1) * dilation + 1
     need = tidy((-(-size // stride) - 1) * stride + reach - size)
-    need = tidy(maximum(need, 0)) if isinstance(need, Expr) else max(need, 0)
-    return tidy(need // 2), tidy(need - need // 2)
+    before = (tidy(maximum(need, 0)) if isinstance(need, Expr) else max(need, 0)) // 2
+    return tidy(before), tidy(need - before)
