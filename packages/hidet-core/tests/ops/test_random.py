@@ -11,6 +11,15 @@ from hidet.testing.defined import run
 MANY = (200, 500)
 
 
+def test_a_counter_gives_up_to_four_words():
+    """The known answer of the authors for a counter and key of zeros."""
+    four = run(lambda: ops.random_bits((2, 4), seed=0, words=4))
+    assert four[0].tolist() == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    np.testing.assert_array_equal(four[:, 0], run(lambda: ops.random_bits((2,), seed=0)))
+    three = run(lambda: ops.random_bits((2, 3), seed=0, words=3))
+    np.testing.assert_array_equal(four[:, :3], three)
+
+
 def test_the_known_answer_of_philox():
     assert run(lambda: ops.random_bits((1,), seed=0)).item() == 0x6627E8D5
 

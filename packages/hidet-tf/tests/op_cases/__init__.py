@@ -19,6 +19,7 @@ from op_cases import (  # isort: skip
     ordering,
     pool,
     quantize,
+    random,
     reduce,
     resample,
     segments,
@@ -31,7 +32,7 @@ FAMILIES = {
     family.__name__.removeprefix("op_cases."): tuple(family.CASES)
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
-        selection, segments, ordering, resample, quantize, linalg, image, losses,
+        selection, segments, ordering, resample, quantize, linalg, image, losses, random,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""

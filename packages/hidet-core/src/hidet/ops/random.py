@@ -29,16 +29,17 @@ TURN = 2 * math.pi
 
 def random_bits(
     shape: Sequence[Size], *, seed: int, stream: int = 0, offset: Tensor | None = None,
-    device: str = "cpu",
+    device: str = "cpu", words: int = 1,
 ) -> Tensor:  # fmt: skip
     """32 random bits (u32) for each element, by Philox4x32-10.
 
-    `seed` and `stream` are whole numbers of 64 bits; two streams of a seed are independent. Each
-    call of a compiled model gives the same bits, unless an `offset` that it is given counts on.
+    A counter gives `words` elements, at most 4. `seed` and `stream` are whole numbers of 64 bits;
+    two streams of a seed are independent. Each call of a compiled model gives the same bits, unless
+    an `offset` that it is given counts on.
     """
     return apply(
         RandomBits, offset, shape=tuple(shape), seed=seed % 2**64, stream=stream % 2**64,
-        device=device,
+        device=device, words=words,
     )  # fmt: skip
 
 

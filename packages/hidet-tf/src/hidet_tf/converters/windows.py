@@ -76,7 +76,7 @@ def padded(
 def same(size: Size, window: Size, stride: int, dilation: int) -> tuple[Size, Size]:
     """What SAME adds before and after an axis, also of a symbolic size; an odd element after.
 
-    What no window reaches is cut, so that it can be seen that there are ceil(size / stride) windows.
+    What no window reaches is cut, so that there are ceil(size / stride) windows for all to see.
     """
     reach = (window - 1) * dilation + 1
     need = tidy((-(-size // stride) - 1) * stride + reach - size)
