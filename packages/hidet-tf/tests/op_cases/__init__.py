@@ -26,6 +26,7 @@ from op_cases import (  # isort: skip
     selection,
     shape,
     slices,
+    xla,
 )
 
 FAMILIES = {
@@ -33,6 +34,7 @@ FAMILIES = {
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
         selection, segments, ordering, resample, quantize, linalg, image, losses, random,
+        xla,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""
