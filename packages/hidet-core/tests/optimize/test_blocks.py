@@ -6,6 +6,7 @@ import pytest
 from hidet import ops
 from hidet.build.grouping import optimized
 from hidet.graph import from_numpy, symbol, trace_from
+from hidet.graph.evaluate import evaluate
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.optimize.assign_layout import assign_layout
@@ -48,6 +49,28 @@ def test_values(x, w, how):
     inner = [node.op for node in after.nodes if isinstance(node.op, Conv)]
     assert all(set(each.stride) == {1} for each in inner)
     same_value(graph, after)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "how"),
+    [
+        ((2, 3, 23, 21), (5, 3, 7, 7), {"stride": 2}),
+        ((1, 3, 11, 17), (4, 3, 3, 5), {"stride": (2, 3), "padding": ((1, 0), (0, 1))}),
+        ((2, 1, 31), (7, 1, 3), {"stride": 2, "padding": 2}),
+    ],
+    ids=str,
+)
+def test_windows_of_integers_become_whole_blocks(x, w, how):
+    """What lies beside a window is multiplied by zero."""
+    random = np.random.default_rng(0)
+    image = symbol(x, "uint8")
+    taps = from_numpy(random.integers(-128, 128, w).astype(np.int8))
+    graph = trace_from([ops.conv(image, taps, dtype=i32, **how)], [image])
+    after = assign_layout(graph, always, always)
+    (inner,) = (node.op for node in after.nodes if isinstance(node.op, Conv))
+    assert set(inner.stride) == {1}
+    given = random.integers(0, 256, x).astype(np.uint8)
+    np.testing.assert_array_equal(evaluate(after, given)[0], evaluate(graph, given)[0])
 
 
 def test_windows_of_one_block_are_a_linear_layer():

@@ -230,6 +230,10 @@ ANCHORS = [
         Conv(u8[n, 5, 7, 6], i8[13, 5, 3, 2], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1, dtype=i32)
         for n in (1, 2)
     ),
+    *(
+        Conv(u8[n, 7, 5, 4], i8[13, 3, 3, 4], None, (2, 1), ((1, 0),) * 2, (1, 1), 1, True, i32)
+        for n in (1, 7)
+    ),
 ]
 CUDA = [schedule for schedule in SCHEDULES if load.LOADED and schedule.target == "cuda"]
 

@@ -67,8 +67,9 @@ def convolution(layouts: ChannelsLast, node: Node) -> Made | None:
     shift = None if bias is None else layouts.as_it_was(bias)
     how = {name: getattr(op, name) for name in ("stride", "padding", "dilation", "groups", "dtype")}
     made = convolved(image, taps, shift, **how)
-    if x not in layouts.other and op.dtype is None and has_blocks(op):
-        other = convolved(*in_blocks(op, layouts.as_it_was(x), layouts.as_it_was(weight)), shift)
+    if x not in layouts.other and has_blocks(op):
+        blocks = in_blocks(op, layouts.as_it_was(x), layouts.as_it_was(weight))
+        other = convolved(*blocks, shift, dtype=op.dtype)
         made = other if layouts.slower(operator_of(made), operator_of(other)) else made
     return Made(made)
 

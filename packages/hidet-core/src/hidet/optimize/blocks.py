@@ -6,8 +6,8 @@
 A step over pixels is a step to the next block, and channels of blocks are enough to be copied
 together: those of 2 x 2 pixels, one of zeros with each three. The padding is in the blocks.
 
-Windows are whole blocks: pixels beside a window would be multiplied by zero, and an infinity or NaN
-there would spoil it.
+Windows of floats are whole blocks: pixels beside a window would be multiplied by zero, and an
+infinity or NaN there would spoil it. Those of integers become whole ones.
 """
 
 from __future__ import annotations
@@ -24,12 +24,19 @@ TOGETHER_BYTES = 16
 
 
 def has_blocks(op: Conv) -> bool:
-    """Whether windows are whole blocks of pixels, whose channels are too few to be copied."""
+    """Whether windows are whole blocks of pixels, or may be, whose channels are too few to be
+    copied."""
     known = all(isinstance(size, int) for size in (*op.sizes, *op.window, op.each))
     plain = not op.channels_last and op.groups == 1 and set(op.dilation) == {1}
     if not (known and plain and min(op.stride) > 1) or is_copied(op, numbers((op.each,))[0]):
         return False
-    return all(size % step == 0 for size, step in zip(op.window, op.stride, strict=True))
+    return op.x.dtype.is_integer or whole(op) == op.window
+
+
+def whole(op: Conv) -> tuple[int, ...]:
+    """The window in whole blocks."""
+    axes = zip(numbers(op.window), op.stride, strict=True)
+    return tuple(-(-size // step) * step for size, step in axes)
 
 
 def is_copied(op: Conv, channels: int) -> bool:
@@ -48,12 +55,13 @@ def channels(op: Conv) -> int:
 def in_blocks(op: Conv, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """The image and the weight in blocks, channels last: of a convolution without steps."""
     more = (0, 0), (0, channels(op) - numbers((op.each,))[0])
-    axes = zip(op.sizes, op.window, op.spatial(), op.stride, op.padding, strict=True)
+    axes = zip(op.sizes, whole(op), op.spatial(), op.stride, op.padding, strict=True)
     around = [
         (low, (places - 1) * step + window - size - low)
         for size, window, places, step, (low, _) in axes
     ]
-    wide, deep = ops.pad(x, [*more, *around]), ops.pad(weight, [*more, *((0, 0) for _ in around)])
+    beside = [(0, size - own) for size, own in zip(whole(op), numbers(op.window), strict=True)]
+    wide, deep = ops.pad(x, [*more, *around]), ops.pad(weight, [*more, *beside])
     return gathered(wide, op), gathered(deep, op)
 
 

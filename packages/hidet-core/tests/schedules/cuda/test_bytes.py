@@ -13,9 +13,13 @@ from hidet.ops.matmul import Matmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, conv_wgmma
 from hidet.schedules.cuda.matmul_bytes import (
+    ConvByteStages,
     ConvByteWarps,
+    MatmulByteStages,
     MatmulByteWarps,
+    conv_byte_stages,
     conv_bytes,
+    matmul_byte_stages,
     matmul_bytes,
 )
 from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, matmul_wgmma
@@ -25,7 +29,10 @@ from hidet.types import i8, i32, u8
 
 TARGET, OLD = Target.parse("sm_90a"), Target.parse("sm_80")
 SMALL = {"block": (32, 32), "warps": (1, 2)}
+STAGES = {**SMALL, "stages": 3}
 BUILDERS = {
+    MatmulByteStages: matmul_byte_stages,
+    ConvByteStages: conv_byte_stages,
     MatmulByteWarps: matmul_bytes,
     ConvByteWarps: conv_bytes,
     MatmulWarpgroups: matmul_wgmma,
@@ -68,6 +75,16 @@ CASES = [
     (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteWarps(**SMALL)),
     (conv(i8[1, 9, 8, 3], u8[7, 5, 5, 3], stride=2), TARGET, ConvByteWarps(**SMALL)),
     (conv(u8[1, 5, 5, 10], i8[6, 2, 3, 5], groups=2), TARGET, ConvByteWarps(**SMALL)),
+    *(
+        (matmul(a, b, 33, 132, 7), TARGET, MatmulByteStages(**STAGES))
+        for a, b in product((i8, u8), repeat=2)
+    ),
+    (matmul(u8, i8, 1, 4, 2), TARGET, MatmulByteStages(**STAGES)),
+    (matmul(u8, i8, 70, 304, 67), TARGET, MatmulByteStages()),
+    (matmul(i8, i8, 20, 520, 9), OLD, MatmulByteStages(**STAGES, depth=128, slices=2)),
+    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteStages(**STAGES)),
+    (conv(i8[1, 9, 8, 4], u8[7, 5, 5, 4], stride=2), TARGET, ConvByteStages(**STAGES)),
+    (conv(u8[1, 5, 5, 8], i8[6, 2, 3, 4], groups=2), TARGET, ConvByteStages(**STAGES)),
     *(
         (matmul(a, b, 129, 272, 7), TARGET, MatmulWarpgroups((64, 64), 2, 1))
         for a, b in product((i8, u8), repeat=2)
@@ -126,7 +143,7 @@ def test_quantised_networks_reach_them():
         )
         made = [ops.relu(ops.conv(image, taps, padding=1)), ops.linear(rows, matrix)]
         graph = trace_from(made, [x, y])
-    for target, kind in (("sm_80", "bytes"), ("sm_90a", "wgmma")):
+    for target, kind in (("sm_80", "byte_stages"), ("sm_90a", "wgmma")):
         explained = graph.explain(target)
         assert f"conv_{kind}" in explained
         assert f"matmul_{kind}" in explained

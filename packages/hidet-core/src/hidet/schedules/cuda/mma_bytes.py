@@ -8,15 +8,16 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hidet import options
 from hidet.lang import ScriptFunction, script, static, vectorize
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.mma import Warps
+from hidet.schedules.cuda.pipeline import Stages, is_copyable
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.space import choice
-from hidet.target import Target
+from hidet.target import WARP, Target
 from hidet.types import DType, i8, i32, u8
 
 VECTOR = 16
@@ -82,6 +83,27 @@ class ByteWarps(Warps):
         return rows * columns // 32 + (rows + columns) * 32 // 32 // 4 + flight + 40
 
 
+@dataclass(frozen=True)
+class ByteStages(ByteWarps, Stages):
+    """The same with asynchronous copies, several turns ahead, of operands that lie along k."""
+
+    depth: int = choice(64, 128)
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles in pieces as wide as all of their elements are there."""
+        a, b = super().sides(p)
+        return (
+            replace(a, vector=min(VECTOR, p.a_together)),
+            replace(b, vector=min(VECTOR, p.b_together)),
+        )
+
+    def registers(self, p: Contraction) -> int:
+        """Sums, fragments, and where each copy comes from."""
+        rows, columns = self.part
+        copies = sum(side.steps for side in self.sides(p))
+        return rows * columns // WARP + (rows + columns) // 4 + 2 * copies + 40
+
+
 def in_bytes(p: Contraction, target: Target) -> bool:
     """Whether tensor cores may multiply these as bytes: by types, target and options."""
     bytes_ = {p.a.dtype, p.b.dtype} <= {i8, u8} and p.c.dtype is i32 and not p.empty
@@ -89,6 +111,11 @@ def in_bytes(p: Contraction, target: Target) -> bool:
     return bytes_ and allowed
 
 
+def bytes_in_stages(p: Contraction, target: Target) -> bool:
+    """Whether asynchronous copies can bring them: nothing is turned on the way."""
+    return along_k_in_bytes(p, target) and target.has_feature("cp_async") and is_copyable(p)
+
+
 def along_k_in_bytes(p: Contraction, target: Target) -> bool:
-    """Whether warpgroups may: they find bytes along k only."""
+    """Whether both operands lie along k, where warpgroups find bytes."""
     return in_bytes(p, target) and p.a_along_k and p.b_along_k
