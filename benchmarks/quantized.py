@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,11 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 import hidet_onnx
 import hidet_torch
 from benchmarks.exports import Subject, export
+from benchmarks.measure.in_turns import in_turns
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import number, table
+from benchmarks.measure.timing import synchronize
 from benchmarks.models import NETWORKS, build
-from benchmarks.onnx import in_turns
 
 CALIBRATION = 4
 """Batches of random images that scales are taken from."""
@@ -126,7 +128,7 @@ def measure_on_gpu(network: str, batch: int, rounds: int) -> str:
         "float16": lambda: [half(given) for _ in range(IN_A_ROW)],
         "int8": lambda: [whole.run([pixels]) for _ in range(IN_A_ROW)],
     }
-    times = in_turns(calls, "cuda", 0.0, rounds)
+    times = in_turns(calls, 0.0, rounds, wait=partial(synchronize, "cuda"))
     each = {of: [ms / IN_A_ROW for ms in found.wall] for of, found in times.items()}
     base = statistics.median(each["float16"])
     lines = [

@@ -12,7 +12,7 @@ from hidet.ir.kernel import LetsNext
 from hidet.lang import cdiv
 from hidet.schedules.contraction import TYPICAL, Contraction, known
 from hidet.schedules.cuda.pile import pile_shape
-from hidet.schedules.cuda.wgmma_operand import DEPTH_BYTES, Operand, depth_of
+from hidet.schedules.cuda.wgmma_operand import Operand, depth_of
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
@@ -154,11 +154,12 @@ class Warpgroups(ABC):
     def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
         """A turn: products, the shared memory that tiles go into and come from, or the copies."""
         rows, columns = self.block
-        # Half as wide, twice as many at a time: all types take as long for a stage.
-        products = rows * columns * DEPTH_BYTES / taken.rate * taken.crowded
         sides = self.sides(p)
+        depth = sides[0].row_bytes
+        # Half as wide, twice as many at a time: all types take as long for a stage.
+        products = rows * columns * depth / taken.rate * taken.crowded
         brought = sum(side.brought_bytes for side in sides)
-        read = rows // 64 * (64 + columns) * DEPTH_BYTES
+        read = rows // 64 * (64 + columns) * depth
         moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
         copied = sum(side.copying(taken.partial) for side in sides) * taken.copy
         return max(products, moved, copied)

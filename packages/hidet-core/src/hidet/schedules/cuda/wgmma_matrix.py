@@ -80,7 +80,7 @@ class Matrix(Operand):
 
     def map(self, operand: Any) -> Any:
         box = (1, self.piece, self.depth) if self.along_k else (1, self.depth, self.piece)
-        return tensor_map(operand, box, swizzle="128B", promotion="256B", shape=self.shape)
+        return tensor_map(operand, box, swizzle=self.swizzle, promotion="256B", shape=self.shape)
 
     def load(self) -> ScriptFunction:
         @script

@@ -2,7 +2,9 @@
 
 A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of as many
 elements along k (64 of half precision, 128 bytes of integers), or panels of as many rows (or
-columns) of the product, each with all of the depth.
+columns) of the product, each with all of the depth. Where there are fewer integers side by side,
+rows are as short as a narrower swizzle lets them be: for what a tensor lacks of a row the copy
+engine took some 60 cycles (64 of 128 bytes, H100).
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from hidet.types import DType, PointerType, Size, TensorType, u64
 
 DEPTH_BYTES = 128
 """How much of k a stage holds: the widest swizzle."""
+SWIZZLES = (32, 64, DEPTH_BYTES)
+"""How long rows may be."""
 PITCH_BYTES = 16
 """What distances between rows of a tensor map are multiples of. PTX ISA, "Tensors"."""
 STEP_BYTES = 32
@@ -99,9 +103,21 @@ class Operand(ABC):
         """
 
     @property
+    def row_bytes(self) -> int:
+        """How much of k a stage holds. Both operands have bytes side by side: they agree."""
+        if self.of.dtype.nbytes > 1 or not isinstance(self.along, int):
+            return DEPTH_BYTES
+        return next((span for span in SWIZZLES if self.along <= span), DEPTH_BYTES)
+
+    @property
     def depth(self) -> int:
         """How many elements along k a stage holds."""
-        return depth_of(self.of.dtype)
+        return self.row_bytes // self.of.dtype.nbytes
+
+    @property
+    def swizzle(self) -> str:
+        """The swizzle of a tensor map."""
+        return f"{self.row_bytes}B"
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -111,7 +127,7 @@ class Operand(ABC):
     @property
     def nbytes(self) -> int:
         """The bytes of a tile."""
-        return self.extent * DEPTH_BYTES
+        return self.extent * self.row_bytes
 
     @property
     def brought(self) -> int:
@@ -126,11 +142,11 @@ class Operand(ABC):
     @property
     def brought_bytes(self) -> int:
         """The bytes that copies bring for a tile."""
-        return self.brought * DEPTH_BYTES
+        return self.brought * self.row_bytes
 
     def layout(self, stages: int) -> SwizzledLayout:
         """How the tiles of all stages lie in shared memory."""
-        return wgmma_layout(self.of.dtype, stages, *self.tile)
+        return wgmma_layout(self.of.dtype, stages, *self.tile, swizzle=self.row_bytes)
 
     def clear(self, stages: int, threads: int) -> ScriptFunction:
         """A part of a kernel: (tiles). All threads set what no copy will bring to zero."""

@@ -30,7 +30,7 @@ from hidet.lang.cuda import (
     wgmma_wait_group,
 )
 from hidet.schedules.cuda.warpgroups import Warpgroups
-from hidet.schedules.cuda.wgmma_operand import DEPTH_BYTES, STEP_BYTES, Operand, step_of
+from hidet.schedules.cuda.wgmma_operand import STEP_BYTES, Operand, step_of
 from hidet.target import WARP, WARPGROUP
 
 FULL, EMPTY = 0, 1
@@ -138,7 +138,7 @@ def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunc
             one = a_side.descriptor(tiles_a, stage, part * 64)
             two = b_side.descriptor(tiles_b, stage, 0)
             wgmma_fence()
-            for deep in static(range(DEPTH_BYTES // STEP_BYTES)):
+            for deep in static(range(a_side.row_bytes // STEP_BYTES)):
                 here = one.advance(a_side.step_bytes * deep)
                 there = two.advance(b_side.step_bytes * deep)
                 wgmma(here, there, sums, shape)

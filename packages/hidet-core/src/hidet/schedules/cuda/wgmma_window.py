@@ -25,7 +25,7 @@ from hidet.schedules.cuda.windows import Windows
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
 
-SWIZZLE, PROMOTION = "128B", "256B"
+PROMOTION = "256B"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Pixels(Image):
         )
 
     def map(self, operand: Any) -> Any:
-        form = {"steps": self.product.op.stride, "swizzle": SWIZZLE, "promotion": PROMOTION}
+        form = {"steps": self.product.op.stride, "swizzle": self.swizzle, "promotion": PROMOTION}
         return im2col_map(operand, self.brought, self.depth, *self.corners, **form)
 
     def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
@@ -152,7 +152,12 @@ class Lines(Image):
     def map(self, operand: Any) -> Any:
         p, op = self.product, self.product.op
         shape = (p.m - numbers(op.window)[-1] + 1, p.together)
-        form = {"swizzle": SWIZZLE, "promotion": PROMOTION, "shape": shape, "strides": (op.each,)}
+        form = {
+            "swizzle": self.swizzle,
+            "promotion": PROMOTION,
+            "shape": shape,
+            "strides": (op.each,),
+        }
         return tensor_map(operand, (self.brought, self.depth), **form)
 
     def row(self, start: Value, part: Value) -> Value:
@@ -187,7 +192,7 @@ class Taps(Windowed):
     def map(self, operand: Any) -> Any:
         shape = (self.across, self.parts, self.product.together)
         box = (self.brought, 1, self.depth)
-        return tensor_map(operand, box, swizzle=SWIZZLE, promotion=PROMOTION, shape=shape)
+        return tensor_map(operand, box, swizzle=self.swizzle, promotion=PROMOTION, shape=shape)
 
     def bring(self) -> ScriptFunction:
         @script
