@@ -156,6 +156,7 @@ rows(
     category_counts=lambda: layers.CategoryEncoding(5, "count"),
     category_many=lambda: layers.CategoryEncoding(5, "multi_hot"),
 )
+rows((400,), mel=lambda: layers.MelSpectrogram(64, 32, 64, num_mel_bins=5))
 rows((5,), repeat=lambda: layers.RepeatVector(3))
 
 

@@ -7,6 +7,7 @@ from op_cases.case import Case, case, floats, positive, truths, whole
 
 from op_cases import (  # isort: skip
     activation,
+    complex,
     conv,
     create,
     elementwise,
@@ -33,8 +34,8 @@ FAMILIES = {
     family.__name__.removeprefix("op_cases."): tuple(family.CASES)
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
-        selection, segments, ordering, resample, quantize, linalg, image, losses, random,
-        xla,
+        selection, segments, ordering, resample, quantize, linalg, image, losses, random, xla,
+        complex,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""

@@ -21,8 +21,10 @@ from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load
 from hidet_tf.converters import tf as table
+from hidet_tf.converters.complex import COMPLEX
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.attributes import attributes
+from hidet_tf.importing.complex import is_complex, require_pairs
 from hidet_tf.importing.foreign import Left
 from hidet_tf.importing.operands import grouped
 from hidet_tf.importing.place import place_of
@@ -53,7 +55,10 @@ class TfImporter(Importer[Node]):
     # ---- what the walk asks ---------------------------------------------------------------------
 
     def key(self, node: Node) -> tuple[str, int]:
-        return node.op.type, 0
+        return (COMPLEX if is_complex(node.op) else "") + node.op.type, 0
+
+    def title(self, node: Node) -> str:
+        return node.op.type
 
     def place(self, node: Node) -> Place:
         if node not in self.places:
@@ -72,7 +77,7 @@ class TfImporter(Importer[Node]):
     def visit(self, node: Node) -> None:
         if node.op.type in CALLS:
             self.call(node)
-        elif node.op.type == "Const":
+        elif node.op.type == "Const" and not is_complex(node.op):
             self.bind(node, [self.constant(node.op)])
         elif node.op.type != "NoOp":
             super().visit(node)
@@ -174,6 +179,8 @@ class TfImporter(Importer[Node]):
         given = [self.values.get(each.ref()) for each in node.op.inputs]
         if node.op.type not in PASSING and any(map(is_foreign, given)):
             raise NotYet("it reads what only TensorFlow has")
+        if is_complex(node.op):
+            require_pairs(node.op, self.table)
         return found
 
     def leave(self, node: Node) -> HostCall | HostFunction | None:
