@@ -13,7 +13,7 @@ from unittest.mock import patch
 import keras
 import tensorflow as tf
 
-from hidet_tf.capture import Source
+from hidet_tf.capture import Source, declared_specs
 from hidet_tf.importing.imported import import_function
 
 
@@ -28,7 +28,7 @@ def left(name: str) -> list[str]:
     zeros = patch("keras.initializers.get", lambda _: keras.initializers.Zeros())
     with zeros:
         model = getattr(keras.applications, name)(weights=None)
-    imported = import_function(Source(model).concrete, "cpu")
+    imported = import_function(Source(model, declared_specs(model)).concrete, "cpu")
     return [f"{operator}: {uses[0].reason}" for operator, uses in imported.coverage.left.items()]
 
 

@@ -229,3 +229,17 @@ def test_what_cannot_be_compiled_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_one_spec_for_two_arguments() -> None:
     compiled = hidet_tf.compile(lambda x, y: x - y, SPEC, SPEC)
     same(compiled(X, X.astype(np.float64) * 2), tf.constant(-X))
+
+
+def test_images_of_any_size_are_compiled_for_that_of_the_first_call() -> None:
+    inputs = keras.Input((None, None, 3))
+    model = keras.Model(inputs, keras.layers.AveragePooling2D(2)(inputs))
+    compiled = hidet_tf.compile(model)
+    rng = np.random.default_rng(0)
+    for shape, sizes in (((1, 4, 6, 3), "4, 6"), ((2, 4, 6, 3), "4, 6"), ((1, 4, 8, 3), "4, ")):
+        x = rng.standard_normal(shape).astype(np.float32)
+        same(compiled(x), model(x))
+        first = compiled.graph.inputs[0].shape
+        assert not isinstance(first[0], int)
+        assert str(first).count(sizes) == 1
+    assert len(compiled.retracing.variants.forms) == 2

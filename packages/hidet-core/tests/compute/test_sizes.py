@@ -1,5 +1,6 @@
 import pytest
 
+from hidet.compute.guards import assuming
 from hidet.compute.sizes import (
     broadcast,
     numbers,
@@ -13,7 +14,7 @@ from hidet.compute.sizes import (
 from hidet.errors import ShapeMismatch
 from hidet.graph.evaluate import resolved
 from hidet.ir.expr import Maximum, Minimum, Var, constant, wrap
-from hidet.types import i32
+from hidet.types import Size, i32
 
 m, n = Var("m", i32), Var("n", i32)
 
@@ -100,3 +101,15 @@ def test_shapes():
     assert numbers((2, 3)) == (2, 3)
     with pytest.raises(ShapeMismatch, match="not known yet"):
         numbers((2, m))
+
+
+@pytest.mark.parametrize("is_assumed", [False, True])
+def test_sizes_of_forty_layers_are_told_in_no_time(is_assumed: bool) -> None:
+    """Each is the larger of two, one of them made of the size before: it is told once."""
+    size: Size = Var("n", i32)
+    with assuming() as guards:
+        if is_assumed:
+            guards.limit(Var("most", i32), 7)
+        for _ in range(40):
+            size = tidy(Maximum(wrap(size) // 2 - 1, wrap(3)))
+        assert same(size, size) is True

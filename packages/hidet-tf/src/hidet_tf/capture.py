@@ -15,11 +15,12 @@ class Source:
     """What was given to `compile`. `concrete` is its one ConcreteFunction, None where calls tell
     what is to be traced.
 
-    It keeps what was given, and its `owner`: a ConcreteFunction holds its variables weakly.
+    Where `opens_batch`, the first axis of what calls give is a batch of any size. It keeps what was
+    given, and its `owner`: a ConcreteFunction holds its variables weakly.
     """
 
     def __init__(self, given: Any, specs: Sequence[Any] = (), owner: Any = None) -> None:
-        self.given, self.owner = given, owner
+        self.given, self.owner, self.opens_batch = given, owner, False
         if is_concrete(given):
             if specs:
                 raise BadArgument("a ConcreteFunction has its specs", help="compile its function")
@@ -27,7 +28,9 @@ class Source:
             return
         self.traced = traceable(given)
         declared = specs or declared_specs(given)
-        self.concrete = None if declared is None else self.trace(declared, {})
+        # Kernels for images of any size are slower, and long to compile: calls tell the sizes.
+        self.opens_batch = not specs and any(map(is_image, tf.nest.flatten(declared)))
+        self.concrete = None if self.opens_batch or declared is None else self.trace(declared, {})
 
     def original(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """What TensorFlow gives for arguments."""
@@ -92,6 +95,11 @@ def keras_specs(model: keras.Layer) -> Sequence[Any] | None:
     except (AttributeError, ValueError):
         return None
     return (tf.nest.map_structure(spec_of, inputs),)
+
+
+def is_image(spec: Any) -> bool:
+    """Whether a spec is that of images, or videos, of any size."""
+    return isinstance(spec, tf.TensorSpec) and len(spec.shape) > 3 and None in spec.shape[1:]
 
 
 def spec_of(tensor: Any) -> Any:

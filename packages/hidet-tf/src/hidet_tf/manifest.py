@@ -9,4 +9,6 @@ FRONTEND = Frontend(
     framework="tensorflow",
     requires="tensorflow>=2.18,<2.22",
     host_steps="hidet_tf.importing.foreign:steps",
+    files=(".keras",),
+    beside="hidet_tf.beside:others",
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph, Profile
@@ -17,7 +18,7 @@ from hidet_tf.layer import CompiledLayer, is_recorded, recorded_call, traced_cal
 from hidet_tf.retracing import Retracing
 from hidet_tf.saved_model import Signatures, is_loaded, opened, signature_of
 from hidet_tf.settings import Settings, settings_for
-from hidet_tf.signature import Signature, as_host
+from hidet_tf.signature import Signature, as_host, as_numpy
 
 
 def compile(
@@ -64,7 +65,7 @@ class Compiled:
         self.has_warned = False
         """Whether somebody was told that the original runs, for the sake of gradients."""
         self.find: Callable[[Sequence[Any], Mapping[str, Any]], Signature]
-        self.retracing = Retracing(self.traced)
+        self.retracing = Retracing(self.traced, source.opens_batch)
         self.find = self.retracing
         if source.concrete is not None:
             self.fixed = self.signature(source.concrete)
@@ -132,6 +133,11 @@ class Compiled:
     def compiled(self) -> CompiledGraph:
         """The same compiled: what runs."""
         return self.latest().compiled
+
+    def run(self, inputs: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        """All results as arrays, for the inputs of `graph` in order: what the command `hidet`
+        calls."""
+        return [*map(as_numpy, self.latest().run(inputs))]
 
     def explain(self) -> str:
         """Which operators are compiled, which are not and why, and which share kernels."""

@@ -25,9 +25,17 @@ Kind: TypeAlias = Hashable
 
 
 class Retracing:
-    """Finds the signature for the arguments of a call; `make` traces and compiles one."""
+    """Finds the signature for the arguments of a call; `make` traces and compiles one.
 
-    def __init__(self, make: Callable[[Sequence[Any], Mapping[str, Any]], Signature]) -> None:
+    With `opens_batch` the first axes are open from the first call on.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Sequence[Any], Mapping[str, Any]], Signature],
+        opens_batch: bool = False,
+    ) -> None:
+        self.opens_batch = opens_batch
         self.shapes: dict[Kind, tuple[Shape, ...]] = {}
         self.make = make
         self.asked: tuple[Sequence[Any], Mapping[str, Any]] = (), {}
@@ -48,7 +56,8 @@ class Retracing:
         with self.variants.lock:
             leaves: list[Shape] = []
             kind = kind_of((tuple(inputs), dict(named)), leaves)
-            shapes = self.shapes[kind] = opened(self.shapes.get(kind), leaves)
+            found = [(None, *each[1:]) if self.opens_batch and each else each for each in leaves]
+            shapes = self.shapes[kind] = opened(self.shapes.get(kind), found)
             self.asked = inputs, named
             return self.variants((kind, shapes))
 

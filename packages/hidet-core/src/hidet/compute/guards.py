@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from hidet.errors import Place
@@ -37,6 +38,8 @@ class Guards(dict[Var, Guard]):
         super().__init__()
         self.most: dict[Var, int] = {}
         self.orders: list[tuple[Size, Size]] = []
+        self.terms: dict[Size, Any] = {}
+        """What `sizes.terms` found out under what is assumed so far."""
 
     def __bool__(self) -> bool:
         """Whether anything is assumed."""
@@ -45,10 +48,17 @@ class Guards(dict[Var, Guard]):
     def limit(self, symbol: Var, most: int) -> None:
         """Assume that a symbol is no larger than a number."""
         self.most[symbol] = min(most, self.most.get(symbol, most))
+        self.terms.clear()
+
+    def order(self, left: Size, right: Size) -> None:
+        """Assume that a size is no larger than another one."""
+        self.orders.append((left, right))
+        self.terms.clear()
 
     def add(self, symbol: Var, size: Size) -> None:
         """Assume that a symbol, of which nothing was assumed yet, is `size`."""
         self[symbol] = Guard(symbol, size, here())
+        self.terms.clear()
 
 
 TOLD: WeakSet[Var] = WeakSet()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias
 
 from hidet.compute.guards import assumptions, lateness
@@ -211,12 +211,30 @@ def spelled(shape: Sequence[Size]) -> str:
 
 
 def terms(size: Size) -> Terms:
-    """The size as a sum of products; what is assumed of symbols is put in."""
+    """The size as a sum of products, which nobody changes; what is assumed of symbols is put in."""
+    if isinstance(size, int):
+        return {(): size} if size else {}
+    guards = assumptions()
+    if not guards:
+        return terms_alone(size)
+    found = guards.terms.get(size)
+    if found is None:
+        found = guards.terms[size] = summed(size)
+    return found
+
+
+@lru_cache(maxsize=2**14)
+def terms_alone(size: Expr) -> Terms:
+    """The same where nothing is assumed. Sizes of images that vary are long, and made of each
+    other: without a note each layer would take a multiple of the time of that before it."""
+    return summed(size)
+
+
+def summed(size: Expr) -> Terms:
+    """The same, found out."""
     match size:
         case Var() if (guards := assumptions()) and size in guards:
             return terms(guards[size].size)
-        case int():
-            return {(): size} if size else {}
         case Const(value):
             return terms(int(value))
         case Add(a, b):

@@ -24,7 +24,7 @@ def asserted(left: Size, sign: Sign, right: Size) -> None:
         return
     require(left, sign, right)
     if sign == "<=" and (guards := assumptions()) is not None:
-        guards.orders.append((left, right))
+        guards.order(left, right)
 
 
 def assume_multiple(size: Size, by: int) -> bool:
