@@ -24,6 +24,7 @@ from hidet.ops.create import Arange, Full
 from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.ops.handed_norm import LinearMoments, NormedLinear
 from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.packed_linear import PackedLinear
 from hidet.options import options
 from hidet.schedules import load
 from hidet.schedules.automatic import automatic
@@ -225,6 +226,8 @@ ANCHORS = [
     *(GroupedMatmul(t[n, 33], t[3, 33, 7], i32[3]) for t in (f32, f16) for n in (1, 129)),
     *(GroupedMatmul(f16[n, 136], f16[2, 33, 136], i32[2], True) for n in (7, 33)),
     GroupedMatmul(bf16[33, 40], bf16[5, 40, 72], i64[5]),
+    *(PackedLinear(f32[n, 40], u8[7, 24], f32[7, 3], None, None, 16) for n in (1, 7)),
+    PackedLinear(f32[2, 3, 129], u8[33, 80], f32[33, 5], u8[33, 5], f32[33], 32),
     *(Matmul(u8[n, 48], i8[17, 48], False, True, i32) for n in (1, 129)),
     *(
         Conv(u8[n, 5, 7, 6], i8[13, 5, 3, 2], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1, dtype=i32)

@@ -46,6 +46,8 @@ class Contraction(ABC):
     """Which of `a`, `b` and `bias` is which operand of the operator."""
     weight: ClassVar[str] = "b"
     """Which of `a` and `b` is the same at all calls, where one is."""
+    made: ClassVar[tuple[str, ...]] = ()
+    """Which of `a` and `b` kernels ahead of the product make of the operator's operands."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:
@@ -62,6 +64,11 @@ class Contraction(ABC):
     @abstractmethod
     def bias_at(self, z: Value, i: Value, j: Value) -> Index:
         """The index in `bias` of what is added at row i and column j."""
+
+    @property
+    def b_lies(self) -> TensorType:
+        """The type in which b lies in memory: other than `b` where its elements are packed."""
+        return self.b
 
     @property
     def run(self) -> Size:
@@ -116,7 +123,7 @@ class Contraction(ABC):
         return z, number * rows
 
     def placing(self, name: str, rows: int, kind: str) -> list[ScriptFunction]:
-        """The kernels that fill the table in, for targets of a kind."""
+        """The kernels that fill the table in, or make an operand, for targets of a kind."""
         return []
 
     @property
@@ -152,7 +159,7 @@ class Contraction(ABC):
 
 def names_of(p: Contraction) -> list[str]:
     """The names of the operands that are there, in the operator's order."""
-    return [name for name in p.operands if name != "bias" or p.bias is not None]
+    return [name for name in p.operands if getattr(p, name) is not None]
 
 
 def digits(number: Value, sizes: Sequence[Size]) -> Index:

@@ -25,6 +25,7 @@ from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
 from hidet.schedules.cuda import matmul_single as _cuda_matmul_single
 from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
 from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
+from hidet.schedules.cuda import packed_linear as _cuda_packed_linear
 
 LOADED = (
     _cpu_attention,
@@ -52,5 +53,6 @@ LOADED = (
     _cuda_matmul_tf32,
     _cuda_matmul_normed,
     _cuda_matmul_wgmma,
+    _cuda_packed_linear,
 )
 """In this order schedules are filed."""

@@ -32,7 +32,8 @@ from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, size_bytes
-from hidet.schedules.cpu.unpacking import (
+from hidet.schedules.space import choice
+from hidet.schedules.unpacking import (
     IN_WORD,
     UNPACKED,
     in_float32,
@@ -41,7 +42,6 @@ from hidet.schedules.cpu.unpacking import (
     packed_number,
     shifted_zero,
 )
-from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.types import TensorType, f32, i32
 

@@ -33,7 +33,7 @@ from hidet.schedules.contraction import known, size_bytes
 from hidet.schedules.cpu.panel_layout import Panels, Registers
 from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
 from hidet.schedules.cpu.panels import making_rows
-from hidet.schedules.cpu.unpacking import (
+from hidet.schedules.unpacking import (
     IN_WORD,
     UNPACKED,
     in_float32,

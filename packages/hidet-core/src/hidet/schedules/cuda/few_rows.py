@@ -81,6 +81,16 @@ class Reading(ABC):
         return gcd(self.p.b_together, ACCESS_BYTES // self.p.b.dtype.nbytes)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes that are read at once."""
+        return self.vector * self.p.b.dtype.nbytes
+
+    @property
+    def effort(self) -> float:
+        """What a multiply-add takes, with its part of what makes numbers of what is read."""
+        return 1.0
+
+    @property
     def rows(self) -> int:
         """Rows of the product."""
         return known(self.p.m)
@@ -162,7 +172,7 @@ def few_rows(name: str, reading: Reading) -> Module:
         gather, tell, finish = reading.gathering(), reading.telling(), finishing(reading)
 
         @script
-        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+        def product(a: p.a, b: p.b_lies, bias: bias_type, c: p.c) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), slices, p.batch)
             attr.cuda_block_dim = point.threads
@@ -181,14 +191,15 @@ def few_rows(name: str, reading: Reading) -> Module:
             if slices > 1:
                 cluster_sync()
 
-    return reading_once(assemble(name, [product], names_of(p), ["c"]), "b")
+        kernels = [*p.placing(name, reading.rows, "cuda"), product]
+    return reading_once(assemble(name, kernels, names_of(p), ["c"], p.made), "b")
 
 
 def reading_once(module: Module, name: str) -> Module:
     """The same, where no multiprocessor's cache keeps what is read of an operand: others are."""
-    (kernel,) = module.kernels
+    *before, kernel = module.kernels
     once = tuple(each for each in kernel.params if each.name == name)
-    return replace(module, kernels=(replace(kernel, once=once),))
+    return replace(module, kernels=(*before, replace(kernel, once=once)))
 
 
 def finishing(reading: Reading) -> ScriptFunction:

@@ -44,7 +44,7 @@ class Pace:
     def registers(self) -> int:
         """Registers of a thread, estimated: sums, what is under way, and addresses."""
         reading, p = self.reading, self.reading.p
-        held = reading.reads * reading.vector * p.b.dtype.nbytes // 4
+        held = reading.reads * reading.nbytes // 4
         row = reading.depth * (p.a.dtype if self.by_units else p.wide).nbytes // 4
         pairs = PAIRS if self.by_units and not p.b_along_k else 0
         return prod(reading.sums) * p.wide.nbytes // 4 + held + row + pairs + ADDRESSES
@@ -69,7 +69,7 @@ class Pace:
         """The seconds in which memory gives all of b, and multiprocessors take it: these go on
         beside each other, though not quite."""
         p = self.reading.p
-        memory = size_bytes(p.b) / (self.target.memory_bandwidth * self.times.read)
+        memory = size_bytes(p.b_lies) / (self.target.memory_bandwidth * self.times.read)
         taken = self.handed() if self.by_units else self.multiplied()
         return float((memory**3 + taken**3) ** (1 / 3))
 
@@ -83,10 +83,12 @@ class Pace:
     def multiplied(self) -> float:
         """The seconds of products on ordinary units, and of all that comes from first caches."""
         p, reading = self.reading.p, self.reading
-        products = p.flops / (self.target.peak_flops(p.wide.name) * self.times.multiplied)
-        own = reading.vectors * reading.vector * p.b.dtype.nbytes
+        products = (
+            p.flops * reading.effort / (self.target.peak_flops(p.wide.name) * self.times.multiplied)
+        )
+        own = reading.vectors * reading.nbytes
         rows = reading.rows * reading.depth * p.a.dtype.nbytes / own
-        near = size_bytes(p.b) * (1 + rows * (1.0 if p.b_along_k else self.times.shared))
+        near = size_bytes(p.b_lies) * (1 + rows * (1.0 if p.b_along_k else self.times.shared))
         return products + near / (self.times.near * self.target.cores)
 
     def work(self) -> Work:

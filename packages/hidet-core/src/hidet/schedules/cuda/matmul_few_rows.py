@@ -90,7 +90,7 @@ def is_even(reading: Reading, target: Target) -> bool:
     """Whether blocks write whole groups of neighbours, threads ask for a few reads at once, and all
     blocks of a cluster have something to read."""
     p, point = reading.p, reading.point
-    asked = point.threads * reading.reads * reading.vector * p.b.dtype.nbytes
+    asked = point.threads * reading.reads * reading.nbytes
     few = reading.reads <= MOST_READS and asked <= MOST_BYTES
     few = few and reading.columns % point.neighbours == 0
     few = few and (point.neighbours == 2 or point.threads <= MANY_THREADS)

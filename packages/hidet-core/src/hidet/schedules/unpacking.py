@@ -1,4 +1,4 @@
-"""What schedules of packed weights on the CPU share: numbers of 4 bits become float32.
+"""What schedules of packed weights share: numbers of 4 bits become float32.
 
 In the order of reading, a word of 32 bits holds eight numbers that meet in one lane of vectors: a
 vector of words becomes eight vectors of numbers by shifts and masks, without moves between lanes.
@@ -38,10 +38,11 @@ def in_float32(op: PackedLinear) -> bool:
     return p.wide is f32 and not p.empty
 
 
-def number(words: Expr, at: Any, lanes: int) -> Expr:
-    """Number `at` of each word of a vector, `SHIFT` too large: it takes the last bits of `SHIFT`,
-    so that no conversion is needed."""
-    return Reinterpret((words >> 4 * at & 15) | SHIFT_BITS, VectorType(f32, lanes))
+def number(words: Expr, at: Any, lanes: int = 1) -> Expr:
+    """Number `at` of each word of a vector, or of one word, `SHIFT` too large: it takes the last
+    bits of `SHIFT`, so that no conversion is needed."""
+    bits = (words >> 4 * at & 15) | SHIFT_BITS
+    return Reinterpret(bits, VectorType(f32, lanes) if lanes > 1 else f32)
 
 
 def shifted_zero(op: PackedLinear, zero_point: Any, column: Any, block: Any) -> Any:
