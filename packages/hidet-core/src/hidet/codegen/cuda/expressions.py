@@ -17,10 +17,23 @@ from hidet.codegen.cuda.prelude import reader
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
-from hidet.ir.expr import Address, And, Builtin, Cast, Expr, Load, Math, Maximum, Minimum
+from hidet.ir.expr import (
+    Address,
+    And,
+    Builtin,
+    Cast,
+    Const,
+    Expr,
+    Load,
+    Math,
+    Maximum,
+    Minimum,
+    Sub,
+    constant,
+)
 from hidet.ir.walk import contains
 from hidet.target import ACCESS_BYTES
-from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, tf32
+from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, i8, i32, tf32, u8
 
 HALVES = (f16, bf16)
 LINEAR = "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)"
@@ -75,9 +88,14 @@ class CudaExpressions(ExpressionWriter):
         return super().text(e)
 
     def cast(self, e: Cast) -> Text:
-        match e:
-            case Cast(Math("rounded_quotient", args)) if e.to is f32:
+        whole = e.value if e.to is f32 and e.value.dtype is i32 else None
+        match whole:
+            case Math("rounded_quotient", args):
                 return self.call("rounded_quotient_float", *args)
+            case Sub(Cast(byte), Const(zero)) if is_byte(byte, zero):
+                return self.call("byte_to_float", byte, constant(zero, f32))
+            case Cast(byte) if is_byte(byte):
+                return self.call("byte_to_float", byte, constant(0, f32))
         return cast_text(self, e)
 
     def math(self, e: Math) -> Text:
@@ -116,3 +134,8 @@ class CudaExpressions(ExpressionWriter):
 
     def computed_in(self, of: DType) -> DType:
         return f32 if of.is_float and of.bits == 8 else of
+
+
+def is_byte(e: Expr, zero: float = 0) -> bool:
+    """Whether a value is a byte, and so is a zero point, in size."""
+    return e.dtype in (i8, u8) and abs(zero) <= u8.limits[1]

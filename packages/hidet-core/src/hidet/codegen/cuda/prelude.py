@@ -55,6 +55,17 @@ CONVERSIONS = {
         'INLINE float round_tf32(float x) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) '
         ': "f"(x)); return __uint_as_float(r); }'
     ),
+    # A byte is the last bits of a float32 above 2^23: one sum makes it a number, less a zero point.
+    "byte_to_float": Part(
+        """\
+INLINE float byte_to_float(u8 x, float zero) {
+  return bits<float>(0x4b000000u | x) - (8388608.0f + zero);
+}
+INLINE float byte_to_float(i8 x, float zero) {
+  return bits<float>(0x4b000000u | u8(x ^ 0x80)) - (8388736.0f + zero);
+}""",
+        ("bits", "i8", "u8"),
+    ),
     "min_nan": _extreme("min"),
     "max_nan": _extreme("max"),
 }
