@@ -184,13 +184,33 @@ def test_what_is_asserted_of_sizes_is_known_to_what_follows() -> None:
 
     model = Model(parts).eval()
     with torch.no_grad():
-        made = hidet_torch.compile(model, torch.ones(2, 3), fallback="error")
-        for large, small in ((6, 0), (6, 2), (12, 4)):
-            x = torch.cat([torch.linspace(1, 2, large), torch.full((small,), 0.25), -torch.ones(1)])
-            x = torch.nn.functional.pad(x, (0, 24 - len(x)), value=-1.0).reshape(-1, 3)
-            again = hidet_torch.compile(model, x, fallback="error")
-            for found, wanted in zip(again(x), model(x), strict=True):
+        made = hidet_torch.compile(model, torch.ones(8, 3), fallback="error")
+
+        def given(large: int, small: int) -> Tensor:
+            parts = torch.linspace(1, 2, large), torch.full((small,), 0.25)
+            return nn.functional.pad(torch.cat(parts), (0, 24 - large - small), value=-1.0)
+
+        for counts in ((6, 0), (6, 2), (12, 4), (0, 2)):
+            x = given(*counts).reshape(8, 3)
+            for found, wanted in zip(made(x), model(x), strict=True):
                 torch.testing.assert_close(found, wanted)
-        for wrong in (torch.tensor([[1.0, 0.1, 0.1], [-1, -1, -1]]), torch.full((2, 3), 0.1)[:1]):
-            with pytest.raises((ShapeMismatch, RuntimeError)):
-                made(wrong)
+        for counts in ((6, 1), (4, 2)):
+            with pytest.raises(ShapeMismatch, match="has to be"):
+                made(given(*counts).reshape(8, 3))
+
+
+def test_bounds_that_data_tell_may_count_from_the_end() -> None:
+    def parts(_: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
+        kept = x[x > 0]
+        n = (x > 1).to(torch.int64).sum().item()
+        torch._check(n >= 0)
+        return kept[: kept.shape[0] - n], kept[: n - 2], kept[:-n].exp()
+
+    model = Model(parts).eval()
+    with torch.no_grad():
+        made = hidet_torch.compile(model, torch.tensor([[0.5, 2, -1, 3, 4]]), fallback="error")
+        for row in ([0.5, 2, -1, 3, 4], [0.5, 0.2, 0.1, -3, 2], [0.5, 0.2, 0.1, 0.3, 0.4]):
+            for found, wanted in zip(
+                made(torch.tensor([row])), model(torch.tensor([row])), strict=True
+            ):
+                torch.testing.assert_close(found, wanted)

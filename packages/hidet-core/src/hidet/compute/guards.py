@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from hidet.errors import Place
 from hidet.errors.place import here
-from hidet.ir.expr import Var
+from hidet.ir.expr import Expr, Var
 from hidet.types import Size
 
 
@@ -32,27 +32,27 @@ class Guard:
 
 class Guards(dict[Var, Guard]):
     """What was assumed so far, by the symbol that is replaced; `most` says how large symbols are
-    taken to be at most, `orders` which sizes are no larger than others."""
+    taken to be at most, `naturals` which sums of products of sizes are at least 0."""
 
     def __init__(self) -> None:
         super().__init__()
         self.most: dict[Var, int] = {}
-        self.orders: list[tuple[Size, Size]] = []
+        self.naturals: list[dict[tuple[Expr, ...], int]] = []
         self.terms: dict[Size, Any] = {}
         """What `sizes.terms` found out under what is assumed so far."""
 
     def __bool__(self) -> bool:
         """Whether anything is assumed."""
-        return len(self) > 0 or len(self.most) > 0 or len(self.orders) > 0
+        return len(self) > 0 or len(self.most) > 0 or len(self.naturals) > 0
 
     def limit(self, symbol: Var, most: int) -> None:
         """Assume that a symbol is no larger than a number."""
         self.most[symbol] = min(most, self.most.get(symbol, most))
         self.terms.clear()
 
-    def order(self, left: Size, right: Size) -> None:
-        """Assume that a size is no larger than another one."""
-        self.orders.append((left, right))
+    def know(self, naturals: list[dict[tuple[Expr, ...], int]]) -> None:
+        """Assume that these sums are at least 0."""
+        self.naturals = naturals
         self.terms.clear()
 
     def add(self, symbol: Var, size: Size) -> None:

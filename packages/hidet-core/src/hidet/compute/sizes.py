@@ -86,7 +86,7 @@ def agree(a: Size, b: Size) -> bool:
     zero = total(terms(a), scaled(terms(b), -1))
     solved = solution(zero)
     if solved is not None:
-        guards.add(*solved)
+        assume(*solved)
         return True
     clamped = [*clamps(zero)]
     for symbol, most in clamped:
@@ -281,9 +281,25 @@ def at_most(a: Size, b: Size) -> bool:
             return guards.most[a] <= high
     if below(b, a) is False:
         return True
+    if guards is None or not guards.naturals:
+        return False
     apart = total(terms(b), scaled(terms(a), -1))
-    orders = () if guards is None else guards.orders
-    return any(is_natural(total(apart, total(terms(x), scaled(terms(y), -1)))) for x, y in orders)
+    return any(is_natural(total(apart, scaled(each, -1))) for each in guards.naturals)
+
+
+def assume(symbol: Var, size: Size) -> None:
+    """Take a symbol to be a size from now on, where anything may be assumed."""
+    if (guards := assumptions()) is not None:
+        guards.add(symbol, size)
+        before = guards.naturals
+        guards.know([])  # what is put in does not depend on what is known of the old sizes
+        guards.know([terms(built(each)) for each in before])
+
+
+def assume_order(a: Size, b: Size) -> None:
+    """Take a size to be no larger than another one from now on, where anything may be assumed."""
+    if (guards := assumptions()) is not None:
+        guards.know([*guards.naturals, total(terms(b), scaled(terms(a), -1))])
 
 
 def is_natural(sum_: Terms) -> bool:

@@ -9,6 +9,7 @@ from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NeedsValue
 from hidet.frontend.operands import number
 from hidet.graph import Tensor
+from hidet.ops.slicing import largest
 from hidet.types import Size, f64, i64
 
 
@@ -30,7 +31,7 @@ def range_between(start: Tensor, limit: Tensor, delta: Tensor) -> Tensor:
     if all(isinstance(each, int | float) for each in (first, last, step)):
         count = max(math.ceil((last - first) / step), 0)
     elif step == 1:
-        count = tidy(last - first)
+        count = largest(tidy(last - first), 0)
     else:
         raise BadArgument("a range with a step that only a call tells")
     if isinstance(first, int | float):

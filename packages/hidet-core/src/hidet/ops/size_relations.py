@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from hidet.compute.guards import assumptions
-from hidet.compute.sizes import agree, terms, tidy
+from hidet.compute.sizes import agree, assume, assume_order, terms, tidy
 from hidet.graph.told import Sign, read_beside, require, teller
 from hidet.ir.expr import Const, FloorMod, Var
 from hidet.ops.binary import floor_divide
@@ -23,8 +23,8 @@ def asserted(left: Size, sign: Sign, right: Size) -> None:
     if sign == "==" and assumptions() is not None and agree(left, right):
         return
     require(left, sign, right)
-    if sign == "<=" and (guards := assumptions()) is not None:
-        guards.order(left, right)
+    if sign == "<=":
+        assume_order(left, right)
 
 
 def assume_multiple(size: Size, by: int) -> bool:
@@ -33,8 +33,7 @@ def assume_multiple(size: Size, by: int) -> bool:
     The size that data tell in it becomes so many times one that is told beside it.
     """
     rest = {atoms: count % by for atoms, count in terms(size).items() if count % by}
-    guards = assumptions()
-    if guards is None or len(rest) != 1:
+    if assumptions() is None or len(rest) != 1:
         return not rest
     ((atoms, count),) = rest.items()
     symbol = atoms[0] if len(atoms) == 1 else None
@@ -45,5 +44,5 @@ def assume_multiple(size: Size, by: int) -> bool:
     part = size_from(floor_divide(tensor, step), "part")
     if isinstance(part, Var):
         read_beside(part, symbol)
-    guards.add(symbol, part * step)
+    assume(symbol, part * step)
     return True

@@ -12,7 +12,16 @@ from hidet.compute import maximum as larger
 from hidet.compute import minimum as smaller
 from hidet.compute import select as choose
 from hidet.compute.functions import both
-from hidet.compute.sizes import agree, agree_shape, numbers, same_shape, spelled, tidy
+from hidet.compute.sizes import (
+    agree,
+    agree_shape,
+    at_most,
+    numbers,
+    same,
+    same_shape,
+    spelled,
+    tidy,
+)
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, operator
 from hidet.graph.dims import axis_of
@@ -51,7 +60,7 @@ def select(x: Tensor, axis: int, index: Size) -> Tensor:
     size = x.shape[where]
     if isinstance(index, int) and isinstance(size, int) and not -size <= index < size:
         raise BadArgument(f"index {index} is outside of axis {axis} of size {size}")
-    first = index + size if isinstance(index, int) and index < 0 else index
+    first = tidy(from_front(index, size))
     starts = [first if a == where else 0 for a in range(x.ndim)]
     sizes = [1 if a == where else size for a, size in enumerate(x.shape)]
     part = window(x, starts, sizes)
@@ -133,7 +142,7 @@ def slice_scatter(
 def select_scatter(x: Tensor, source: Tensor, axis: int, index: Size) -> Tensor:
     """`x` with `source` in place of number `index` along `axis`."""
     where = axis_of(axis, x.ndim)
-    first = index + x.shape[where] if isinstance(index, int) and index < 0 else index
+    first = from_front(index, x.shape[where])
     wide = reshape(source, (*x.shape[:where], 1, *x.shape[where + 1 :]))
     return apply(SliceScatter, x, wide, axis=where, start=tidy(first), step=1)
 
@@ -153,9 +162,17 @@ def slice_range(size: Size, start: Size | None, stop: Size | None, step: int) ->
 
 def within(size: Size, bound: Size, low: Size, high: Size) -> Size:
     """A bound of a slice: counted from the end if negative, then brought into the axis."""
-    if isinstance(bound, int) and bound < 0:
-        bound = size + bound
-    return smallest(largest(tidy(bound), low), tidy(high))
+    return smallest(largest(tidy(from_front(bound, size)), low), tidy(high))
+
+
+def from_front(bound: Size, size: Size) -> Size:
+    """A bound of a slice, counted from the front: a symbolic one may be of either sign."""
+    if at_most(0, bound) or same(bound, size - 1):  # of an empty axis any bound is right
+        return bound
+    if at_most(bound, -1):
+        return size + bound
+    is_negative = -smaller(larger(wrap(bound), -1), 0)
+    return bound + size * is_negative
 
 
 def largest(a: Size, b: Size) -> Size:
@@ -169,18 +186,10 @@ def smallest(a: Size, b: Size) -> Size:
 
 
 def leads(a: Size, b: Size) -> bool:
-    """Whether a >= b for certain: by a known difference, or as a size is at least 0."""
-    difference = tidy(wrap(a) - b)
-    if isinstance(difference, int):
-        return difference >= 0
-    nothing = isinstance(b, int) and b <= 0
-    endless = isinstance(a, int) and a >= 2**31 - 1
-    return endless or (nothing and is_symbol(a))
-
-
-def is_symbol(size: Size) -> bool:
-    """Whether a size is a plain symbol, which is never negative."""
-    return not isinstance(size, int) and not list(size.children())
+    """Whether a >= b for certain; no size is larger than 2^31 - 1."""
+    if isinstance(b, int) and b <= 0:
+        return at_most(0, a) or at_most(b, a)
+    return (isinstance(a, int) and a >= 2**31 - 1) or at_most(b, a)
 
 
 @operator("slice")

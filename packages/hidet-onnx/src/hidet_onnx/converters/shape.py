@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from hidet import ops
-from hidet.compute.sizes import product, same
-from hidet.errors import BadArgument, NotYet
+from hidet.compute.sizes import agree, product, same
+from hidet.errors import BadArgument, NotYet, ShapeMismatch
 from hidet.frontend.operands import (
     integer,
     integers,
@@ -19,10 +19,10 @@ from hidet.frontend.operands import (
 )
 from hidet.graph import Tensor
 from hidet.graph.dims import axes_of
-from hidet.graph.told import teller
+from hidet.graph.told import require, teller
 from hidet.ir.expr import Expr
 from hidet.ir.walk import variables
-from hidet.ops.size_relations import asserted, assume_multiple
+from hidet.ops.size_relations import assume_multiple
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import constant
@@ -105,17 +105,22 @@ def squeeze_before_13(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor
 
 
 def squeezed(x: Tensor, axes: Sequence[int] | None) -> Tensor:
-    """The same; each call checks that an axis that is said and whose size data tell has size 1."""
+    """The same; each call checks that axes that are said have size 1, where that is not known."""
     if axes is None:
         return ops.squeeze(x)
     for axis in sorted(axes_of(axes, x.ndim), reverse=True):
         size = x.shape[axis]
-        if isinstance(size, Expr) and any(teller(each) is not None for each in variables(size)):
-            asserted(size, "==", 1)
-            x = ops.select(x, axis, 0)
-        else:
-            x = ops.squeeze(x, axis)
+        if not agree(size, 1):
+            if not is_told(size):
+                raise ShapeMismatch(f"axis {axis} of {x.type} has not size 1")
+            require(size, "==", 1)
+        x = ops.select(x, axis, 0)
     return x
+
+
+def is_told(size: Size) -> bool:
+    """Whether data tell a size, so that each call can check it."""
+    return isinstance(size, Expr) and any(teller(each) is not None for each in variables(size))
 
 
 @onnx("Unsqueeze", since=13)

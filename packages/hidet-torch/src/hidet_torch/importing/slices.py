@@ -9,11 +9,9 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from hidet import ops
-from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_torch.importing.sizes import Sizes
-from hidet_torch.importing.told import limits
 from hidet_torch.memory.strides import hint
 
 END = 2**63 - 1
@@ -52,17 +50,10 @@ def is_symbolic_slice(node: torch.fx.Node) -> bool:
 
 
 def bound(sizes: Sizes, value: Any) -> Size | None:
-    """A slice's bound where data tell sizes, of which examples say nothing; NotYet for one that may
-    be negative, so that it would count from the end."""
+    """A slice's bound where data tell sizes, of which examples say nothing."""
     if value is None:
         return None
-    found = example(value)
-    if has_unbacked(found) and limits(found)[0] < 0:
-        raise NotYet(
-            f"a slice up to {found}, which only data tell and may be below zero",
-            help=f"say `torch._check({found} >= 0)` before it",
-        )
-    end = sizes.size(found)
+    end = sizes.size(example(value))
     return None if isinstance(end, int) and end >= END else end
 
 
