@@ -8,6 +8,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import hidet_onnx
+from hidet.errors import UnsupportedOp
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -71,3 +72,18 @@ def test_a_long_sequence_is_no_more_to_compile_than_a_short_one() -> None:
         graph = hidet_onnx.from_onnx(made)
         kernels.append(len(graph.nodes))
     assert kernels[0] == kernels[1]
+
+
+@pytest.mark.parametrize("rows", [20, 2**31 - 1])
+@pytest.mark.parametrize("linear", [0, 1])
+def test_weights_of_another_number_of_gates_are_refused(rows: int, linear: int) -> None:
+    shapes = {"x": (3, 1, 2), "w": (1, rows, 2), "r": (1, 15, 5)}
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    ]
+    node = helper.make_node("GRU", [*shapes], ["y"], hidden_size=5, linear_before_reset=linear)
+    graph = helper.make_graph([node], "g", inputs, [helper.make_empty_tensor_value_info("y")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    with pytest.raises(UnsupportedOp, match=f"pieces of 15 in all from axis -1 of size {rows}"):
+        hidet_onnx.compile(model, options={"fallback": "error"})

@@ -110,3 +110,15 @@ def test_attention_whose_heads_and_cache_a_call_tells(past: int) -> None:
     cache = random.random((2, 2, past, 8), np.float32)
     with pytest.warns(FallbackWarning, match="Reshape"):
         compare(parser.parse_model(CACHED), q, k, k + 1, cache, cache * 2, fallback="warn")
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_an_axis_that_is_squeezed_has_size_1(rows: int) -> None:
+    model = parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 20]>
+        g (float[a, b, c] x) => (float[d, e] y) <int64[1] at = {1}> { y = Squeeze(x, at) }"""
+    )
+    x = np.random.default_rng(rows).random((rows, 1, 3), np.float32)
+    ours = compare(model, x)
+    with pytest.raises(ShapeMismatch, match="`b` of the model has to be 1"):
+        ours.run([np.zeros((rows, 2, 3), np.float32)])

@@ -214,10 +214,10 @@ def gru(
 def reset_after(weight: Tensor, bias: Tensor | None, f: Function, g: Function, size: int) -> Cell:
     """A cell that resets what the state gives for the new state: one product."""
     columns = ops.interleave_gates(weight, 3)
-    extra = None if bias is None else ops.split(bias, size)
+    extra = None if bias is None else ops.split(bias, (size,) * 3)
 
     def cell(row: Tensor, h: Tensor) -> list[Tensor]:
-        own, of_state = ops.split(row, size, -1), ops.gates(h, columns, 3)
+        own, of_state = ops.split(row, (size,) * 3, -1), ops.gates(h, columns, 3)
         if extra is not None:
             of_state = [ops.add(a, b) for a, b in zip(of_state, extra, strict=True)]
         keep, reset = (f(ops.add(a, b)) for a, b in zip(own[:2], of_state[:2], strict=True))
@@ -233,7 +233,7 @@ def reset_before(weight: Tensor, f: Function, g: Function, size: int) -> Cell:
     new_columns = ops.interleave_gates(ops.slice(weight, 0, 2 * size), 1)
 
     def cell(row: Tensor, h: Tensor) -> list[Tensor]:
-        own = ops.split(row, size, -1)
+        own = ops.split(row, (size,) * 3, -1)
         of_state = ops.gates(h, columns, 2)
         keep, reset = (f(ops.add(a, b)) for a, b in zip(own[:2], of_state, strict=True))
         (from_state,) = ops.gates(ops.multiply(reset, h), new_columns, 1)
@@ -268,7 +268,7 @@ def lstm(
         weight, state_weight = ops.select(w, 0, number), ops.select(r, 0, number)
         columns = ops.interleave_gates(state_weight, 4)
         peep = part(p, number)
-        peepholes = None if peep is None else ops.split(peep, size, 0)
+        peepholes = None if peep is None else ops.split(peep, (size,) * 3, 0)
 
         def peeped(gate: Tensor, cell: Tensor, number: int) -> Tensor:
             if peepholes is None:
@@ -276,7 +276,7 @@ def lstm(
             return ops.add(gate, ops.multiply(peepholes[number], cell))
 
         def step(row: Tensor, h: Tensor, c: Tensor) -> list[Tensor]:
-            own, of_state = ops.split(row, size, -1), ops.gates(h, columns, 4)
+            own, of_state = ops.split(row, (size,) * 4, -1), ops.gates(h, columns, 4)
             into, out, forget, new = (ops.add(a, b) for a, b in zip(own, of_state, strict=True))
             i = f(peeped(into, c, 0))
             kept = ops.subtract(1.0, i) if input_forget else f(peeped(forget, c, 2))
