@@ -63,8 +63,12 @@ def test_a_gate_of_channels_takes_no_permutation():
     x = symbol((2, 8, 6, 3))
     y = convolved(x, 4)
     gate = ops.reshape(ops.mean(y, (1, 2)), (2, 1, 1, 4))
-    graph = trace_from([convolved(y * ops.sigmoid(convolved(gate, 4, 1)), 5)], [x])
-    assert main_of(graph).count("permute") == 2
+    hidden = ops.relu(convolved(gate, 3, 1) + weight(3))
+    gates = ops.sigmoid(convolved(hidden, 4, 1) + weight(4))
+    graph = trace_from([convolved(y * gates, 5)], [x])
+    found = main_of(graph)
+    assert found.count("permute") == 2
+    assert "add" not in found, "summands of channels are the convolutions' bias"
 
 
 def test_pools_slices_padding_and_concatenation_follow():

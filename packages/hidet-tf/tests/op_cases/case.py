@@ -28,6 +28,8 @@ class Case:
     ulps: float = 8
     narrow: bool = False
     is_open: bool = True
+    meant: Callable[..., Any] | None = None
+    """What TensorFlow runs instead, where its CPU lacks a kernel for what is compiled."""
 
     def __str__(self) -> str:
         return self.name
@@ -44,16 +46,29 @@ class Case:
 
     def expected(self) -> list[Array]:
         """What TensorFlow gives, in float64 where it can."""
+        run = self.meant or self.run
         given = [
             each.astype(np.float64) if each.dtype == np.float32 and not self.narrow else each
             for each in self.inputs
         ]
-        return [each.numpy() for each in tf.nest.flatten(self.run(*map(tf.constant, given)))]
+        return [each.numpy() for each in tf.nest.flatten(run(*map(tf.constant, given)))]
 
 
 def case(name: str, run: Callable[..., Any], *inputs: Array, **more: Any) -> Case:
     """A case by position."""
     return Case(name, run, inputs, **more)
+
+
+def channels_first(name: str, run: Callable[..., Any], x: Array, **more: Any) -> Case:
+    """`run(x, "NCHW")` of an image [n, c, ...]; TensorFlow's CPU runs `run(x, "NHWC")` instead."""
+
+    def meant(x: tf.Tensor) -> tf.Tensor:
+        rank = x.shape.rank
+        found = run(tf.transpose(x, (0, *range(2, rank), 1)), "NHWC")
+        return tf.transpose(found, (0, rank - 1, *range(1, rank - 1)))
+
+    how = {"ulps": 32, **more, "meant": meant}
+    return case(f"{name}-NCHW", lambda x: run(x, "NCHW"), x, **how)
 
 
 def random(shape: tuple[int, ...], salt: str = "") -> np.random.Generator:

@@ -4,7 +4,7 @@ import itertools
 
 import tensorflow as tf
 
-from op_cases.case import Case, case, floats
+from op_cases.case import Case, case, channels_first, floats
 
 raw = tf.raw_ops
 
@@ -15,11 +15,6 @@ def conv(name: str, image: tuple[int, ...], weight: tuple[int, ...], **how: obje
     run = tf.nn.conv3d if len(image) == 5 else tf.nn.conv2d
     how = {"strides": [1] * len(image), "padding": "SAME"} | how
     return case(name, lambda x: run(x, tf.cast(taps, x.dtype), **how), floats(*image), ulps=32)
-
-
-def first(function):
-    """A function of an image [n, h, w, c] by one of [n, c, h, w], which TensorFlow's CPU lacks."""
-    return lambda x: tf.transpose(function(tf.transpose(x, (0, 2, 3, 1))), (0, 3, 1, 2))
 
 
 EXPLICIT = [[0, 0], [1, 2], [0, 1], [0, 0]]
@@ -81,4 +76,19 @@ CASES = [
         input=x, block_shape=[2, 3], paddings=[[1, 0], [0, 1]]), floats(2, 7, 8, 4)),
     case("BatchToSpaceND", lambda x: raw.BatchToSpaceND(
         input=x, block_shape=[2, 3], crops=[[1, 0], [0, 1]]), floats(12, 3, 4, 5), is_open=False),
+    channels_first("Conv2D", lambda x, form: tf.nn.conv2d(
+        x, tf.cast(TAPS, x.dtype), (2, 1), "SAME", form), floats(2, 4, 7, 8)),
+    channels_first("DepthwiseConv2dNative", lambda x, form: tf.nn.depthwise_conv2d(
+        x, tf.cast(DEPTHWISE, x.dtype), [1] * 4, "VALID", form), floats(2, 4, 7, 8)),
+    channels_first("Conv3D", lambda x, form: tf.nn.conv3d(
+        x, tf.cast(floats(2, 3, 2, 3, 4), x.dtype), [1] * 5, "SAME",
+        "NCDHW" if form == "NCHW" else "NDHWC"), floats(2, 3, 5, 4, 6)),
+    channels_first("Conv2DBackpropInput", lambda x, form: tf.nn.conv2d_transpose(
+        x, tf.cast(floats(3, 2, 5, 4), x.dtype),
+        [2, 5, 9, 8] if form == "NCHW" else [2, 9, 8, 5], 2, "SAME", form),
+        floats(2, 4, 5, 4), is_open=False),
+    channels_first("DepthToSpace", lambda x, form: tf.nn.depth_to_space(x, 2, form),
+                   floats(2, 12, 3, 5)),
+    channels_first("SpaceToDepth", lambda x, form: tf.nn.space_to_depth(x, 2, form),
+                   floats(2, 3, 6, 4)),
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from op_cases.case import case, floats, positive
+from op_cases.case import case, channels_first, floats, positive
 
 raw = tf.raw_ops
 FOUR = {"scale": positive(4), "offset": floats(4), "mean": floats(4, salt="m"),
@@ -23,4 +23,9 @@ CASES = [
     case("LRN", lambda x: raw.LRN(input=x, depth_radius=2, bias=1.5, alpha=0.3, beta=0.6),
          floats(3, 5, 4, 9), narrow=True, ulps=64),
     case("L2Loss", tf.nn.l2_loss, floats(3, 5, 4)),
+    *(channels_first(f"FusedBatchNormV3-{training}", lambda x, form, training=training:
+                     raw.FusedBatchNormV3(x=x, **FOUR, epsilon=1e-3, data_format=form,
+                                          is_training=training)[0],
+                     floats(3, 4, 5, 7), narrow=True)
+      for training in (False, True)),
 ]  # fmt: skip

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-from op_cases.case import case, floats
+from op_cases.case import case, channels_first, floats
 
 NAN = floats(1, 6, 6, 2)
 NAN[0, ::3, 1::2] = np.nan
@@ -30,4 +30,6 @@ CASES = [
                x, 3, 2, padding, include_batch_in_index=batch), floats(2, 7, 8, 3))
       for padding, batch in itertools.product(("SAME", "VALID"), (False, True))),
     case("avg_pool1d", lambda x: tf.nn.avg_pool1d(x, 3, 2, "SAME"), floats(2, 7, 3)),
+    *(channels_first(name, lambda x, form, f=f: f(x, 3, 2, "SAME", form), floats(2, 3, 7, 8))
+      for name, f in (("MaxPool", tf.nn.max_pool2d), ("AvgPool", tf.nn.avg_pool2d))),
 ]  # fmt: skip

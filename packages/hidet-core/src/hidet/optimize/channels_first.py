@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from hidet.compute.sizes import same, same_shape
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.conv import Conv
 from hidet.ops.layout import to_last, to_second
 from hidet.ops.pool import Pool
-from hidet.ops.shape import Permute
+from hidet.ops.shape import Permute, Reshape
 from hidet.optimize.layouts import Layouts, Made, Rules
 
 
@@ -43,4 +44,21 @@ def permuted(layouts: Layouts, node: Node) -> Made | None:
     return Made(layouts.as_it_was(x)) if op.axes == layouts.back(x.ndim) else None
 
 
-RULES: Rules = ((Permute, permuted),)
+def reshaped(layouts: Layouts, node: Node) -> Made | None:
+    """The same where only axes of size 1 move, which a reshape does: gates of channels."""
+    (x,), shape = node.inputs, node.outputs[0].shape
+    if x.ndim < 3 or x.ndim != len(shape) or same_shape(x.shape, shape):
+        return None
+    entering, leaving = (
+        same_shape(tuple(x.shape[axis] for axis in order(x.ndim)), shape)
+        for order in (layouts.order, layouts.back)
+    )
+    places = [size for size in x.shape[1:] if not same(size, 1)]
+    if len(places) > 1 or not (entering or leaving):
+        return None
+    if entering and x in layouts.other:
+        return Made(layouts.other[x], turned=False)
+    return Made(layouts.as_it_was(x)) if leaving else None
+
+
+RULES: Rules = ((Permute, permuted), (Reshape, reshaped))

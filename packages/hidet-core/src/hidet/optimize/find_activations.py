@@ -22,8 +22,8 @@ def find_activations(graph: FlowGraph) -> FlowGraph:
     before   y = 0.5 * x * (1 + erf(x / sqrt(2)));  z = x * sigmoid(x)
     after    y = gelu(x);  z = silu(x)
 
-    The factors of a gelu may come in any order and number; by tanh it is found, too. It is an
-    operator of one operand: products that end in the same one are computed as one.
+    The factors of a gelu may come in any order and number; by erfc or tanh it is found, too. It is
+    an operator of one operand: products that end in the same one are computed as one.
     """
 
     def change(node: Node) -> tuple[Tensor, ...] | None:
@@ -49,14 +49,17 @@ def silu_of(node: Node) -> Tensor | None:
 
 
 def gelu_of(y: Tensor) -> Tensor | None:
-    """x times half of one more than a function that gelu has of x, by erf or by tanh."""
+    """x times half of erfc, or of one more than a function that gelu has of x: erf or tanh."""
     number, factors = product_of(y)
-    if len(factors) != 2:
+    if len(factors) != 2 or not close(number, 0.5):
         return None
     for x, gate in (factors, factors[::-1]):
+        whole = maker(gate)
+        if whole is not None and whole.op.name == "erfc":
+            return ops.gelu(x) if is_multiple(whole.inputs[0], x, -math.sqrt(0.5)) else None
         inner = less_one(gate)
         made = None if inner is None else maker(inner)
-        if made is None or not close(number, 0.5):
+        if made is None:
             continue
         if made.op.name == "erf" and is_multiple(made.inputs[0], x, math.sqrt(0.5)):
             return ops.gelu(x)
@@ -78,6 +81,9 @@ def product_of(y: Tensor) -> Product:
             left += made.inputs[::-1]
         elif made is not None and made.op.name == "divide" and value_of(made.inputs[1]):
             number /= float(value_of(made.inputs[1]) or 1)
+            left.append(made.inputs[0])
+        elif made is not None and made.op.name == "negative":
+            number = -number
             left.append(made.inputs[0])
         else:
             factors.append(each)
