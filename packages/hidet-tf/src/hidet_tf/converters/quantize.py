@@ -67,3 +67,4 @@ def scale_of(low: Tensor, high: Tensor, least: float, most: float) -> Tensor:
 
 
 FAR = 3.4028234663852886e38
+"""The largest float32: a bound that bounds nothing."""
