@@ -129,15 +129,14 @@ def runtime(model: Any, x: Any) -> Call:
     import tensorflow as tf  # noqa: PLC0415
     import tf2onnx  # noqa: PLC0415
 
-    traced = tf.function(lambda given: model(given, training=False))
     spec = tf.TensorSpec(x.shape, x.dtype, name="x")
-    proto, _ = tf2onnx.convert.from_function(traced, [spec], opset=17)
+    proto, _ = tf2onnx.convert.from_keras(model, [spec], opset=17)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = int(os.environ["OMP_NUM_THREADS"])
     session = onnxruntime.InferenceSession(
         proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    feeds = {"x": x.numpy()}
+    feeds = {session.get_inputs()[0].name: x.numpy()}
     return lambda: session.run(None, feeds)[0]
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph
-from hidet.frontend.host_values import HostValue
 from hidet.frontend.model import Model
 from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import on_device
@@ -76,7 +75,7 @@ class Signature:
     def unwatched(self) -> Callable[[Sequence[Any]], list[Any]]:
         """The same for the values that variables had when they were last looked at."""
         compiled, ends = self.model.compiled, (*self.imported.inputs, *self.imported.outputs)
-        if isinstance(compiled, StagedModel) or any(isinstance(e, HostValue) for e in ends):
+        if isinstance(compiled, StagedModel) or not all(isinstance(e, int | Tensor) for e in ends):
             return self.run_staged
         numbers = [each for each in self.imported.outputs if isinstance(each, int)]
         finish, given = self.finish, self.given
@@ -97,8 +96,13 @@ class Signature:
             tensors = [v for key, v in values.items() if isinstance(key, Tensor)]
             values |= zip(imported.graph.outputs, compiled.run(self.given(tensors)), strict=False)
         graph = imported.graph.outputs
-        found = (values[graph[e] if isinstance(e, int) else e] for e in imported.outputs)
-        return [*map(self.finish, found)]
+
+        def found(entry: Any) -> Any:
+            if isinstance(entry, np.ndarray):  # text that the function holds
+                return entry
+            return values[graph[entry] if isinstance(entry, int) else entry]
+
+        return [self.finish(found(each)) for each in imported.outputs]
 
     def arguments(self, inputs: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         """What the graph takes of a call, where it runs; weights are what they are now."""

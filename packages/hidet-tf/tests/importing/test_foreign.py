@@ -1,5 +1,6 @@
 """What TensorFlow runs: in the graph, or between graphs; named, and right."""
 
+import warnings
 from pathlib import Path
 
 import keras
@@ -156,3 +157,72 @@ def test_a_loop_that_stays_gets_the_lists_that_it_reads() -> None:
     with pytest.warns(FallbackWarning, match="While"):
         compiled = hidet_tf.compile(f, tf.TensorSpec((4, 3)))
     same(compiled(X[:, 0]), f(tf.constant(X[:, 0])))
+
+
+def test_text_that_the_function_holds_is_a_result() -> None:
+    compiled = hidet_tf.compile(lambda x: (tf.constant(["a", "b"]), x), tf.TensorSpec((2,)))
+    same(compiled(X[0, 0, :2]), (tf.constant(["a", "b"]), tf.constant(X[0, 0, :2])))
+
+
+def test_sizes_that_tensorflow_tells_come_after_those_of_inputs() -> None:
+    """How many words there are is read of a row that a function between graphs gives."""
+    text = np.array(["a b", "c", "d e f"])
+    with pytest.warns(FallbackWarning, match="StringSplitV2"):
+        compiled = hidet_tf.compile(tf.strings.split, tf.TensorSpec((None,), tf.string))
+    same(compiled(text), tf.strings.split(text))
+    same(compiled(text[1:]), tf.strings.split(text[1:]))
+
+
+def test_rows_of_ragged_tensors_are_summed() -> None:
+    spec = tf.RaggedTensorSpec((None, None), tf.float32)
+    ragged = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+
+    def f(x):
+        return tf.reduce_sum(x, axis=1)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FallbackWarning)
+        compiled = hidet_tf.compile(f, spec)
+    same(compiled(ragged), f(ragged))
+
+
+def test_a_size_may_be_one_more_or_less() -> None:
+    """TensorFlow, asked twice, says so."""
+
+    def f(x):
+        return tf.raw_ops.Svd(input=x[1:], compute_uv=False)[0] * 2.0
+
+    with pytest.warns(FallbackWarning, match="Svd"):
+        compiled = hidet_tf.compile(f, tf.TensorSpec((None, 3, 3)))
+    same(compiled(X), f(tf.constant(X)))
+    same(compiled(X[:2]), f(tf.constant(X[:2])))
+
+
+def test_what_is_asserted_is_looked_at() -> None:
+    def f(x):
+        tf.debugging.assert_positive(x)
+        return tf.sqrt(x)
+
+    with pytest.warns(FallbackWarning, match="Assert"):
+        compiled = hidet_tf.compile(f, tf.TensorSpec((3,)))
+    same(compiled([1.0, 4.0, 9.0]), tf.constant([1.0, 2.0, 3.0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="did not hold"):
+        compiled([1.0, -4.0, 9.0])
+
+
+def test_what_is_run_for_its_effects_runs_though_nobody_reads_it() -> None:
+    seen = []
+
+    def note(x):
+        seen.append(float(x))
+        return x
+
+    def f(x):
+        tf.py_function(note, [x], tf.float32)
+        return x * 2.0
+
+    with pytest.warns(FallbackWarning, match="EagerPyFunc"):
+        compiled = hidet_tf.compile(f, tf.TensorSpec(()))
+    compiled(3.0)
+    compiled(4.0)
+    assert seen == [3.0, 4.0]

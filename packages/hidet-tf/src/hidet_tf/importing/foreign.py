@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import tensorflow as tf
 
+from hidet.compute.guards import known_late
 from hidet.errors import NotYet
 from hidet.frontend.execute import HostStep
 from hidet.frontend.host_values import HostFunction, HostValue
@@ -155,7 +156,8 @@ def result_of(tensor: tf.Tensor, shape: Shape, device: str) -> Tensor | HostValu
     if known is None or not is_plain(tensor.dtype):
         return HostValue(spec_of(tensor), name)
     sizes = tuple(
-        Var(f"{name}.{axis}", i32) if size is None else size for axis, size in enumerate(known)
+        known_late(Var(f"{name}.{axis}", i32)) if size is None else size
+        for axis, size in enumerate(known)
     )
     return Tensor(TensorType(hidet_dtype(tensor.dtype), sizes), device, name=name)
 

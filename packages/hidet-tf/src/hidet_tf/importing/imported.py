@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from hidet.errors import BadArgument
@@ -30,15 +31,15 @@ class Imported:
     """A function's graph.
 
     `inputs` are what its flat arguments became, in order: inputs of the graph, and values that only
-    TensorFlow has. `outputs` has for each flat result the number of the graph's, or such a value.
-    Where TensorFlow has `functions` to run, what they give are further inputs of the graph, and
-    what they read are further outputs.
+    TensorFlow has. `outputs` has for each flat result the number of the graph's, such a value, or
+    text. Where TensorFlow has `functions` to run, what they give are further inputs of the graph,
+    and what they read are further outputs.
     """
 
     graph: FlowGraph
     inputs: Sequence[Tensor | HostValue]
     functions: Sequence[HostFunction]
-    outputs: Sequence[int | HostValue]
+    outputs: Sequence[int | HostValue | np.ndarray[Any, Any]]
     calls: Mapping[str, HostCall]
     coverage: Coverage
     device: str
@@ -97,7 +98,9 @@ def imported(concrete: Any, importer: TfImporter) -> Imported:
         found = (*found, *(each.after for each in assigned))
         functions = trimmed(neighbours(importer.staying.functions), found)
         results = Results()
-        outputs = [each if isinstance(each, HostValue) else results.add(each) for each in found]
+        outputs = [results.add(each) if isinstance(each, Tensor) else each for each in found]
+        if importer.staying.token is not None:  # what TensorFlow runs for its effects
+            results.add(importer.staying.token)
         tensors = [each for each in inputs if isinstance(each, Tensor)]
         for each in read:
             each.fill()

@@ -8,9 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from hidet.frontend.host_values import HostFunction
+from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.graph import Tensor, trace_from
-from hidet.ir.expr import Expr
 from hidet_tf.importing.foreign import TfRun
 from hidet_tf.importing.region import GIVEN, Region
 
@@ -100,28 +99,18 @@ def specs_of(function: HostFunction) -> dict[Any, tf.TensorSpec]:
 
 
 def trimmed(functions: Sequence[HostFunction], results: Sequence[Any]) -> list[HostFunction]:
-    """The functions without what nobody reads: neither the model's `results` nor functions.
-
-    A tensor whose sizes vary stays, for these may be read.
-    """
-    if not functions:
-        return []
+    """The functions without values of TensorFlow's that nobody reads: neither functions nor who
+    gets the model's `results`."""
     read = [*results, *(each for function in functions for each in function.operands)]
-    graph = trace_from([each for each in read if isinstance(each, Tensor)])
-    used = {*read, *graph.inputs}
+    used = {each for each in read if isinstance(each, HostValue)}
     return [without(each, used) for each in functions]
 
 
 def without(function: HostFunction, used: Collection[Any]) -> HostFunction:
-    """A function without the results that are not used."""
-    run = function.run
+    """A function without the values that are not used."""
+    run, results = function.run, function.results
     if not isinstance(run, TfRun):
         return function
-    kept = [n for n, each in enumerate(function.results) if each in used or is_open(each)]
-    results = tuple(function.results[n] for n in kept)
-    return replace(function, run=run.giving(kept), results=results)
-
-
-def is_open(value: Any) -> bool:
-    """Whether a value is a tensor with sizes that vary."""
-    return isinstance(value, Tensor) and any(isinstance(size, Expr) for size in value.shape)
+    kept = [n for n, each in enumerate(results) if isinstance(each, Tensor) or each in used]
+    left = tuple(results[number] for number in kept)
+    return replace(function, run=run.giving(kept), results=left)

@@ -1,8 +1,8 @@
 """Sizes of results that TensorFlow leaves open, as sizes that the graph knows.
 
 TensorFlow's rules for shapes take numbers, or nothing at all: they do not say that a result has as
-many rows as the operand. They are asked twice, with primes for the sizes that vary; a size that is
-the same prime's both times is that one.
+many rows as the operand. They are asked twice, with primes for the sizes that vary; a size that
+comes as near the same prime both times is that one, or so much more or less.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from hidet.compute.sizes import tidy
 from hidet.errors import HidetError
 from hidet.graph import Tensor
 from hidet.ir.evaluate import evaluate
@@ -22,8 +23,11 @@ from hidet_tf.importing.region import function_of
 
 PRIMES = (
     (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061, 1063, 1069),
-    (2003, 2011, 2017, 2027, 2029, 2039, 2053, 2063, 2069, 2081, 2083, 2087),
+    (2003, 2111, 2239, 2377, 2521, 2671, 2819, 2963, 3109, 3259, 3413, 3571),
 )
+"""Two lists in which no two primes are equally far apart."""
+NEAR = 32
+"""How much larger or smaller than a size a result may be."""
 
 
 def told_shapes(
@@ -82,6 +86,11 @@ def spec_with(value: Any, numbers: Mapping[Expr, int]) -> tf.TensorSpec:
 
 
 def same(one: int | None, other: int | None, open_sizes: Sequence[Var]) -> Size | None:
-    """The size that is these two numbers for the two lists of primes."""
-    pairs = zip(open_sizes, *PRIMES, strict=False)
-    return next((v for v, a, b in pairs if (one, other) == (a, b)), None)
+    """The size that is these two numbers for the two lists of primes: one of those that vary, or
+    so much more or less."""
+    if one is None or other is None:
+        return None
+    for size, first, second in zip(open_sizes, *PRIMES, strict=False):
+        if one - first == other - second and abs(one - first) <= NEAR:
+            return tidy(size + (one - first))
+    return None
