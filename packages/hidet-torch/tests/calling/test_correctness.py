@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops import effects
 
 from hidet.graph import OPERATORS
 from hidet_torch import compile as compile_model
@@ -111,3 +112,37 @@ def test_symbolic_sizes(capsys: Any) -> None:
     rows = lines(capsys)
     assert [row[1] for row in rows].count("output") == 1
     assert all(float(row[-1]) < 1e-5 for row in rows if row[1] == "operator")
+
+
+@torch.library.custom_op("hidet_tests::noted", mutates_args=())
+def noted(x: torch.Tensor) -> torch.Tensor:
+    """Twice a tensor: an operator that keeps its place among others that do."""
+    return x * 2
+
+
+@noted.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+class Noting(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(noted(noted(x + 1) * 3)) + x
+
+
+@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.parametrize("exported", [False, True])
+@torch.no_grad()
+def test_calls_that_keep_their_place_have_a_row(exported: bool, capsys: Any) -> None:
+    effects._register_effectful_op(torch.ops.hidet_tests.noted.default, effects._EffectType.ORDERED)
+    net, x = Noting(), torch.randn(7)
+    torch._dynamo.reset()
+    if exported:
+        fast: Any = compile_model(net, x, correctness_report="float64")
+    else:
+        dynamo_config.correctness_report()
+        fast = torch.compile(net, backend=hidet)
+    torch.testing.assert_close(fast(x), net(x))
+    rows = lines(capsys)
+    assert [row[1] for row in rows].count("framework") == 2
+    assert all(float(row[-1]) < 1e-6 for row in rows if row[1] != "framework")

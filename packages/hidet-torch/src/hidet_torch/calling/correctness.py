@@ -11,7 +11,7 @@ import torch
 
 from hidet.frontend.correctness import Report, Row, correctness_report, expected_error
 from hidet.frontend.correctness import harmonic_error as error_of
-from hidet.graph import Tensor
+from hidet.graph import Foreign, Tensor
 from hidet.options import tf32
 from hidet.types import TensorType, u8
 from hidet_torch.calling.run import CompiledCall, reader
@@ -144,7 +144,14 @@ def told(imported: Imported, seen: Mapping[torch.fx.Node, Any]) -> dict[Tensor, 
         for tensor, value in zip(became, values, strict=False):
             if isinstance(tensor, Tensor) and isinstance(value, torch.Tensor):
                 found[tensor] = array_of(value)
-    return found
+    return found | {each: np.zeros(1, np.uint8) for each in tokens(imported)}
+
+
+def tokens(imported: Imported) -> Iterator[Tensor]:
+    """What calls with effects give to the next one, which so comes after them; it has no value."""
+    for node in imported.graph.nodes:
+        if isinstance(node.op, Foreign) and imported.calls[node.op.key].effects:
+            yield node.outputs[-1]
 
 
 def array_of(value: torch.Tensor) -> Any:
