@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hidet import ops, sim
 from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement, reachable, split
+from hidet.build.schedule import implement, neighbours, reachable, split
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Get, Load
@@ -95,8 +95,9 @@ def test_a_schedule_without_a_hook_leaves_the_others_apart():
     ]
     assert all("no hook" in part.reason for part in parts)
     made = implement(group, CUDA)[0].module
-    assert reachable(group, without_hooks(made, set())) == reachable(group, made)
-    assert not reachable(group, without_hooks(made, set(made.params)))
+    count = neighbours(group)
+    assert reachable(group, without_hooks(made, set()), count) == reachable(group, made, count)
+    assert not reachable(group, without_hooks(made, set(made.params)), count)
 
 
 def without_hooks(module, closed):

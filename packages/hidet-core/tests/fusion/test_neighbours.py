@@ -7,7 +7,7 @@ import pytest
 
 from hidet import ops
 from hidet.build.choices import choices
-from hidet.build.schedule import implement, reachable
+from hidet.build.schedule import implement, neighbours, reachable
 from hidet.fusion import partition
 from hidet.fusion.neighbours import has_neighbours
 from hidet.graph import evaluate, symbol, trace_from
@@ -61,8 +61,8 @@ def test_neighbours_that_begin_at_an_odd_place_are_no_pairs():
     kernels = tuple(replace(k, body=rebuild_body(k.body, shifted)) for k in module.kernels)
     moved = replace(module, kernels=kernels)
     assert not has_neighbours(moved, result, 2)
-    assert reachable(group, module)
-    assert not reachable(group, moved)
+    assert reachable(group, module, neighbours(group))
+    assert not reachable(group, moved, neighbours(group))
 
 
 @pytest.mark.parametrize("target", [CUDA, CPU])

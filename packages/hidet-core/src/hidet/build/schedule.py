@@ -46,11 +46,12 @@ def implement(group: Group, target: Target) -> list[Implemented]:
     ahead = closed_to(best.schedule, group)
     if ahead:
         return [part for each in set_apart(group, ahead) for part in implement(each, target)]
-    best, module = holding(group, target, best, neighbours(group))
+    count = neighbours(group)
+    best, module = holding(group, target, best, count)
     if len(group.nodes) == 1 and len(set(group.anchor.inputs)) == len(group.anchor.inputs):
         return [Implemented(group, module, best.schedule.name)]
     parts = [group.anchor.inputs[place] for place in best.schedule.closed]
-    if not reachable(group, module, parts):
+    if not reachable(group, module, count, parts):
         return [part for each in split(group) for part in implement(each, target)]
     return [Implemented(group, fuse(group, module), best.schedule.name)]
 
@@ -117,9 +118,9 @@ def composed(group: Group, target: Target) -> Module:
     return automatic(group.name, list(inputs.values()), outputs, target)
 
 
-def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> bool:
+def reachable(group: Group, module: Module, count: int, parts: Collection[Tensor] = ()) -> bool:
     """Whether the operands that the group computes, `parts` of others aside, and its result go
-    through hooks."""
+    through hooks, `count` neighbours of the anchor's at once."""
     assert group.anchor is not None
     hooks = ports(module)
     given = {*group.inputs, *parts}
@@ -130,7 +131,7 @@ def reachable(group: Group, module: Module, parts: Collection[Tensor] = ()) -> b
     ]
     if group.last is not group.anchor:
         needed.append(module.params[-1])
-        if not holds(module, neighbours(group)):
+        if not holds(module, count):
             return False
     return all(var in hooks for var in needed)
 
