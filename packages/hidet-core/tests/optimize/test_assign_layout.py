@@ -182,3 +182,11 @@ def test_parts_of_a_product_are_copied_from_where_they_lie():
         strict=True,
     ):
         assert_close(found, wanted, graph.outputs[0].dtype, 64.0)
+
+
+def test_resized_images_follow():
+    x = symbol((1, 8, 5, 6))
+    y = ops.conv(x, weight(8, 8, 3, 3), padding=1)
+    larger = ops.resize(y, sizes=(9, 13), axes=(2, 3), mode="linear")
+    found = checked(trace_from([ops.conv(ops.relu(larger), weight(4, 8, 3, 3))], [x]))
+    assert found.count("permute") == 2

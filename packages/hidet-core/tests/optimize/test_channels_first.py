@@ -80,6 +80,14 @@ def test_pools_slices_padding_and_concatenation_follow():
     assert main_of(graph).count("permute") == 2
 
 
+@pytest.mark.parametrize("mode", ["linear", "nearest"])
+def test_resized_images_follow(mode):
+    x = symbol((2, 8, 6, 3))
+    larger = ops.resize(convolved(x, 4), sizes=(9, 13), axes=(1, 2), mode=mode)
+    graph = trace_from([convolved(ops.relu(larger), 3)], [x])
+    assert main_of(graph).count("permute") == 2
+
+
 def test_norms_over_last_channels_stay():
     x = symbol((2, 7, 5, 4))
     y = convolved(convolved(x, 4), 4, groups=1)

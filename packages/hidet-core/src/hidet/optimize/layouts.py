@@ -18,6 +18,7 @@ from hidet.graph.tensor import Node, Tensor
 from hidet.ops.joining import Concat
 from hidet.ops.pad import Pad
 from hidet.ops.reduce import Reduction
+from hidet.ops.resample import Resample
 from hidet.ops.slicing import Slice
 from hidet.ops.softmax import AlongAxis
 
@@ -123,6 +124,18 @@ def along_axis(layouts: Layouts, node: Node) -> Made | None:
     return Made(again(op, [layouts.in_other_order(each) for each in node.inputs], axis=axis))
 
 
+def resampled(layouts: Layouts, node: Node) -> Made | None:
+    """The same axes resized, wherever they are."""
+    op: Any = node.op
+    x, *tables = node.inputs
+    if x not in layouts.other:
+        return None
+    order = layouts.order(x.ndim)
+    others = [layouts.as_it_was(each) for each in tables]
+    axes = tuple(order.index(axis) for axis in op.axes)
+    return Made(again(op, [layouts.other[x], *others], axes=axes))
+
+
 def each_axis(*names: str) -> Rule:
     """An operator on one tensor with attributes that have an entry for each axis."""
 
@@ -169,6 +182,7 @@ def again(op: Op, inputs: Sequence[Tensor], **changes: Any) -> Tensor:
 FOLLOWING: Rules = (
     (Reduction, reduction),
     ((Concat, AlongAxis), along_axis),
+    (Resample, resampled),
     (Slice, each_axis("starts", "sizes", "steps")),
     (Pad, each_axis("widths")),
 )
