@@ -79,6 +79,7 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     other = [] if version == PYTHONS[0] else left_out(f"packages/{package}/tests")
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []
+    folders += ["benchmarks/tests/test_tensorflow.py"] if package == "hidet-tf" else []
     # Two processes for two cores; a file stays in one, so that what its tests share is made once.
     both = ["-n", "2", "--dist", "loadfile"]
     python.pytest(*folders, "-m", "not gpu", *both, *other, *session.posargs)

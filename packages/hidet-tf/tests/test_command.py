@@ -44,3 +44,10 @@ def test_bench_compares_with_tensorflow(model: keras.Model, capsys: pytest.Captu
     for name in ("hidet", "tensorflow", "xla"):
         _, _, error, _ = map(float, re.search(rf"^{name} +(.*)$", said, re.M)[1].split())
         assert error < 1e-5
+
+
+def test_several_targets_in_one_file(model: keras.Model, capsys: pytest.CaptureFixture) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="there is no NVRTC")
+    assert main(["compile", "model.keras", "--target", "sm_90a", "--target", "cpu"]) == 0
+    assert "model.hidet: for sm_90a, cpu, " in capsys.readouterr().out
+    assert main(["run", "model.hidet", "--device", "cpu", "--size", "x.0=2"]) == 0
