@@ -14,7 +14,9 @@ NEEDS_NONE = ("test_contract.py",)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Files of tests that import TensorFlow are passed over without it."""
+    """Files of tests that import TensorFlow are passed over without it, and folders of them, whose
+    own conftest does."""
     name = collection_path.name
     is_test = name.startswith("test_") and name.endswith(".py") and name not in NEEDS_NONE
-    return True if is_test and not HAS_TENSORFLOW else None
+    is_inside = collection_path.is_dir() and Path(__file__).parent in collection_path.parents
+    return True if (is_test or is_inside) and not HAS_TENSORFLOW else None
