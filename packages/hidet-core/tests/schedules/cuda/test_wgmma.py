@@ -75,6 +75,16 @@ def test_blocks_take_tiles_in_turns(point, check, is_right_simulated):
     is_right_simulated(module, op, check)
 
 
+@pytest.mark.parametrize("down", [8, 9, 17])
+def test_whole_tiles_are_written_without_conditions(down):
+    """However many rows of tiles there are at the end."""
+    op = Linear(f16[64 * down, 136], f16[192, 136], None)
+    (kernel,) = matmul_wgmma(op, TARGET, SMALL).module.kernels
+    text = str(lower(kernel))
+    assert f"< {64 * down})" not in text
+    assert "< 192)" not in text
+
+
 @pytest.mark.parametrize(("stages", "early"), [(8, ("bias",)), (3, ())])
 def test_a_block_that_is_alone_loads_its_bias_ahead_of_the_sums(
     stages, early, check, is_right_simulated

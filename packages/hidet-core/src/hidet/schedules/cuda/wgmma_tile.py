@@ -17,6 +17,7 @@ from hidet.lang import (
     ScriptFunction,
     attr,
     cdiv,
+    maximum,
     minimum,
     register_tensor,
     script,
@@ -196,7 +197,8 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
 def order(p: Contraction, point: Warpgroups) -> ScriptFunction:
     """A part of a kernel: the number of a tile to (z, first row, first column).
 
-    Tiles go down a few rows before they go on to the next column.
+    Tiles go down a few rows before they go on to the next column. That no tile is beyond the last
+    row and column is said, where it cannot be seen: whole tiles are written without conditions.
     """
     rows, columns = point.block
     down, across = point.grid(p)
@@ -205,9 +207,10 @@ def order(p: Contraction, point: Warpgroups) -> ScriptFunction:
     def position(tile):  # type: ignore[no-untyped-def]
         number = tile % (down * across)
         first = number // (GROUP * across) * GROUP
-        height = minimum(GROUP, down - first)
-        within = number - first * across
-        row = first + within % height
-        return tile // (down * across), row * rows, within // height * columns
+        height = maximum(minimum(GROUP, down - first), 1)
+        within = number % (GROUP * across)
+        row = minimum(first + within % height, down - 1)
+        column = minimum(within // height, across - 1)
+        return tile // (down * across), row * rows, column * columns
 
     return position
