@@ -1,5 +1,6 @@
 """Which operators share a kernel."""
 
+import numpy as np
 import pytest
 
 from hidet import ops
@@ -166,14 +167,6 @@ def test_dear_functions_are_stored_for_several_readers():
     assert found[0] == "exp"
 
 
-def test_a_value_is_not_written_out_without_end():
-    (first,) = square()
-    x = first
-    for _ in range(10):
-        x = x * x + x
-    assert len(groups([x], [first])) == 2
-
-
 def test_notes_say_why_operators_are_apart():
     x, w = square(2)
     y = ops.matmul(x, w)
@@ -246,3 +239,23 @@ def test_what_products_read_is_made_wider_once():
         graph = trace_from([result], [a, w])
         first, *_ = partition(duplicate_creators(graph), lambda op: isinstance(op, Matmul))
         assert [each.dtype.name for each in first.results] == ["float32"]
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("size", [1, 7, 129])
+def test_values_that_repeat_along_a_chain_are_one_kernel(target, size):
+    """Written out, the first value would be there 3 to the 9th times."""
+    x = symbol((size,))
+    y = x
+    for _ in range(9):
+        y = y * y * y - y * 0.5
+    graph = trace_from([y], [x])
+    given = np.linspace(-1, 1, size).astype(np.float32)
+    wanted = given.astype(np.float64)
+    for _ in range(9):
+        wanted = wanted**3 - wanted * 0.5
+    with options(target=target):
+        compiled = graph.build()
+        np.testing.assert_allclose(compiled(given).numpy(), wanted, rtol=1e-5, atol=1e-7)
+    steps = compiled.archive.main.steps
+    assert len(steps) == 2  # 24 operators are the most of one kernel

@@ -1,7 +1,7 @@
 """Where the ways of a value meet again."""
 
 from hidet import ops
-from hidet.fusion.regions import Regions, ways
+from hidet.fusion.regions import Regions
 from hidet.graph import symbol, trace_from
 
 
@@ -16,26 +16,8 @@ def test_a_diamond():
     regions = Regions(trace_from([z], [x]))
     inside = regions.behind(y.trace[0], 8)
     assert names(inside) == ["tanh", "exp", "add"]
-    assert ways(y, inside) == 2
     assert regions.behind(y.trace[0], 2) is None
     assert regions.behind(z.trace[0], 8) is None
-
-
-def test_ways_multiply():
-    x = symbol((4,))
-    a = ops.relu(x)
-    b = ops.multiply(a, a)
-    c = ops.multiply(b, ops.tanh(b))
-    assert (
-        ways(a, [b.trace[0], *(node for node in (c.trace[0].inputs[1].trace[0], c.trace[0]))]) == 4
-    )
-
-
-def test_operands_from_elsewhere_are_no_ways():
-    x, other = symbol((4,)), symbol((4,))
-    a = ops.relu(x)
-    b = ops.multiply(ops.add(a, other), other)
-    assert ways(a, [b.trace[0].inputs[0].trace[0], b.trace[0]]) == 1
 
 
 def test_outputs_have_ways_out_of_the_graph():

@@ -63,8 +63,6 @@ class Group:
     """Whether the last operator's results have memory of their own."""
     joins: bool = False
     """Whether it puts together what others have written where its result lies: nothing runs."""
-    repeats: int = 1
-    """About how often a value may appear in that of the last operator, written out."""
     choice: Choice | None = None
     """How the anchor is scheduled; None: as the cost model says."""
     order: Mapping[Node, int] = field(default_factory=dict, repr=False)

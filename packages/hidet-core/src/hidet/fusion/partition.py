@@ -16,7 +16,7 @@ from hidet import options
 from hidet.compute.sizes import same_shape
 from hidet.fusion.group import Group, Note, in_order, waits
 from hidet.fusion.reasons import MOST, Reasons
-from hidet.fusion.regions import Regions, ways
+from hidet.fusion.regions import Regions
 from hidet.fusion.repeating import weight
 from hidet.fusion.roles import Role, Roles
 from hidet.fusion.widening import widened
@@ -113,7 +113,6 @@ class Partition:
         if not able:
             return None
         group = next((each for each in able if not self.roles.injective(each)), able[0])
-        group.repeats *= ways(group.results[0], [node])
         self.append(group, node)
         return group
 
@@ -144,7 +143,6 @@ class Partition:
                 continue
             met = self.meets(chain, tensor, group, node)
             if met or self.is_prologue(chain, tensor, node, role):
-                group.repeats += chain.repeats * ways(tensor, [node])
                 group.add(chain.nodes)
                 self.move(chain, tensor, group)
         group.add([node])
@@ -197,7 +195,6 @@ class Partition:
             text = f"{len(readers)} readers ({names}) are apart: {why}"
             group.notes.append(Note(text, tuple(readers)))
             return
-        group.repeats *= ways(results[0], inside)
         self.reserved.update(dict.fromkeys(inside, group))
 
     # ---- producers ----------------------------------------------------------------------------
@@ -216,7 +213,6 @@ class Partition:
             chain = self.widening(chain, role)
             again = role is Role.REDUCTION and self.reduces(chain, tensor, node)
             if again or self.is_prologue(chain, tensor, node, role):
-                group.repeats += chain.repeats * ways(tensor, [node])
                 group.add(chain.nodes)
                 self.move(chain, tensor, group)
         if role is Role.REDUCTION:

@@ -10,7 +10,7 @@ from hidet.fusion.compose import compose, operands
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
-from hidet.fusion.regions import Regions, ways
+from hidet.fusion.regions import Regions
 from hidet.fusion.repeating import repeatable, weight
 from hidet.fusion.roles import Role, Roles
 from hidet.fusion.traits import cheap, lands, moves_only, read_by_all
@@ -21,9 +21,6 @@ from hidet.schedules.automatic.plan import Stage, has_long_columns, plan, row_ki
 MOST = 24
 """Operators that compute in one group: beyond that a kernel's text and registers grow faster than
 the gain. Those that only move elements are not counted."""
-
-DENSEST = 512
-"""How often one value may appear in another one, written out: ways multiply along a chain."""
 
 ELSEWHERE = "it needs elements that another thread of the kernel computes"
 
@@ -38,8 +35,6 @@ class Reasons:
         """Why `node`, the only reader of the group's result, may not follow in it; else nothing."""
         if node.device != group.last.device:
             return "it runs on another device"
-        if group.repeats * ways(tensor, [node]) > DENSEST:
-            return "the value would be written out too often"
         if self.roles.injective(group):
             return ""  # no anchor: the definitions are composed
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
@@ -76,8 +71,6 @@ class Reasons:
             return "they belong to another group"
         if weight(group.nodes) + weight(inside) > MOST:
             return "there are too many operators between"
-        if group.repeats * ways(group.results[0], inside) > DENSEST:
-            return "the value would be written out too often"
         if self.roles.reduce(inside):
             if group.anchor is not None:
                 return "a reduction lies between"
@@ -95,8 +88,6 @@ class Reasons:
             return f"an element of {self.whole(chain)} takes many others: it is computed once"
         if all(is_view(each) for made in chain.nodes for each in made.outputs):
             return "a new shape of what lies in memory costs nothing there"
-        if chain.repeats * ways(tensor, [node]) > DENSEST:
-            return "the value would be written out too often"
         readers = len(self.users[tensor])
         straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
         straight = straight or role is Role.UPDATE

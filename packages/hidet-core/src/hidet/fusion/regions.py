@@ -6,9 +6,8 @@ from it to an output. Between the two nothing else leaves, so that all of it can
 
 from __future__ import annotations
 
-from hidet.fusion.traits import appearances
 from hidet.graph.flow import FlowGraph
-from hidet.graph.tensor import Node, Tensor
+from hidet.graph.tensor import Node
 
 
 class Regions:
@@ -69,13 +68,3 @@ class Regions:
                 if len(found) > most:
                     return None
         return sorted(found, key=self.order.__getitem__)
-
-
-def ways(tensor: Tensor, nodes: list[Node]) -> int:
-    """How often the element of `tensor` appears in the last of `nodes`, written out."""
-    count: dict[Tensor, int] = {tensor: 1}
-    for node in nodes:
-        read = ((count.get(each, 0), place) for place, each in enumerate(node.inputs))
-        total = sum(number * appearances(node.op, place) for number, place in read if number)
-        count.update(dict.fromkeys(node.outputs, total))
-    return count[nodes[-1].outputs[0]]

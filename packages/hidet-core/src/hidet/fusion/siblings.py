@@ -8,8 +8,8 @@ from hidet.compute.sizes import same_shape
 from hidet.fusion.compose import leading_to
 from hidet.fusion.following import Following
 from hidet.fusion.group import Group, Note, in_order, waits
-from hidet.fusion.reasons import DENSEST, ELSEWHERE, MOST, Reasons
-from hidet.fusion.regions import Regions, ways
+from hidet.fusion.reasons import ELSEWHERE, MOST, Reasons
+from hidet.fusion.regions import Regions
 from hidet.fusion.repeating import nbytes, weight
 from hidet.fusion.roles import Roles
 from hidet.graph.flow import FlowGraph
@@ -129,7 +129,7 @@ class Siblings:
         assert group.anchor is not None
         for tensor in dict.fromkeys(group.anchor.inputs):
             chain = leading_to([tensor], group.nodes)
-            part = Group(chain, order=group.order, repeats=group.repeats)
+            part = Group(chain, order=group.order)
             if not chain or not self.able(part):
                 continue
             # First who could: what is worth it takes both anchors' cost models.
@@ -157,8 +157,6 @@ class Siblings:
             return "it runs on another device"
         if len(results) > MOST_RESULTS or weight(nodes) > MOST:
             return "one kernel would do too much"
-        if self.repeats(first, second) > DENSEST:
-            return "the value would be written out too often"
         # Two that are one now stand where the first of them was: the other may be before it.
         if waits(second, first, self.before) or waits(first, second, self.before):
             return "another kernel has to run between the two"
@@ -203,12 +201,6 @@ class Siblings:
         reading = (set(each.inputs) for each in others if each in self.groups)
         return tensor in self.kept or any(tensor in each for each in reading)
 
-    def repeats(self, first: Group, second: Group) -> int:
-        """How often a value may appear in one of the results, written out."""
-        read = [each for each in first.results if each in set(second.inputs)]
-        again = sum(first.repeats * ways(each, second.nodes) for each in read)
-        return max(first.repeats, second.repeats + again)
-
     def before(self, group: Group) -> list[Group]:
         """The groups whose results a group reads."""
         found = (self.maker[each] for each in group.inputs if each in self.maker)
@@ -218,7 +210,6 @@ class Siblings:
         """Let the first group do what the second one does."""
         self.groups.pop(second, None)
         results = self.together(first, second)
-        first.repeats = self.repeats(first, second)
         first.add(second.nodes)
         own = set(first.last.outputs)
         first.also = tuple(each for each in results if each not in own)

@@ -114,15 +114,3 @@ def lands(op: Op, position: int) -> bool:
         return False
     found = landing(definition, operand)
     return found is not None and found.neighbours == 1
-
-
-@lru_cache(maxsize=4096)
-def appearances(op: Op, position: int) -> int:
-    """How often an element of operand `position` appears in the definition, written out."""
-    definition = op.definition()
-    operand = definition.inputs[position]
-    counts: dict[Node, int] = {}
-    for node in postorder(definition.outputs):
-        own = int(isinstance(node, At) and node.grid is operand)
-        counts[node] = own + sum(counts[each] for each in node.children())
-    return max(1, *(counts[each] for each in definition.outputs))
