@@ -132,15 +132,18 @@ class Weights(GraphWeights[Variable]):
         super().__init__(compiled, read)
         self.sources = [*read.values()]
         self.values = reader(self.sources)
+        self.places = [each.place for each in self.sources]
+        """Where the variables lay when they were last looked at."""
 
     def check(self) -> None:
         """Bring everything up to date if a variable was written to since the last call."""
-        if self.sources:
-            values = self.values()
-            for source, value, where in zip(self.sources, values, map(place, values), strict=True):
-                if where != source.place:
-                    source.look(value, where)
+        values = self.values()
+        places = [*map(place, values)]
+        if places != self.places:
+            for source, value, where in zip(self.sources, values, places, strict=True):
+                source.look(value, where)
             super().check()
+            self.places = [each.place for each in self.sources]  # after a failure it tries again
 
 
 def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
@@ -151,9 +154,8 @@ def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
         return lambda: []
     handles = [each.handle for each in variables]
     attributes = ("N", count, "dtypes", [each.dtype.as_datatype_enum for each in variables])
-    return lambda: execute.execute(
-        b"_ReadVariablesOp", count, handles, attributes, context.context()
-    )
+    current = context.context()
+    return lambda: execute.execute(b"_ReadVariablesOp", count, handles, attributes, current)
 
 
 def is_same(one: Any, other: Any) -> bool:
