@@ -88,8 +88,16 @@ def written_with_channels_last():
     return ops.relu(ops.permute(found, (0, 2, 3, 1)))
 
 
+def rows_times_a_weight():
+    by = weight(8, 6)
+    turn = lambda h, row: (ops.tanh(ops.matmul(row, by) + h), ())
+    long = ops.concat([X] * 64, 0)  # fewer turns would be written out one by one
+    return list(ops.scan(turn, [ops.zeros((3, 6))], [long])[0])
+
+
 GRAPHS = {
     "settle_control": always,
+    "recurrent_cells": rows_times_a_weight,
     "optimize_bodies": sometimes,
     "normalize": lambda: ops.exp(ops.transpose(ops.transpose(X, 0, 1), 0, 1)),
     "unflatten_batch": flat_batches,

@@ -27,6 +27,7 @@ from hidet.optimize.merge_gates import merge_gates
 from hidet.optimize.merge_siblings import merge_siblings
 from hidet.optimize.normalize import normalize
 from hidet.optimize.read_masks import read_masks
+from hidet.optimize.recurrent_cells import recurrent_cells
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
@@ -36,6 +37,7 @@ from hidet.optimize.unpack_weights import unpack_weights
 
 PASSES: tuple[GraphPass, ...] = (
     settle_control,  # first: what it writes out is changed with all that is around it
+    recurrent_cells,  # before bodies are changed: it looks for what frontends write
     optimize_bodies,  # by all passes, before those that look at what is around them
     normalize,  # before the others: what undoes itself hides what the others look for
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
