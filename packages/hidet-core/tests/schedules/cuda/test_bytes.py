@@ -100,6 +100,11 @@ CASES = [
     (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvWarpgroups((64, 64), 3, 1)),
     (conv(i8[1, 9, 8, 144], u8[70, 3, 3, 144], stride=2), TARGET, ConvWarpgroups((128, 128), 3, 1)),
     (conv(u8[3, 9, 8, 32], i8[24, 4, 3, 32]), TARGET, ConvWarpgroups((64, 64), 2, 2)),
+    # Rows of 64 and 32 bytes: places, lines and matrices.
+    (conv(u8[2, 9, 8, 64], i8[64, 3, 3, 64], around=1), TARGET, ConvWarpgroups((128, 64), 3, 1)),
+    (conv(u8[3, 11, 9, 16], i8[24, 4, 4, 16]), TARGET, ConvWarpgroups((128, 64), 4, 1)),
+    (matmul(u8, i8, 300, 64, 129), TARGET, MatmulWarpgroups((128, 64), 3, 1)),
+    (matmul(i8, u8, 129, 32, 33), TARGET, MatmulWarpgroups((64, 64), 2, 1)),
 ]
 
 
