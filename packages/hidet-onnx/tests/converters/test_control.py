@@ -9,7 +9,7 @@ from onnx import ModelProto, parser
 
 import hidet
 import hidet_onnx
-from hidet.errors import HidetError
+from hidet.errors import HidetError, UnsupportedOp
 
 SEED = np.random.default_rng(17)
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -292,3 +292,16 @@ def test_an_operator_that_nothing_runs_is_named_within_a_branch() -> None:
     text = IF.replace("Tanh(q)", "NoSuchOperator(q)")
     with pytest.raises(HidetError, match="NoSuchOperator"):
         hidet_onnx.compile(model(text)).run([floats(2, 3), np.array(True)])
+
+
+def test_a_loop_whose_carried_tensor_grows_is_named() -> None:
+    """How often only data tell; where the trips are a number, its turns are written out instead."""
+    text = """<ir_version: 10, opset_import: ["" : 20]>
+    g (float[k, 3] x) => (float[m, 3] y) {
+      s = ReduceSum<keepdims = 0>(x)  n = Cast<to = 7>(s)
+      one = Constant<value_int = 1>()  c = Cast<to = 9>(one)
+      y = Loop<body = b (int64 i, bool go, float[p, 3] a) => (bool again, float[q, 3] z) {
+        again = Identity(go)  z = Concat<axis = 0>(a, x) }>(n, c, x)
+    }"""
+    with pytest.raises(UnsupportedOp, match="what a loop carries keeps its shape"):
+        hidet_onnx.compile(parser.parse_model(text))

@@ -112,7 +112,7 @@ class Loop(Region):
             require("the trips of loop", TURN, self.trips)
         agree("loop", "input", (TURN, *self.carried, *self.captured), self.body.inputs)
         flags = () if self.go_on is None else (FLAG,)
-        agree("loop", "result", (*flags, *self.carried), self.body.outputs)
+        check_carried((*flags, *self.carried), self.body.outputs)
         return (*self.carried, TURN)
 
     def reference(
@@ -180,6 +180,17 @@ def agree(
     for at, (here, inside) in enumerate(zip(wanted, given, strict=True)):
         if not alike(here, inside):
             raise ShapeMismatch(f"{what} {at} of {name} is {here}, in the body {inside}")
+
+
+def check_carried(before: tuple[TensorType, ...], after: tuple[TensorType, ...]) -> None:
+    """Raise unless a turn gives what the next one takes: of the types that it took itself."""
+    for at, (one, other) in enumerate(zip(before, after, strict=False)):
+        if one.dtype is other.dtype and not alike(one, other):
+            raise ShapeMismatch(
+                f"result {at} of loop is {one}, in the body {other}: what a loop carries keeps its "
+                "shape; rows of its turns that are results of their own are stacked"
+            )
+    agree("loop", "result", before, after)
 
 
 def check_branches(at: int, one: TensorType, other: TensorType, any_shape: bool) -> None:
