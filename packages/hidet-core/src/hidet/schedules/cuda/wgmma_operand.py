@@ -3,8 +3,8 @@
 A tile lies in shared memory as its operand does in memory, swizzled by 128 bytes: rows of as many
 elements along k (64 of half precision, 128 bytes of integers), or panels of as many rows (or
 columns) of the product, each with all of the depth. Where there are fewer integers side by side,
-rows are as short as a narrower swizzle lets them be: for what a tensor lacks of a row the copy
-engine took some 60 cycles (64 of 128 bytes, H100).
+rows are as short as a narrower swizzle lets them be: nothing is brought that is not there, and more
+blocks have room (a product of 100,352 x 64 x 256 with a shortcut: 150 to 107 us, H100).
 """
 
 from __future__ import annotations
