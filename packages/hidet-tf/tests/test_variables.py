@@ -124,6 +124,17 @@ def test_variables_of_other_types_keep_theirs(kind: str) -> None:
     assert np.array_equal(constant.numpy().astype(float), [[1, 0, 1]])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_variable_of_text_is_tensorflow_s() -> None:
+    text = tf.Variable("two words")
+    compiled = hidet_tf.compile(
+        tf.function(lambda x: x * tf.cast(tf.strings.length(text), x.dtype)), tf.TensorSpec((2,))
+    )
+    assert np.array_equal(compiled(np.ones(2, np.float32)), [9, 9])
+    text.assign("one")
+    assert np.array_equal(compiled(np.ones(2, np.float32)), [3, 3])
+
+
 def test_a_variable_lies_where_tensorflow_has_it() -> None:
     variable = tf.Variable(random(4, 4))
     source = Variable(variable.handle, variable.dtype)

@@ -19,10 +19,11 @@ import tensorflow as tf
 from tensorflow.python.eager import context, execute
 
 from hidet.build.compiled import CompiledGraph
+from hidet.errors import NotYet
 from hidet.frontend.execute import Origin, View
 from hidet.frontend.weights import GraphWeights, Stamp
 from hidet.graph import Tensor, from_numpy
-from hidet_tf.tensors import place
+from hidet_tf.tensors import NUMPY, place
 
 
 class Reading(Enum):
@@ -62,6 +63,8 @@ class Variable:
         before the call, which is the same tensor for all who read it."""
         if self.after is not None:
             return self.after
+        if self.dtype.as_datatype_enum not in NUMPY:  # DLPack of text would end the process
+            raise NotYet(f"a variable of type {self.dtype.name}")
         if self.before is None:
             self.take()
             storage = self.memory.storage if self.reading is Reading.FROZEN else None
