@@ -79,6 +79,8 @@ PLACE = Bounds({i: Range(0, 99), j: Range(0, 7), t: Range(0, 31), n: Range(1, No
         (Not(i < n), "(n <= i)"),
         (Not(i.eq(n)), "(i != n)"),
         (Cast(Cast(i, i64), i32), "i"),
+        (Cast(i // 56, i64) * 56 + Cast(i % 56, i64), "i64(i)"),
+        (Cast(i // 56, i64) * 112 + Cast(i % 56, i64) * 2 + n, "((i64(i) * 2:i64) + i64(n))"),
         (Var("u", u8) * 1 + 0, "u"),
         (Const(200, u8) + Const(100, u8), "44:u8"),
         (x * 1.0, "x"),
@@ -149,6 +151,8 @@ KINDS = (
     lambda a, b: a >> 2,
     lambda a, b: Cast(Cast(a, i64) + b, i32),
     lambda a, b: Cast(Cast(a, i8), i32),
+    lambda a, b: Cast(Cast(FloorDiv(a, wrap(4)), i64) * 4 + Cast(FloorMod(a, wrap(4)), i64), i32),
+    lambda a, b: Cast(Cast(a // 4, u32) * 4 + Cast(a % 4, u32), i32),
     lambda a, b: Cast(Cast(a, u32) - 1, i32),
 )
 leaves = st.sampled_from([i, j, *map(wrap, (-3, 0, 1, 2, 4, 6, 8, 13))])

@@ -8,6 +8,7 @@ from hidet.ir.bounds import Bounds
 from hidet.ir.expr import (
     Add,
     Binary,
+    Cast,
     Comparison,
     Const,
     Expr,
@@ -25,6 +26,7 @@ from hidet.ir.expr import (
     TruncDiv,
     TruncMod,
     constant,
+    convert,
 )
 from hidet.ir.folding import fold, narrow
 from hidet.ir.linear import Form, Terms, add, as_int, express, without
@@ -84,16 +86,16 @@ class Integers:
         return express(form, e.dtype)
 
     def joined(self, form: Form, of: DType) -> Form:
-        """`form` with x // c * c + x % c made x."""
+        """`form` with x // c * c + x % c made x, also of narrower numbers that are widened."""
         for product, count in form.items():
             match product:
-                case (FloorMod(x, c),):
+                case (FloorMod(x, c) | Cast(FloorMod(x, c)),) if x.dtype.bits <= of.bits:
                     by = as_int(self.terms.form(c))
-                    quotient = self.terms.form(self.divided(x, c))
+                    quotient = self.terms.form(convert(self.divided(x, c), of))
                     whole = {p: n * count * by for p, n in quotient.items()} if by else None
                     if whole and all(form.get(p) == n for p, n in whole.items()):
                         rest = add(add(form, whole, -1), {product: count}, -1)
-                        return self.joined(add(rest, self.terms.form(x), count), of)
+                        return self.joined(add(rest, self.terms.form(convert(x, of)), count), of)
         return form
 
     def divided(self, a: Expr, b: Expr) -> Expr:

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, TypeAlias
 from hidet.compute import accumulator
 from hidet.compute.places import unravel
 from hidet.compute.sizes import same
-from hidet.ir.expr import Value
+from hidet.ir.evaluate import evaluate
+from hidet.ir.expr import Expr, Value
+from hidet.ir.walk import variables
 from hidet.lang import ScriptFunction, cdiv
 from hidet.types import DType, Size, TensorType
 
@@ -22,8 +24,8 @@ Index: TypeAlias = tuple[Value, ...]
 
 MOST_TOGETHER = 16
 """Elements of the widest access: 16 bytes of the narrowest type."""
-TYPICAL = 128
-"""What a size known only at run time counts as in estimates."""
+TYPICAL, IMAGES = 128, 1
+"""What a size known only at run time counts as in estimates, and what a number of images does."""
 
 
 class Contraction(ABC):
@@ -70,6 +72,10 @@ class Contraction(ABC):
         """The type in which b lies in memory: other than `b` where its elements are packed."""
         return self.b
 
+    def estimated(self, size: Size) -> int:
+        """A size as a number, for estimates."""
+        return estimated(size)
+
     @property
     def run(self) -> Size:
         """How many elements along k, from a multiple of as many on, differ in one index alone."""
@@ -94,6 +100,11 @@ class Contraction(ABC):
     @property
     def matrices(self) -> Size:
         """How many matrices b has."""
+        return self.batch
+
+    @property
+    def a_matrices(self) -> Size:
+        """How many matrices a has: those after as many products have them again, in turns."""
         return self.batch
 
     def which(self, z: Any) -> Value:
@@ -180,6 +191,18 @@ def together(size: Size) -> int:
 def known(size: Size | Any) -> int:
     """A size as a number, for estimates."""
     return size if isinstance(size, int) else TYPICAL
+
+
+def estimated(size: Size | Any, images: Size = 0) -> int:
+    """A size as a number, for estimates of the CPU's schedules: what it comes to where each symbol
+    in it is `TYPICAL`, and those in a number of `images` are `IMAGES`. Schedules of GPUs count it
+    as `known` does until they are measured so."""
+    if isinstance(size, int):
+        return size
+    symbols: dict[Expr, int] = dict.fromkeys(variables(size), TYPICAL)
+    if not isinstance(images, int):
+        symbols.update(dict.fromkeys(variables(images), IMAGES))
+    return max(0, int(evaluate(size, symbols)))
 
 
 def size_bytes(of: TensorType) -> float:

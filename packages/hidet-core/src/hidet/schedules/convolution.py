@@ -15,7 +15,7 @@ from hidet.compute.sizes import Shape, product
 from hidet.cost import Work
 from hidet.ir.expr import Value, wrap
 from hidet.ops.conv import Conv
-from hidet.schedules.contraction import Contraction, Index, digits, together
+from hidet.schedules.contraction import Contraction, Index, digits, estimated, together
 from hidet.target import Target
 from hidet.types import Size, TensorType
 
@@ -59,6 +59,10 @@ class Convolution(Contraction):
     def places(self) -> Shape:
         """Images and the spatial sizes of the result."""
         return (self.op.x.shape[0], *self.op.spatial())
+
+    def estimated(self, size: Size) -> int:
+        """A size as a number, for estimates: images are often one."""
+        return estimated(size, self.op.x.shape[0])
 
     @property
     def pointwise(self) -> bool:
@@ -120,6 +124,43 @@ class ChannelsSecond(Convolution):
 
     def bias_at(self, z: Value, i: Value, j: Value) -> Index:
         return (z * self.channels + i,)
+
+
+@dataclass(frozen=True)
+class ImagesApart(ChannelsSecond):
+    """One product for each image and group: the places of one are known where the number of images
+    is not, and finding a place takes no division by it."""
+
+    @property
+    def batch(self) -> Size:  # type: ignore[override]
+        """Images of groups."""
+        return self.op.x.shape[0] * self.op.groups
+
+    @property
+    def a_matrices(self) -> Size:
+        """The weights of the groups."""
+        return self.op.groups
+
+    @cached_property
+    def n(self) -> Size:  # type: ignore[override]
+        """Places of an image."""
+        return product(self.op.spatial())
+
+    def a_at(self, z: Value, i: Value, r: Value) -> Index:
+        return super().a_at(wrap(z) % self.op.groups, i, r)
+
+    def b_at(self, z: Value, r: Value, j: Value) -> Index:
+        channel, *window = digits(r, self.op.weight.shape[1:])
+        place = self.op.positions(digits(j, self.op.spatial()), window)  # type: ignore[arg-type]
+        image, group = wrap(z) // self.op.groups, wrap(z) % self.op.groups
+        return (image, group * self.op.each + channel, *place)
+
+    def c_at(self, z: Value, i: Value, j: Value) -> Index:
+        image, group = wrap(z) // self.op.groups, wrap(z) % self.op.groups
+        return (image, group * self.channels + i, *digits(j, self.op.spatial()))
+
+    def bias_at(self, z: Value, i: Value, j: Value) -> Index:
+        return super().bias_at(wrap(z) % self.op.groups, i, j)
 
 
 @dataclass(frozen=True)

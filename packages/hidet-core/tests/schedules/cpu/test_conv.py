@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
 from hidet.schedules.cpu.conv_rows import Tile, conv_rows, is_read_in_rows
 from hidet.schedules.cpu.depthwise import RowVectors, depthwise_rows
 from hidet.target import Target
-from hidet.types import f16, f32, f64
+from hidet.types import f16, f32, f64, i32
 
 ONE, SAME = (1, 1), ((1, 1), (1, 1))
 WIDE, HALF, PLAIN = (Target.parse(text) for text in ("cpu+avx512", "cpu+avx2", "cpu"))
@@ -33,6 +34,13 @@ ROWS = [
     Conv(f32[2, 3, 31, 29], f32[9, 3, 7, 7], None, (2, 2), ((3, 3), (3, 3)), ONE, 1),
     Conv(f32[2, 4, 17, 2], f32[6, 2, 3, 1], f32[6], (3, 2), ((1, 0), (0, 0)), (2, 3), 2),
 ]
+N = Var("n", i32)
+OPEN = [
+    Conv(f32[N, 7, 13, 11], f32[33, 7, 3, 3], f32[33], (2, 1), SAME, ONE, 1),
+    Conv(f32[N, 6, 9, 9], f32[10, 3, 3, 3], f32[10], ONE, SAME, (2, 1), 2),
+    Conv(f32[N, 40, 7, 7], f32[129, 40, 1, 1], None, ONE, ((0, 0), (0, 0)), ONE, 1),
+    Conv(f16[N, 15, 1, 3], f16[9, 5, 1, 1], f16[9], ONE, ((0, 0), (0, 0)), ONE, 3),
+]
 CASES = [
     *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in CONVS),
     *((conv_panels, op, WIDE, ConvRegisters(14, 1)) for op in CONVS[-5:]),
@@ -44,6 +52,8 @@ CASES = [
     *((conv_rows, op, PLAIN, Tile(2, 1)) for op in ROWS[-4:]),
     *((depthwise_rows, op, WIDE, RowVectors(count)) for op in APART for count in (1, 2)),
     *((depthwise_rows, op, PLAIN, RowVectors(4)) for op in APART),
+    *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in OPEN),
+    *((conv_rows, op, WIDE, Tile(8, 2)) for op in OPEN[:2]),
 ]
 
 
@@ -54,10 +64,11 @@ def library(compile_modules):
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_convolutions(library, number, check):
-    op = CASES[number][1]
+    images = (1, 2, 7)[number % 3]
+    op = CASES[number][1].with_sizes(lambda size: images)
     arrays, result = op.examples(seed=number), op.results()[0]
     found = np.full(result.shape, 77, result.dtype.numpy)
-    library(number, *arrays, found)
+    library(number, *arrays, found, n=images)
     check(op, arrays, found)
 
 
@@ -73,3 +84,18 @@ def test_windows_are_read_in_rows_and_single_places_in_panels():
     place = Conv(f32[1, 64, 28, 28], f32[64, 64, 1, 1], None, ONE, ((0, 0), (0, 0)), ONE, 1)
     assert candidates(window, WIDE)[0].schedule.name == "conv_rows"
     assert candidates(place, WIDE)[0].schedule.name == "conv_panels"
+
+
+@pytest.mark.parametrize(
+    ("c", "k", "size", "window", "stride"),
+    [(64, 64, 56, 3, 1), (256, 64, 56, 1, 1), (512, 512, 7, 3, 1), (3, 64, 224, 7, 2)],
+)
+def test_an_open_number_of_images_takes_the_schedule_of_one(c, k, size, window, stride):
+    """Products of symbols with numbers count as what they come to."""
+    around = ((window // 2, window // 2),) * 2
+
+    def best(n):
+        x, weight = f32[n, c, size, size], f32[k, c, window, window]
+        return candidates(Conv(x, weight, f32[k], (stride, stride), around, (1, 1), 1), WIDE)[0]
+
+    assert best(N).choice == best(1).choice

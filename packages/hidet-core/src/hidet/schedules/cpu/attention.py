@@ -37,7 +37,7 @@ from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known
+from hidet.schedules.contraction import estimated, known
 from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.types import f32
@@ -70,9 +70,9 @@ class Lanes:
         sums = self.rows * self.vectors
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
         seen = 0.5 if op.causal else 1.0
-        blocks = known(rows.stacks) * -(-known(rows.count) // self.rows)
+        blocks = estimated(rows.stacks) * -(-estimated(rows.count) // self.rows)
         tile = self.vectors * target.vector_bytes // 4
-        keys = -(-known(rows.keys) // tile) * tile
+        keys = -(-estimated(rows.keys) // tile) * tile
         flops = 2.0 * blocks * self.rows * keys * seen * (rows.size + rows.width) / busy
         return Work(*rows.nbytes, flops, "float32", blocks, 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import convolution_of, has_channels
+from hidet.schedules.convolution import Convolution, ImagesApart, convolution_of, has_channels
 from hidet.schedules.cpu.panel_elements import is_integers
 from hidet.schedules.cpu.panel_layout import Registers
 from hidet.schedules.cpu.panels import panels
@@ -21,7 +21,13 @@ class ConvRegisters(Registers):
 
     def work(self, op: Conv, target: Target) -> Work:
         """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
+        return self.work_on(by_images(op), target)
+
+
+def by_images(op: Conv) -> Convolution:
+    """The products of a convolution: of each image, where only the call tells how many."""
+    is_open = not isinstance(op.x.shape[0], int) and not op.channels_last
+    return ImagesApart(op) if is_open else convolution_of(op)
 
 
 def of_integers(op: Conv) -> bool:
@@ -36,4 +42,4 @@ def of_integers(op: Conv) -> bool:
 )  # fmt: skip
 def conv_panels(op: Conv, target: Target, point: ConvRegisters) -> Scheduled:
     """Panels of channels and of windows, then tiles of the result over the threads."""
-    return Scheduled(panels(op.name, convolution_of(op), target, point), point)
+    return Scheduled(panels(op.name, by_images(op), target, point), point)

@@ -32,7 +32,7 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known
+from hidet.schedules.contraction import estimated, known
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.panel_tiles import STRETCH
 from hidet.schedules.space import choice
@@ -58,9 +58,9 @@ class Tile:
         r = Rows(op, self, target)
         sums = self.rows * self.vectors
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
-        tiles = known(r.stacks) * known(r.row_tiles) * known(r.place_tiles)
-        flops = 2.0 * tiles * r.height * r.width * known(r.each) * r.taps / busy
-        flops += COPIED * known(r.planes) * r.phases * known(r.lines * r.line)
+        tiles = estimated(r.stacks, r.images) * estimated(r.row_tiles) * estimated(r.place_tiles)
+        flops = 2.0 * tiles * r.height * r.width * estimated(r.each) * r.taps / busy
+        flops += COPIED * estimated(r.planes, r.images) * r.phases * estimated(r.lines * r.line)
         return Work(0, 0, flops, r.wide.name, tiles, 1)
 
 

@@ -29,7 +29,7 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known
+from hidet.schedules.contraction import estimated
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
 from hidet.target import Target
@@ -49,9 +49,9 @@ class RowVectors:
         """Whole vectors; few of them wait for one another."""
         d = Depthwise(op)
         lanes = max(2, target.vector_bytes // d.wide.nbytes)
-        width = -(-known(d.out[1]) // (lanes * self.vectors)) * lanes * self.vectors
-        flops = 2.0 * known(d.planes) * known(d.out[0]) * width * (len(d.taps) + 4)
-        return Work(0, 0, flops * (1 + 1 / self.vectors), d.wide.name, known(d.planes), 1)
+        width = -(-estimated(d.out[1]) // (lanes * self.vectors)) * lanes * self.vectors
+        flops = 2.0 * estimated(d.planes) * estimated(d.out[0]) * width * (len(d.taps) + 4)
+        return Work(0, 0, flops * (1 + 1 / self.vectors), d.wide.name, estimated(d.planes), 1)
 
 
 @schedule_for(

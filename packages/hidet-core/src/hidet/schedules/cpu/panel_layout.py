@@ -15,7 +15,7 @@ from hidet.cost import Work
 from hidet.ir.expr import Const, Dot, Expr, Pack
 from hidet.lang import cast, cdiv, load
 from hidet.lang.memory import get
-from hidet.schedules.contraction import Contraction, known
+from hidet.schedules.contraction import Contraction
 from hidet.schedules.cpu.panel_elements import BYTES, SIGN, elements_of
 from hidet.schedules.space import choice
 from hidet.target import Target
@@ -45,10 +45,11 @@ class Registers:
     def work_on(self, p: Contraction, target: Target) -> Work:
         """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
         t = Panels(p, self, target)
-        k = known(p.k)
-        tiles = p.tiles_down(t.height) // known(p.batch)
-        rows = (-(-known(t.rows) // t.height) if self.flip else tiles) * t.height
-        columns = -(-known(t.columns) // t.width) * t.width
+        k, batch = p.estimated(p.k), p.estimated(p.batch)
+        plain = -(-p.estimated(t.rows) // t.height)
+        tiles = plain if t.table is None else p.tiles_down(t.height)
+        rows = tiles * t.height
+        columns = -(-p.estimated(t.columns) // t.width) * t.width
         sums = self.rows * self.vectors
         moved = PACKED_SCALAR * t.elements.group
         # Eight multiply-adds are under way at once; two loads come with one at most.
@@ -58,8 +59,8 @@ class Registers:
         making += [columns * (FOUND if p.scattered else lanes_cost)]
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
-        flops = 2.0 * known(p.batch) * k * (rows * columns / busy + sum(making))
-        blocks = known(p.batch) * (rows // t.height) * (columns // t.width)
+        flops = 2.0 * batch * k * (rows * columns / busy + sum(making))
+        blocks = batch * (rows // t.height) * (columns // t.width)
         # Operands are read while panels are made: that is counted there, not beside the products.
         return Work(0, 0, flops, t.elements.rate, blocks, 1)
 
@@ -84,12 +85,13 @@ class Panels:
         self.row_tiles = cdiv(self.rows, self.height) if self.flip else p.down(self.height)
         self.table = None if self.flip else p.table(self.height)
         self.matrices = p.batch if self.flip else p.matrices
+        self.row_matrices = p.batch if self.flip else p.a_matrices
         self.lane_tiles = cdiv(self.columns, self.width)
-        columns_bytes = known(self.columns) * known(p.k) * self.elements.lanes.nbytes
+        columns_bytes = p.estimated(self.columns) * p.estimated(p.k) * self.elements.lanes.nbytes
         rows_type = p.b.dtype if self.flip else p.a.dtype
         self.offset = self.elements is BYTES and rows_type is i8
         """Whether rows lie in panels with `SIGN` added, which their sums are too large by."""
-        enough = known(p.batch) * known(self.rows) >= 4 * target.cores * self.height
+        enough = p.estimated(p.batch) * p.estimated(self.rows) >= 4 * target.cores * self.height
         self.at_once = not self.weight_in_rows and enough and columns_bytes <= 2 * target.l2_bytes
         """Whether a panel of rows is made just before it meets all columns, still in the cache."""
 
@@ -101,13 +103,19 @@ class Panels:
         stride = (cdiv(self.p.k, line) // 2 * 2 + 1) * line
         tile = (self.depth, self.height * self.group)
         each = (self.height, stride) if self.rows_along_k else tile
-        return self.elements.rows[self.p.batch * self.row_tiles, *each]
+        return self.elements.rows[self.row_matrices * self.row_tiles, *each]
 
     @property
     def lane_panels(self) -> Any:
         """The type of all panels of columns."""
         tile = (self.depth, self.width * self.group)
         return self.elements.lanes[self.matrices * self.lane_tiles, *tile]
+
+    def held(self, panel: Any) -> Any:
+        """Where a panel of rows lies: several products may share it."""
+        if self.row_matrices is self.p.batch:
+            return panel
+        return panel % (self.row_matrices * self.row_tiles)
 
     def placed(self, table: Any, panel: Any) -> tuple[Any, Any]:
         """The product that a panel of rows is of, and its first row."""

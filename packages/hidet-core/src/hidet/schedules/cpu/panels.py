@@ -78,7 +78,8 @@ def meeting(t: Panels) -> ScriptFunction:
         if t.is_used(table, row_panel):
             done = register_tensor(t.wide, (1, t.height, t.width), init=0)
             if t.has_matrix(table, row_panel):
-                multiply(rows, columns, done, row_panel, t.meets(table, row_panel, column_panel))
+                met = t.meets(table, row_panel, column_panel)
+                multiply(rows, columns, done, t.held(row_panel), met)
             write(bias, table, done, 0, c, row_panel, column_panel)
 
     return meet
@@ -93,7 +94,7 @@ def packing(t: Panels, name: str) -> ScriptFunction:
         attr.func_kind = "cpu_kernel"
         attr.func_name = f"{name}_pack"
         if t.weight_in_rows:
-            for panel in parallel(p.batch * t.row_tiles):
+            for panel in parallel(t.row_matrices * t.row_tiles):
                 make_rows(a, b, rows, rows, panel)  # the weight's rows need no table
         else:
             for panel in parallel(t.matrices * t.lane_tiles):
