@@ -27,9 +27,7 @@ def test_check_finds_what_a_pass_broke():
 def test_dump_writes_a_file_for_each_pass(tmp_path, kernels):
     run(kernels.matmul(Var("m", i32), 8, 8), CUDA, [Dump(tmp_path / "out")])
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names[0] == "01-round_quotients.txt"
-    assert names[-1] == "13-launch_configuration.txt"
-    assert len(names) == len(CUDA)
+    assert names == [f"{number:02}-{each.name}.txt" for number, each in enumerate(CUDA, 1)]
     assert (tmp_path / "out" / names[-1]).read_text().startswith("cuda kernel matmul(a: ~f32")
 
 
