@@ -67,6 +67,17 @@ class BoundPlan:
         plan = self.plan
         return [(self.shapes[number], plan.buffers[number].dtype) for number in plan.outputs]
 
+    @cached_property
+    def first(self) -> list[int]:
+        """The steps that wait for none."""
+        return [number for number, waits in enumerate(self.waits) if not waits]
+
+    @cached_property
+    def last(self) -> list[int]:
+        """The steps that none waits for."""
+        waited = set[int]().union(*self.waits)
+        return [number for number in range(len(self.steps)) if number not in waited]
+
     def overlaps(self, number: int) -> bool:
         """Whether a step may begin while the only one it waits for still runs.
 

@@ -98,21 +98,10 @@ class BodyNodes:
         """Add them to a graph behind others, `early` if those let what comes first begin while they
         run; returns the nodes behind which all have run."""
         waits = self.bound.waits
-        early_ones = {*self.early, *(self.first if early else ())}
+        early_ones = {*self.early, *(self.bound.first if early else ())}
         at = self.addresses(pointers)
         self.nodes = add_nodes(graph, before, self.items, waits, early_ones, at)
-        return [self.nodes[number] for number in self.last]
-
-    @property
-    def first(self) -> list[int]:
-        """The steps that wait for none."""
-        return [number for number, waits in enumerate(self.bound.waits) if not waits]
-
-    @property
-    def last(self) -> list[int]:
-        """The steps that none waits for."""
-        waited = set[int]().union(*self.bound.waits)
-        return [number for number in range(len(self.items)) if number not in waited]
+        return [self.nodes[number] for number in self.bound.last]
 
     def update(self, executable: Any, pointers: Sequence[int]) -> None:
         """Let them work on buffers elsewhere."""
@@ -239,10 +228,9 @@ def passed(
 def may_begin_early(step: Repeat, body: BoundPlan) -> bool:
     """Whether what comes first in a turn may begin while the last step of the turn before still
     runs. What it reads ahead of its wait has to be what no turn writes."""
-    last = set(range(len(body.steps))) - set[int]().union(*body.waits)
-    ends = [body.steps[number] for number in last]
+    ends = [body.steps[number] for number in body.last]
     steady = {body.plan.inputs[0], *body.plan.inputs[1 + len(step.carried) :]}
-    first = [each for each, waits in zip(body.steps, body.waits, strict=True) if not waits]
+    first = [body.steps[number] for number in body.first]
     return len(ends) == 1 and all(
         isinstance(each, Launch)
         and each.waits

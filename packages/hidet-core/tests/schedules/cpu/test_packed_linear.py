@@ -6,23 +6,14 @@ import pytest
 import hidet
 from hidet import ops, sim
 from hidet.ir.expr import Var
-from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.cpu.packed_linear import Unpacked, packed_rows
 from hidet.schedules.cpu.packed_panels import PackedRegisters, packed_panels
 from hidet.target import Target
-from hidet.types import bf16, f16, f32, i32, u8
+from hidet.testing.packed_layers import close, layer
+from hidet.types import bf16, f16, f32, i32
 
 WIDE, PLAIN = Target.parse("cpu+avx512"), Target.parse("cpu")
 M = Var("m", i32)
-
-
-def layer(x, n, block, zero=True, bias=True):
-    """A layer on x[..., k]."""
-    blocks = -(-x.shape[-1] // block)
-    packed, scale = u8[n, blocks * block // 2], x.dtype[n, blocks]
-    return PackedLinear(
-        x, packed, scale, u8[n, blocks] if zero else None, x.dtype[n] if bias else None, block
-    )
 
 
 CASES = [
@@ -56,16 +47,6 @@ def library(compile_modules):
     return compile_modules([module(*each) for each in CASES])
 
 
-def check(op, arrays, found):
-    """The error is a few roundings of the products, which have either sign."""
-    x, packed, scale, zero, bias = op.arrange([np.asarray(each, np.float64) for each in arrays])
-    weight = op.reference(np.eye(x.shape[-1]), packed, scale, zero, None)
-    size = np.abs(x) @ np.abs(weight) + (0 if bias is None else np.abs(bias))
-    unit = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}[found.dtype.name]
-    error = np.abs(found.astype(np.float64) - op.reference(x, packed, scale, zero, bias))
-    assert (error <= 4 * unit * size).all()
-
-
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_layers(library, number):
     op = CASES[number][0].with_sizes(lambda size: 11)
@@ -73,7 +54,7 @@ def test_layers(library, number):
     result = op.results()[0]
     found = np.full(result.shape, 77, result.dtype.numpy)
     library(number, *arrays, found, m=11)
-    check(op, arrays, found)
+    close(op, arrays, found)
 
 
 @pytest.mark.parametrize("point", [Unpacked(2, 2), PackedRegisters(4, 2)])
@@ -82,7 +63,7 @@ def test_the_simulator_agrees(point):
     arrays = op.examples(seed=1)
     found = sim.empty((5, 9), "float32")
     sim.launch(module(op, PLAIN, point), *arrays, found)
-    check(op, arrays, found)
+    close(op, arrays, found)
 
 
 def test_weights_stay_packed_where_there_is_a_schedule():

@@ -13,19 +13,11 @@ from hidet.ir.expr import Var
 from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.base import candidates
 from hidet.target import Target
-from hidet.types import bf16, f16, f32, i32, u8
+from hidet.testing.packed_layers import close, layer
+from hidet.types import bf16, f16, f32, f64, i32, u8
 
 TARGET = Target.parse("sm_90a")
 M = Var("m", i32)
-
-
-def layer(x, n, block, zero=True, bias=True):
-    """A layer on x[..., k]."""
-    blocks = -(-x.shape[-1] // block)
-    packed, scale = u8[n, blocks * block // 2], x.dtype[n, blocks]
-    return PackedLinear(
-        x, packed, scale, u8[n, blocks] if zero else None, x.dtype[n] if bias else None, block
-    )
 
 
 OPS = [
@@ -37,17 +29,6 @@ OPS = [
     layer(f16[8, 72], 65, 32),
     layer(f32[3, 40], 7, 2, zero=False),
 ]
-
-
-def close(op, arrays, found):
-    """The error is a few roundings of the products, which have either sign, and of the weights to
-    the type of x."""
-    x, packed, scale, zero, bias = op.arrange([np.asarray(each, np.float64) for each in arrays])
-    weight = op.reference(np.eye(x.shape[-1]), packed, scale, zero, None)
-    size = np.abs(x) @ np.abs(weight) + (0 if bias is None else np.abs(bias))
-    unit = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[op.x.dtype.short]
-    error = np.abs(found.astype(np.float64) - op.reference(x, packed, scale, zero, bias))
-    assert (error <= 4 * unit * size).all()
 
 
 @pytest.mark.parametrize("op", OPS, ids=str)
@@ -64,6 +45,10 @@ def test_many_rows_and_rows_of_an_open_number_are_multiplied_by_unpacked_weights
     """Which is faster for many; both are right, one is asked for here."""
     assert not candidates(layer(f16[129, 72], 40, 32), TARGET)
     assert not candidates(layer(f16[M, 72], 40, 32), TARGET)
+
+
+def test_scales_that_a_head_has_no_place_for_are_not_taken():
+    assert not candidates(PackedLinear(f32[1, 32], u8[2, 16], f64[2, 1], None, None, 32), TARGET)
 
 
 def test_weights_stay_packed_and_are_brought_into_order_once():

@@ -38,7 +38,7 @@ from hidet.schedules.cuda.packed_weights import (
 from hidet.schedules.space import choice
 from hidet.schedules.unpacking import IN_WORD, UNPACKED, in_float32, number
 from hidet.target import Target
-from hidet.types import f32, i32
+from hidet.types import bf16, f16, f32, i32
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,14 @@ class WordReading(ThreadReading):
         return gather
 
 
+def is_taken(op: PackedLinear) -> bool:
+    """Whether few rows are summed in float32, and a head has place for the type of scales."""
+    has_place = op.scale.dtype in (f16, bf16, f32)
+    return has_place and in_float32(op) and is_few(packed_product(op))
+
+
 @schedule_for(
-    PackedLinear, target="cuda", space=PackedFewRows,
-    when=lambda op, target: in_float32(op) and is_few(packed_product(op)),
+    PackedLinear, target="cuda", space=PackedFewRows, when=lambda op, target: is_taken(op),
 )  # fmt: skip
 def packed_few_rows(op: PackedLinear, target: Target, point: PackedFewRows) -> Scheduled:
     """Few rows of x, as the words come from memory."""
