@@ -1,19 +1,26 @@
-"""Networks on one thread of a CPU, by the time that thread is at work: `python -m benchmarks.cpu`.
+"""Networks on a CPU beside PyTorch, its compiler and ONNX Runtime: `python -m benchmarks.cpu`.
 
-Systems take turns call by call, so what else the machine does is about the same for all; times are
-those of the thread (CLOCK_THREAD_CPUTIME_ID), which do not count while others have the core. Caches
-and memory are shared with others all the same: the least is beside the median.
+    python -m benchmarks.cpu resnet50 bert_base --beside                # one thread
+    python -m benchmarks.cpu --beside --threads 2 --busy 2              # all, on a busy machine
+
+All systems are in one process, on the same weights and inputs, and take turns call by call. With
+one thread times are those that threads are at work, which do not count while other programs have
+the core; with more they are of the clock. Caches and memory are shared with others all the same:
+the least is beside the median.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +28,17 @@ from typing import Any
 import torch
 
 import hidet_torch
-from benchmarks.measure.accuracy import reference, relative_error
-from benchmarks.measure.machine import headline, machine
-from benchmarks.measure.networks import ALLOWED
-from benchmarks.measure.systems import Inputs, eager, empty_caches, inductor
+from benchmarks.exports import Subject, export
+from benchmarks.measure.exported import arrays, exact, results, worst
+from benchmarks.measure.in_turns import in_turns
+from benchmarks.measure.machine import headline, installed, machine
+from benchmarks.measure.systems import empty_caches, inductor
 from benchmarks.measure.table import number, table
-from benchmarks.models import NETWORKS, build
+from benchmarks.published import COMPARED, PUBLISHED, published
 
-Call = Callable[[], Any]
+Call = Callable[[], Sequence[Any]]
+ALLOWED = 4.0
+"""How much larger than PyTorch's own the error against float64 may be."""
 
 
 @dataclass(frozen=True)
@@ -43,89 +53,159 @@ class CpuRow:
     error: float
 
 
-def spaces(space: int) -> Callable[[Any, Inputs], Call]:
+def eager(made: Subject) -> Call:
+    """PyTorch as it is."""
+    return lambda: results(made.model(*made.inputs))
+
+
+def frozen(made: Subject) -> Call:
+    """PyTorch's compiler on weights that do not change."""
+    torch._dynamo.reset()
+    call = inductor(made.model, made.inputs)
+    return lambda: results(call())
+
+
+def onnx_runtime(made: Subject) -> Call:
+    """ONNX Runtime, on as many threads as PyTorch."""
+    import onnxruntime  # noqa: PLC0415  # only who compares with it needs it
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(
+        export(made), options, providers=["CPUExecutionProvider"]
+    )
+    names = [each.name for each in session.get_inputs()]
+    feeds = dict(zip(names, arrays(made), strict=True))
+    return lambda: session.run(None, feeds)
+
+
+def spaces(space: int) -> Callable[[Subject], Call]:
     """Hidet at a search space."""
 
-    def prepare(model: Any, inputs: Inputs) -> Call:
-        compiled = hidet_torch.compile(model, *inputs, search_space=space)
-        return lambda: compiled(*inputs)
+    def prepare(made: Subject) -> Call:
+        compiled = hidet_torch.compile(made.model, *made.inputs, search_space=space)
+        return lambda: results(compiled(*made.inputs))
 
     return prepare
 
 
-SYSTEMS: dict[str, Callable[[Any, Inputs], Call]] = {
+SYSTEMS: dict[str, Callable[[Subject], Call]] = {
     "eager": eager,
-    "inductor": inductor,
+    "inductor": frozen,
+    "ONNX Runtime": onnx_runtime,
     "hidet": spaces(0),
     "hidet, space 1": spaces(1),
     "hidet, space 2": spaces(2),
 }
+BESIDE = ("eager", "inductor", "ONNX Runtime", "hidet")
 
 
-def measure(network: str, systems: Sequence[str], rounds: int) -> list[CpuRow]:
-    """A row for each system."""
-    model, inputs = build(network, torch.float32, "cpu", 1)
-    expected = reference(model, inputs)
-    calls, seconds, errors = {}, {}, {}
+def measure(network: str, systems: Sequence[str], seconds: float, busy: int = 0) -> list[CpuRow]:
+    """A row for each system; `busy` other processes keep cores busy while they are timed."""
+    made = published(network)
+    expected = exact(made)
+    calls, compiled, errors = {}, {}, {}
     with torch.no_grad(), empty_caches():
         for system in systems:
             start = time.perf_counter()
-            calls[system] = SYSTEMS[system](model, inputs)
-            errors[system] = relative_error(calls[system](), expected)
-            seconds[system] = 0.0 if system == "eager" else time.perf_counter() - start
-            print(f"{network}, {system}: ready after {seconds[system]:.1f} s", flush=True)
-        times: dict[str, list[float]] = {system: [] for system in systems}
-        for turn in range(rounds + 2):
-            for system, call in calls.items():
-                begin = time.thread_time()
-                call()
-                if turn > 1:  # the first two warm up
-                    times[system].append((time.thread_time() - begin) * 1e3)
+            calls[system] = SYSTEMS[system](made)
+            errors[system] = worst(calls[system](), expected)
+            compiled[system] = 0.0 if system == "eager" else time.perf_counter() - start
+            print(f"{network}, {system}: ready after {compiled[system]:.1f} s", flush=True)
+        with busy_processes(busy):
+            found = in_turns(calls, seconds, unmeasured=1)
     floor = errors.get("eager", min(errors.values()))
     wrong = [system for system, error in errors.items() if not error <= ALLOWED * floor]
     if wrong:
-        raise SystemExit(f"{network}: {', '.join(wrong)} computed something else")
+        raise SystemExit(f"{network}: {', '.join(wrong)} computed something else: {errors}")
+    alone = torch.get_num_threads() == 1
+    times = {system: each.busy if alone else each.wall for system, each in found.items()}
     return [
-        CpuRow(network, s, statistics.median(t), min(t), seconds[s], errors[s])
+        CpuRow(network, s, statistics.median(t), min(t), compiled[s], errors[s])
         for s, t in times.items()
     ]
 
 
+@contextmanager
+def busy_processes(count: int) -> Iterator[None]:
+    """In this block so many other processes compute something without end."""
+    working = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for each in working:
+            each.kill()
+            each.wait()
+
+
 def cpu_table(rows: Sequence[CpuRow]) -> str:
-    """The rows, each with its speed-up over eager."""
-    eager_times = {row.network: row.milliseconds for row in rows if row.system == "eager"}
+    """The rows, each with how many times as long it takes as hidet, and as the best other one."""
+    by_network: dict[str, dict[str, float]] = {}
+    for row in rows:
+        by_network.setdefault(row.network, {})[row.system] = row.milliseconds
     lines = [
         [
             row.network,
             row.system,
-            number(row.milliseconds, ".1f"),
-            number(row.least, ".1f"),
-            number(eager_times.get(row.network, float("nan")) / row.milliseconds, ".2f", "x"),
+            number(row.milliseconds, ".2f"),
+            number(row.least, ".2f"),
+            number(row.milliseconds / by_network[row.network].get("hidet", math.nan), ".2f", "x"),
             number(row.compile_seconds, ".1f"),
             number(row.error, ".1e"),
         ]
         for row in rows
     ]
-    headings = ("network", "system", "ms", "least", "speed-up", "compile s", "error")
-    return table(headings, lines)
+    headings = ("network", "system", "ms", "least", "ms / hidet", "compile s", "error")
+    return f"{table(headings, lines)}\n\n{verdict(by_network)}"
+
+
+def verdict(times: dict[str, dict[str, float]]) -> str:
+    """The best peer's time over hidet's: of each network, and their geometric mean."""
+    ratios = {
+        network: min(time for system, time in each.items() if not system.startswith("hidet"))
+        / each["hidet"]
+        for network, each in times.items()
+        if "hidet" in each and any(not system.startswith("hidet") for system in each)
+    }
+    if not ratios:
+        return ""
+    mean = statistics.geometric_mean(ratios.values())
+    listed = ", ".join(f"{network} {ratio:.2f}" for network, ratio in ratios.items())
+    return f"Best peer / hidet: {listed}; geometric mean {mean:.2f}."
+
+
+def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("networks", nargs="*", choices=[[], *PUBLISHED], default=[])
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["eager", "hidet"])
+    parser.add_argument("--beside", action="store_true", help=f"the systems {', '.join(BESIDE)}")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy processes beside")
+    parser.add_argument("--seconds", type=float, default=10.0, help="for all systems of a network")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("networks", nargs="+", choices=NETWORKS)
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["eager", "hidet"])
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    asked = parser.parse_args(arguments)
-    if os.environ.get("OMP_NUM_THREADS") != "1":
-        parser.error("set OMP_NUM_THREADS=1: the time of one thread is measured")
-    torch.set_num_threads(1)
+    asked = arguments_of(arguments)
+    systems = BESIDE if asked.beside else asked.systems
+    os.environ["OMP_NUM_THREADS"] = str(asked.threads)
+    torch.set_num_threads(asked.threads)
     facts = machine("cpu")
+    facts |= {name: installed(name) for name in ("onnxruntime", "onnxscript") if asked.beside}
     print(headline(facts))
-    rows = [row for name in asked.networks for row in measure(name, asked.systems, asked.rounds)]
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"{asked.threads} threads, {asked.busy} busy processes beside, load average {load}")
+    rows: list[CpuRow] = []
+    for name in asked.networks or COMPARED:
+        rows += measure(name, systems, asked.seconds, asked.busy)
     print(f"\n{cpu_table(rows)}")
     if asked.json:
+        facts |= {"threads": str(asked.threads), "busy": str(asked.busy), "load": load}
         asked.json.write_text(
             json.dumps({"machine": facts, "rows": [*map(asdict, rows)]}, indent=1)
         )

@@ -26,16 +26,24 @@ class Times:
 
 
 def in_turns(
-    calls: Mapping[str, Call], seconds: float, least: int = 7, wait: Call = lambda: None
+    calls: Mapping[str, Call],
+    seconds: float,
+    least: int = 7,
+    wait: Call = lambda: None,
+    unmeasured: int = 0,
 ) -> dict[str, Times]:
     """The times of calls, the systems one after the other in each round; a round warms up.
 
-    `wait` waits for what a call began.
+    `wait` waits for what a call began. So many calls before the measured one are `unmeasured`:
+    threads of the system before may still look for work, and its weights fill the caches.
     """
     times = {system: Times([], []) for system in calls}
     start, turn = time.perf_counter(), 0
     while turn <= least or time.perf_counter() - start < seconds:
         for system, call in calls.items():
+            for _ in range(unmeasured):
+                call()
+                wait()
             begin, worked = time.perf_counter(), time.process_time()
             call()
             wait()
