@@ -197,6 +197,16 @@ def test_code_for_instructions_that_the_machine_lacks_is_refused(cpp, monkeypatc
         Executor(archive)
 
 
+@pytest.mark.parametrize("feature", ["vnni", "bf16"])
+def test_features_that_the_machine_lacks_are_named(cpp, monkeypatch, feature):
+    flags = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})
+    monkeypatch.setattr("hidet.runtime.executor.host_flags", lambda: flags)
+    Executor(Archive({"main": diamond("cpu+avx512")}, {"unit": cpp}))
+    archive = Archive({"main": diamond(f"cpu+avx512+{feature}")}, {"unit": cpp})
+    with pytest.raises(BadArchive, match=rf"{feature}; this CPU has no avx512_{feature}"):
+        Executor(archive)
+
+
 @pytest.mark.skipif(device_count() > 0, reason="there is a GPU")
 def test_without_a_gpu_it_is_said(cubin):
     with pytest.raises(NoDevice):

@@ -17,9 +17,9 @@ FLAGS = ["-O1", "-march=native", "-shared", "-fPIC", *cpu.FLAGS]
 
 
 class Compiled:
-    """Modules of CPU kernels as one library."""
+    """Modules of CPU kernels as one library, compiled with further flags."""
 
-    def __init__(self, modules, path):
+    def __init__(self, modules, path, *flags):
         self.modules = modules
         self.kernels = {}
         for number, module in enumerate(modules):
@@ -27,7 +27,7 @@ class Compiled:
                 name = f"{kernel.name}_{number}"
                 self.kernels[number, kernel.name] = replace(lower(kernel), name=name)
         (path / "kernels.cpp").write_text(cpu.emit(list(self.kernels.values())))
-        command = ["g++", *FLAGS, str(path / "kernels.cpp"), "-o", str(path / "kernels.so")]
+        command = ["g++", *FLAGS, *flags, str(path / "kernels.cpp"), "-o", str(path / "kernels.so")]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[:3000]
         self.library = ctypes.CDLL(str(path / "kernels.so"))
@@ -63,7 +63,10 @@ def symbols_of(size):
 
 @pytest.fixture(scope="session")
 def compile_modules(tmp_path_factory):
-    return lambda modules: Compiled(modules, tmp_path_factory.mktemp("schedules"))
+    def compiled(modules, *flags):
+        return Compiled(modules, tmp_path_factory.mktemp("schedules"), *flags)
+
+    return compiled
 
 
 @pytest.fixture(scope="session")

@@ -72,7 +72,8 @@ def test_the_version_names_compiler_and_release():
 
 
 def test_the_widest_isa_is_one_we_have_flags_for():
-    assert probe_isa() in ("generic", "avx2", "avx512", "avx512+vnni")
+    beside = ("", "+vnni", "+bf16", "+vnni+bf16")
+    assert probe_isa() in ("generic", "avx2", *(f"avx512{each}" for each in beside))
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):

@@ -44,7 +44,9 @@ from hidet.types import (
     TensorType,
     Type,
     VectorType,
+    bf16,
     boolean,
+    f32,
     i8,
     i16,
     i32,
@@ -248,12 +250,16 @@ class Checker:
         self.want(not isinstance(node, self.forbidden), f"a {name} is left: {node}")
 
 
+DOTS = {(u8, i8): (i32, 4), (i16, i16): (i32, 2), (bf16, bf16): (f32, 2)}
+"""Which elements have dot products: the type of their sums, and how many make a group."""
+
+
 def is_dot(total: Type, a: Type, b: Type) -> bool:
     """Whether there are dot products of groups in such vectors."""
     match total, a, b:
         case VectorType(of, lanes), VectorType(first, some), VectorType(second, all_):
-            group = {(u8, i8): 4, (i16, i16): 2}.get((first, second), 0)
-            return of is i32 and all_ == group * lanes and some in (group, all_)
+            sums, group = DOTS.get((first, second), (of, 0))
+            return of is sums and all_ == group * lanes and some in (group, all_)
     return False
 
 

@@ -39,7 +39,8 @@ NEEDED: dict[str, frozenset[str]] = {
     "avx512": frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"}),
 }
 """The flags of a CPU that runs code for an instruction set."""
-VNNI = frozenset({"avx512_vnni"})
+BESIDE = {"vnni": frozenset({"avx512_vnni"}), "bf16": frozenset({"avx512_bf16"})}
+"""Those of one that has a feature."""
 Program = HostProgram | CudaProgram | SimulatedProgram
 
 
@@ -329,7 +330,8 @@ def check_target(plan: Plan, device: str) -> None:
     if target.kind == "cpu":
         if device != "cpu":
             raise BadArchive(f"the archive was compiled for {plan.target}, not for {device}")
-        needed = NEEDED[target.arch] | (VNNI if target.has_feature("vnni") else frozenset())
+        beside = (flags for name, flags in BESIDE.items() if target.has_feature(name))
+        needed = NEEDED[target.arch].union(*beside)
         missing = sorted(needed - host_flags()) if host_flags() else []
         if missing:
             raise BadArchive(

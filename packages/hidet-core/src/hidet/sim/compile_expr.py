@@ -279,15 +279,17 @@ def pack(parts: list[Code]) -> Code:
 
 
 def dot(total: Code, a: Code, b: Code) -> Code:
-    """The sums of products of neighbours in each lane, which wrap as int32 does."""
+    """The sums of products of neighbours in each lane: integers wrap as int32 does, floats are
+    rounded once."""
 
     def run(gang: Gang, mask: Mask) -> Value:
         before = total(gang, mask)
-        second = np.asarray(b(gang, mask), np.int64)
+        exact = np.int64 if before.dtype == np.int32 else np.float64
+        second = np.asarray(b(gang, mask), exact)
         second = second.reshape(*second.shape[:-1], before.shape[-1], -1)
-        first = np.asarray(a(gang, mask), np.int64)
+        first = np.asarray(a(gang, mask), exact)
         first = first.reshape(*first.shape[:-1], -1, second.shape[-1])
-        return (before + (first * second).sum(-1)).astype(np.int32)
+        return (before + (first * second).sum(-1)).astype(before.dtype)
 
     return run
 

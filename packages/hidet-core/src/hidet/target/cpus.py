@@ -4,7 +4,8 @@ from hidet.types.narrow import NARROW
 
 ISAS = ("generic", "avx2", "avx512")
 FEATURES = ("vnni", "bf16", "amx")
-"""What a CPU with AVX-512 may have beside it."""
+"""What a CPU with AVX-512 may have beside it: `vpdpbusd`, `vdpbf16ps`, and tiles, which generated
+code does not use yet."""
 INHERITED = {"generic": (), "avx2": ("avx2", "fma"), "avx512": ("avx2", "fma", "avx512")}
 VECTOR_BYTES = {"generic": 16, "avx2": 32, "avx512": 64}
 REGISTERS = {"generic": 16, "avx2": 16, "avx512": 32}

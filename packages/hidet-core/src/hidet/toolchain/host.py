@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 
@@ -28,12 +29,15 @@ ISA_FLAGS = {
         "-mprefer-vector-width=512",
     ),
 }  # fmt: skip
-VNNI_FLAGS = ("-mavx512vnni",)
+FEATURE_FLAGS = {"vnni": ("-mavx512vnni",), "bf16": ("-DHIDET_BF16",)}
+"""What is said of features. Text spells `vdpbf16ps` as assembly, and compilers older than GCC 10
+have no flag for it."""
 
 
 def flags_for(target: Target) -> tuple[str, ...]:
     """The instruction sets that generated code may use."""
-    return (*ISA_FLAGS[target.arch], *(VNNI_FLAGS if target.has_feature("vnni") else ()))
+    features = [flags for name, flags in FEATURE_FLAGS.items() if target.has_feature(name)]
+    return (*ISA_FLAGS[target.arch], *chain.from_iterable(features))
 
 
 def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
@@ -182,5 +186,6 @@ def probe_isa() -> str:
         (set(line.split()) for line in text.splitlines() if line.startswith("flags")), set()
     )
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "fma", "f16c"} <= flags:
-        return "avx512+vnni" if "avx512_vnni" in flags else "avx512"
+        beside = {"avx512_vnni": "+vnni", "avx512_bf16": "+bf16"}
+        return "avx512" + "".join(name for flag, name in beside.items() if flag in flags)
     return "avx2" if {"avx2", "fma", "f16c"} <= flags else "generic"

@@ -96,7 +96,8 @@ class CpuExpressions(ExpressionWriter):
 
     def access(self, e: Expr) -> Text:
         if isinstance(e, Dot):
-            return self.call("dot", e.total, e.a, e.b)
+            name = "dot" if e.b.dtype.is_integer else f"dot_{e.b.dtype.short}"
+            return self.call(name, e.total, e.a, e.b)
         return super().access(e)
 
     def vector_type(self, of: VectorType) -> str:

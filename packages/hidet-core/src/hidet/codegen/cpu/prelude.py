@@ -20,14 +20,18 @@ NATIVE = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64)
 
 LANES = (2, 4, 8, 16, 32, 64)
 
+# Assignments are spelled out: of one that copies a structure whole, compilers make no vectors.
+# Nor do they of conversions of _Float16 on x86, whose instructions for these take whole vectors.
 SMALL_FLOATS = {
     "f16": Part("""\
-#ifdef __FLT16_MAX__
+#if defined __FLT16_MAX__ && !defined __SSE2__
 using f16 = _Float16;
 #else
 struct f16 {
   unsigned short raw;
   f16() = default;
+  f16(const f16 &) = default;
+  INLINE f16 &operator=(const f16 &x) { raw = x.raw; return *this; }
   explicit INLINE f16(float x)
       : raw(encode<10, 15>(x, 0x7bff, 0x7c00, 0x7e00) | (bits<unsigned>(x) >> 16 & 0x8000)) {}
   explicit INLINE operator float() const {
@@ -42,6 +46,8 @@ struct f16 {
 struct bf16 {
   unsigned short raw;
   bf16() = default;
+  bf16(const bf16 &) = default;
+  INLINE bf16 &operator=(const bf16 &x) { raw = x.raw; return *this; }
   explicit INLINE bf16(float x) {
     const unsigned all = bits<unsigned>(x);
     raw = x != x ? 0x7fc0 | (all >> 16 & 0x8000) : (all + 0x7fff + (all >> 16 & 1)) >> 16;
@@ -126,15 +132,30 @@ template <class V, class A, class B> INLINE V dot(V total, A a, B b) {
   for (int i = 0; i < lanes * group; i++) total[i / group] += (int)a[i % held] * (int)b[i];
   return total;
 }""", ("bits",)),
+    "dot_bf16": Part("""\
+template <class V, class A, class B> INLINE V dot_bf16(V total, A a, B b) {
+  constexpr int lanes = sizeof(V) / sizeof(total[0]), held = sizeof(A) / sizeof(a.v[0]);
+#ifdef HIDET_BF16
+  if constexpr (sizeof(V) == 64) {
+    V all;
+    if constexpr (held == 2) all = bits<V>(bits<int>(a) - (decltype(total < total)){});
+    else all = bits<V>(a);
+    asm("vdpbf16ps %2, %1, %0" : "+v"(total) : "v"(all), "v"(bits<V>(b)));
+    return total;
+  }
+#endif
+  for (int i = 0; i < 2 * lanes; i++) total[i / 2] += (float)a.v[i % held] * (float)b.v[i];
+  return total;
+}""", ("bits", "bf16")),
     "load": Part("""\
 template <class T, int N> INLINE Vec<T, N> load(const T *from) {
   Vec<T, N> value;
-  __builtin_memcpy(&value, from, sizeof(value));
+  __builtin_memcpy((void *)&value, from, sizeof(value));
   return value;
 }""", ("Vec",)),
     "store": Part("""\
 template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
-  __builtin_memcpy(to, &value, sizeof(value));
+  __builtin_memcpy((void *)to, &value, sizeof(value));
 }""", ("Vec",)),
 }  # fmt: skip
 

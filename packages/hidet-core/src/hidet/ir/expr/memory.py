@@ -125,9 +125,11 @@ class Lane(Expr):
 
 @node
 class Dot(Expr):
-    """A vector of int32 plus, in each lane, the dot product of one group of neighbours of `a` and
-    of `b`: of 4 where `a` is u8 and `b` i8, of 2 where both are i16. Nothing saturates.
+    """A vector plus, in each lane, the dot product of one group of neighbours of `a` and of `b`.
 
+    Sums in int32 take groups of 4 where `a` is u8 and `b` i8, of 2 where both are i16, and do not
+    saturate. Sums in float32 take groups of 2 of bf16: products are exact, in which order they are
+    added is open, and numbers too small for the normal range of float32 may count as zero.
     `a` may be a single group, which all lanes read.
     """
 

@@ -30,6 +30,7 @@ from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import known, size_bytes
+from hidet.schedules.cpu.panel_elements import in_sums
 from hidet.schedules.cpu.panel_layout import Panels, Registers
 from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
 from hidet.schedules.cpu.panels import making_rows
@@ -59,7 +60,7 @@ class PackedRegisters(Registers):
     def work(self, op: PackedLinear, target: Target) -> Work:
         """The products, and the weight unpacked once for panels of rows that share it."""
         t = PackedPanels(op, self, target)
-        products = self.work_on(t.p, target)
+        products = self.work_of(t)
         times = -(-known(t.p.m) // (t.height * TOGETHER))
         unpacked = 2.0 * times * known(t.p.k) * known(t.lane_tiles) * t.width * UNPACKED
         read = size_bytes(op.packed) + size_bytes(op.scale)
@@ -71,7 +72,8 @@ class PackedPanels(Panels):
     in the order of reading."""
 
     def __init__(self, op: PackedLinear, registers: Registers, target: Target) -> None:
-        super().__init__(layer_of(op), registers, target)
+        p = layer_of(op)
+        super().__init__(p, registers, target, in_sums(p))
         self.op = op
         self.part = min(op.block, STRETCH)
         """Neighbours along k that are unpacked by one scale of each column."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hidet.schedules.contraction import Contraction
 from hidet.target import Target
-from hidet.types import DType, i8, i16, i32, u8
+from hidet.types import DType, bf16, f32, i8, i16, i32, u8
 
 SIGN = 128
 """What makes a signed byte an unsigned one."""
@@ -25,7 +25,13 @@ class Elements:
 
 
 PAIRS = Elements(i16, i16, i32, 2, "int16")
+NARROW = Elements(bf16, bf16, f32, 2, "bfloat16")
 BYTES = Elements(u8, i8, i32, 4, "int8")
+
+
+def in_sums(p: Contraction) -> Elements:
+    """Elements that are held in the type of the sums."""
+    return Elements(p.wide, p.wide, p.wide, 1, p.wide.name)
 
 
 def is_integers(p: Contraction) -> bool:
@@ -35,8 +41,10 @@ def is_integers(p: Contraction) -> bool:
 
 def elements_of(p: Contraction, flip: bool, target: Target) -> Elements:
     """How panels hold the elements of a contraction: bytes, where the machine multiplies unsigned
-    ones by signed ones and the lanes are signed; other integers as 16 bits, which hold both."""
+    ones by signed ones and the lanes are signed; other integers as 16 bits, which hold both;
+    bfloat16 as it is where the machine multiplies it, other floats in the type of the sums."""
     if not is_integers(p):
-        return Elements(p.wide, p.wide, p.wide, 1, p.wide.name)
+        pairs = target.has_feature("bf16") and p.a.dtype is p.b.dtype is bf16
+        return NARROW if pairs else in_sums(p)
     lanes = p.a if flip else p.b
     return BYTES if target.has_feature("vnni") and lanes.dtype is i8 else PAIRS

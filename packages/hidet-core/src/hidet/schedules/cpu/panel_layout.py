@@ -2,8 +2,8 @@
 
 One operand gives the rows of a tile (its elements are spread over lanes), the other one the
 columns (its elements are loaded as vectors). Floats lie in panels in the type of the sums. Of 8-bit
-integers, whose sums are int32, neighbours along k lie side by side in groups: one instruction
-multiplies and adds a group in each lane.
+integers, whose sums are int32, and of bfloat16 where the machine multiplies it, neighbours along k
+lie side by side in groups: one instruction multiplies and adds a group in each lane.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hidet.ir.expr import Const, Dot, Expr, Pack
 from hidet.lang import cast, cdiv, load
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cpu.panel_elements import BYTES, SIGN, elements_of
+from hidet.schedules.cpu.panel_elements import BYTES, SIGN, Elements, elements_of
 from hidet.schedules.space import choice
 from hidet.target import Target
 from hidet.types import i8, u8
@@ -43,8 +43,12 @@ class Registers:
         return self.rows * self.vectors + self.vectors + 1 <= target.max_registers_per_thread
 
     def work_on(self, p: Contraction, target: Target) -> Work:
+        """What a contraction costs at this point."""
+        return self.work_of(Panels(p, self, target))
+
+    def work_of(self, t: Panels) -> Work:
         """Whole tiles, two loads at most for each multiply-add, and the making of panels."""
-        t = Panels(p, self, target)
+        p = t.p
         k, batch = p.estimated(p.k), p.estimated(p.batch)
         plain = -(-p.estimated(t.rows) // t.height)
         tiles = plain if t.table is None else p.tiles_down(t.height)
@@ -68,9 +72,15 @@ class Registers:
 class Panels:
     """Which elements of a contraction's operands the panels hold, and in which order."""
 
-    def __init__(self, p: Contraction, registers: Registers, target: Target) -> None:
+    def __init__(
+        self,
+        p: Contraction,
+        registers: Registers,
+        target: Target,
+        elements: Elements | None = None,
+    ) -> None:
         self.p, self.flip = p, registers.flip
-        self.elements = elements_of(p, registers.flip, target)
+        self.elements = elements or elements_of(p, registers.flip, target)
         self.wide, self.group = self.elements.sums, self.elements.group
         self.depth = cdiv(p.k, self.group)
         self.lanes = max(2, target.vector_bytes // self.wide.nbytes)
