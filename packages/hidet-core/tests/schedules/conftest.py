@@ -11,9 +11,10 @@ from hidet.codegen import cpu
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var
 from hidet.passes.pipeline import lower
+from hidet.toolchain.host import NO_MMX
 from hidet.types import PointerType
 
-FLAGS = ["-O1", "-march=native", "-shared", "-fPIC", *cpu.FLAGS]
+FLAGS = ["-O1", "-march=native", *NO_MMX, "-shared", "-fPIC", *cpu.FLAGS]
 
 
 class Compiled:

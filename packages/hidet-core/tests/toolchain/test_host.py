@@ -9,7 +9,7 @@ import pytest
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 from hidet.toolchain import compile_cpp, cpp_version, flags_for, probe_isa
-from hidet.toolchain.host import compiler
+from hidet.toolchain.host import NO_MMX, compiler
 
 
 def test_a_source_becomes_a_shared_object(tmp_path):
@@ -31,6 +31,13 @@ def test_flags_for_this_machine_compile_and_run(tmp_path):
     function = ctypes.CDLL(str(tmp_path / "unit.so")).sum
     function.restype = ctypes.c_float
     assert function((ctypes.c_float * 100)(*range(100)), 100) == 4950
+
+
+@pytest.mark.skipif(not NO_MMX, reason="only x86 has registers of MMX")
+@pytest.mark.parametrize("name", ["cpu", "cpu+avx2", "cpu+avx512"])
+def test_registers_of_mmx_are_left_alone(name):
+    source = "#ifdef __MMX__\n#error it may use them\n#endif"
+    assert compile_cpp(source, flags=flags_for(Target.parse(name)))
 
 
 def test_a_full_disk_is_no_defect_of_ours(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import shlex
 import shutil
 import signal
@@ -29,6 +30,9 @@ ISA_FLAGS = {
         "-mprefer-vector-width=512",
     ),
 }  # fmt: skip
+NO_MMX = ("-mno-mmx",) if platform.machine().lower() in ("x86_64", "amd64") else ()
+"""GCC 12 keeps integers in registers of MMX when it runs out of others. They are those of x87, and
+long doubles of the process are wrong from then on: numpy printed 0.5 as 5e-01."""
 FEATURE_FLAGS = {"vnni": ("-mavx512vnni",), "bf16": ("-DHIDET_BF16",)}
 """What is said of features. Text spells `vdpbf16ps` as assembly, and compilers older than GCC 10
 have no flag for it."""
@@ -37,7 +41,7 @@ have no flag for it."""
 def flags_for(target: Target) -> tuple[str, ...]:
     """The instruction sets that generated code may use."""
     features = [flags for name, flags in FEATURE_FLAGS.items() if target.has_feature(name)]
-    return (*ISA_FLAGS[target.arch], *chain.from_iterable(features))
+    return (*NO_MMX, *ISA_FLAGS[target.arch], *chain.from_iterable(features))
 
 
 def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
