@@ -35,6 +35,7 @@ BESIDE = {
 }
 """What the tests of a package compare with, or make their models with."""
 TENSORFLOW = ("docs/tensorflow.md", "packages/hidet-tf/README.md")
+KERAS_BENCHMARKS = ["benchmarks/tests/test_tensorflow.py", "benchmarks/tests/test_archives.py"]
 """The pages that need TensorFlow, which lies in an environment of its own."""
 TOY = "packages/hidet-core/tests/toy_frontend"
 report_at_exit()
@@ -79,7 +80,7 @@ def tests(session: nox.Session, package: str, version: str) -> None:
     other = [] if version == PYTHONS[0] else left_out(f"packages/{package}/tests")
     folders = [f"packages/{package}/tests"]
     folders += ["benchmarks/tests"] if package == "hidet-torch" else []
-    folders += ["benchmarks/tests/test_tensorflow.py"] if package == "hidet-tf" else []
+    folders += KERAS_BENCHMARKS if package == "hidet-tf" else []
     # Two processes for two cores; a file stays in one, so that what its tests share is made once.
     both = ["-n", "2", "--dist", "loadfile"]
     python.pytest(*folders, "-m", "not gpu", *both, *other, *session.posargs)

@@ -49,20 +49,28 @@ def application(name: str, size: int = 224) -> Callable[[], tuple[Any, np.ndarra
 
         keras.utils.set_random_seed(0)
         model = getattr(keras.applications, name)(weights=None, classifier_activation=None)
-        settle(model)
+        settle(model, random(4, size, size, 3))
         return model, random(1, size, size, 3)
 
     return make
 
 
-def settle(model: Any) -> None:
-    """Give norms the statistics and scales of a trained model."""
+def settle(model: Any, images: Any) -> None:
+    """Give batch norms scales and shifts that differ, and the statistics of these images.
+
+    As they are made a network gives nearly the same for any image. Those that scale layers get
+    scales as well: they begin at 1e-6, which hides the layers.
+    """
     rng = np.random.default_rng(1)
+    for layer in model.layers:
+        if type(layer).__name__ == "BatchNormalization":
+            layer.momentum = 0.0  # the statistics become those of the one batch
     for each in model.variables:
-        if each.path.endswith(("moving_variance", "gamma")):
+        if each.path.endswith("gamma"):
             each.assign(rng.uniform(0.5, 1.5, each.shape))
-        elif each.path.endswith(("moving_mean", "beta")):
+        elif each.path.endswith("beta"):
             each.assign(rng.normal(0, 0.1, each.shape))
+    model(images, training=True)
 
 
 def lstm() -> tuple[Any, np.ndarray[Any, Any]]:
@@ -258,6 +266,38 @@ def host() -> str:
     return table(("tensors in and out", "system", "us", "beyond core"), lines)
 
 
+def watched() -> str:
+    """Microseconds of a call of a function of variables, whether these are watched or not."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    import hidet_tf  # noqa: PLC0415
+
+    lines = []
+    for count in (1, 10, 100):
+        variables = [tf.Variable(random(4, 16)) for _ in range(count)]
+        body = summed(variables)
+        spec, given = tf.TensorSpec((4, 16)), tf.constant(random(4, 16))
+        systems = {
+            each: hidet_tf.compile(body, spec, options={"weights": each})
+            for each in ("frozen", "watched")
+        } | {"tf.function": tf.function(body, input_signature=[spec])}
+        calls: dict[str, Call] = {
+            name: lambda f=f, x=given: repeated(lambda: f(x)) for name, f in systems.items()
+        }
+        times = in_turns(calls, 2.0)
+        found = {name: summary(each)[2] * 1e3 / REPEATS for name, each in times.items()}
+        lines += [
+            [str(count), name, number(each, ".1f"), number((each - found["frozen"]) / count, ".2f")]
+            for name, each in found.items()
+        ]
+    return table(("variables", "system", "us at work", "beyond frozen, each"), lines)
+
+
+def summed(variables: Sequence[Any]) -> Callable[[Any], Any]:
+    """A function that adds some variables."""
+    return lambda x: sum(variables, x)
+
+
 REPEATS = 100
 
 
@@ -288,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     for name in asked.networks or [*NETWORKS, "host"]:
         if name == "host":
-            print(host())
+            print(f"{host()}\n\n{watched()}")
         else:
             rows += measure(name, asked.systems, asked.seconds)
             print(f"{name}: done", flush=True)

@@ -77,11 +77,11 @@ def test_every_way_to_write_is_seen(layer: Layer, write: Callable, name: str) ->
 
 
 def test_what_was_not_written_to_is_not_read_anew(layer: Layer) -> None:
-    places = [each.place for each in layer.sources]
+    held = [each.held for each in layer.sources]
     for _ in range(3):
         assert layer.is_right()
     assert [each.changes for each in layer.sources] == [[0], [0]]
-    assert [each.place for each in layer.sources] == places
+    assert all(one is each.held for one, each in zip(held, layer.sources, strict=True))
 
 
 def test_memory_that_comes_again_is_not_taken_for_the_old_value(layer: Layer) -> None:
@@ -112,7 +112,7 @@ def test_a_bit_that_changed_in_a_nan_is_a_change() -> None:
     source.take()
     other = np.array([0x7FC00001], np.uint32).view(np.float32)
     variable.assign(other)
-    source.look(variable.read_value(), -1)
+    source.look(variable.read_value())
     assert source.changes == [1]
 
 

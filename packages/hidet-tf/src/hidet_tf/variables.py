@@ -23,6 +23,7 @@ from hidet.errors import NotYet
 from hidet.frontend.execute import Origin, View
 from hidet.frontend.weights import GraphWeights, Stamp
 from hidet.graph import Tensor, from_numpy
+from hidet_tf.addresses import remembered
 from hidet_tf.tensors import NUMPY, place
 
 
@@ -83,15 +84,14 @@ class Variable:
     def take(self) -> None:
         """Hold the value that the variable has now, and let kernels read it."""
         self.held = tf.raw_ops.ReadVariableOp(resource=self.handle, dtype=self.dtype)
-        self.place = place(self.held)
         self.memory = from_numpy(np.asarray(self.held)).to(device=self.device)
 
-    def look(self, value: Any, where: int) -> None:
-        """Note whether the variable was written to, given its value now and where that lies."""
-        if where == self.place:
+    def look(self, value: Any) -> None:
+        """Note whether the variable was written to, given its value now."""
+        if place(value) == place(self.held):
             return
         if is_same(value, self.held):  # written anew, or in the mode in which each read is a copy
-            self.held, self.place = value, where
+            self.held = value
         else:
             self.changes[0] += 1
 
@@ -135,18 +135,18 @@ class Weights(GraphWeights[Variable]):
         super().__init__(compiled, read)
         self.sources = [*read.values()]
         self.values = reader(self.sources)
-        self.places = [each.place for each in self.sources]
-        """Where the variables lay when they were last looked at."""
+        self.lie_there = remembered([each.held for each in self.sources])
+        """Whether the variables lie where they did when they were last looked at."""
 
     def check(self) -> None:
         """Bring everything up to date if a variable was written to since the last call."""
         values = self.values()
-        places = [*map(place, values)]
-        if places != self.places:
-            for source, value, where in zip(self.sources, values, places, strict=True):
-                source.look(value, where)
+        if not self.lie_there(values):
+            for source, value in zip(self.sources, values, strict=True):
+                source.look(value)
             super().check()
-            self.places = [each.place for each in self.sources]  # after a failure it tries again
+            # After a failure it tries again.
+            self.lie_there = remembered([each.held for each in self.sources])
 
 
 def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
