@@ -84,3 +84,35 @@ def test_where_nothing_may_be_there_nothing_is_read():
         "k", (some, y), (For(j, wrap(35), (put,), LoopKind.VECTOR),), kind=KernelKind.CPU
     )
     assert read_anyway(before) == before
+
+
+def open_batch(extent):
+    """Every other column of row `i // 3` of x[n, 7], in a loop of so many turns around."""
+    n, i = Var("n", i32), Var("i", i32)
+    x, y = Var("x", f32[n, 7]), Var("y", f32[n, 3, 4])
+    read = Load(x, (FloorDiv(i, number(3)), j * 2 - 1))
+    put = Store(
+        y,
+        (FloorDiv(i, number(3)), FloorMod(i, number(3)), j),
+        Select(LessEqual(number(1), j), read, ZERO),
+    )
+    inner = For(j, wrap(4), (put,), LoopKind.VECTOR)
+    return Kernel("k", (x, y), (For(i, extent(n), (inner,)),), kind=KernelKind.CPU)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 5])
+def test_an_open_size_is_not_zero_where_a_loop_around_has_a_turn(size):
+    before = open_batch(lambda n: n * 3)
+    after = read_anyway(before)
+    assert not any(isinstance(each.then, Load) for each in find(after.body, Select))
+    given = np.arange(size * 7, dtype=np.float32).reshape(size, 7)
+    found = [np.full((size, 3, 4), -1, np.float32) for _ in range(2)]
+    for made, out in zip((before, after), found, strict=True):
+        sim.launch(made, given, out)
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("extent", [lambda n: wrap(6), lambda n: n * 3 + 1])
+def test_an_open_size_may_be_zero_where_loops_run_without_it(extent):
+    before = open_batch(extent)
+    assert read_anyway(before) == before
