@@ -58,6 +58,9 @@ def suits(op: Op, around: str) -> bool:
     """Whether an operator can have this around it."""
     if around == "bias":
         return isinstance(op, Linear | Conv) and op.results()[0].dtype.is_float
+    if around == "gate":
+        columns = op.results()[0].shape[-1]
+        return isinstance(columns, int) and columns % 2 == 0
     return around != "plain"
 
 

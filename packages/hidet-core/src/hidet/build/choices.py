@@ -16,7 +16,7 @@ from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
-from hidet.schedules.contraction import size_bytes
+from hidet.schedules.typical import expected, size_bytes, typical
 from hidet.target import Target
 from hidet.types import TensorType
 
@@ -135,6 +135,6 @@ def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
 
 def detour(tensor: TensorType, target: Target) -> float:
     """The seconds of a kernel that writes a tensor, from as much of others."""
-    nbytes = size_bytes(tensor)
-    work = Work(nbytes, nbytes, 0.0, blocks=max(1, int(nbytes) // BLOCK_BYTES))
-    return BOUNDARY_SECONDS + seconds(work, target)
+    sizes = [size_bytes(each) for each in typical(tensor, target)]
+    works = [Work(n, n, 0.0, blocks=max(1, int(n) // BLOCK_BYTES)) for n in sizes]
+    return BOUNDARY_SECONDS + expected([seconds(work, target) for work in works])

@@ -26,7 +26,7 @@ from hidet.graph.tensor import Tensor
 from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
 from hidet.schedules.base import gains_by_channels_last
-from hidet.schedules.contraction import size_bytes
+from hidet.schedules.typical import expected, size_bytes, typical
 from hidet.target import Target
 
 MUCH = 1.4
@@ -101,5 +101,6 @@ def is_better_read(group: Group, tensor: Tensor, target: Target) -> bool:
     best, free = chosen(group, target), cheapest(group.anchor.op, target)
     if any(each is tensor for each in closed_to(best.schedule, group)):
         return True
-    written = seconds(Work(0, size_bytes(tensor.type), 0.0, blocks=target.cores), target)
+    sizes = [size_bytes(each) for each in typical(tensor.type, target)]
+    written = expected([seconds(Work(0, n, 0.0, blocks=target.cores), target) for n in sizes])
     return best.seconds > free.seconds + written - seconds(Work(0, 0, 0.0), target)

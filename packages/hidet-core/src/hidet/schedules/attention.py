@@ -13,7 +13,8 @@ from hidet.compute.sizes import Shape, product, same
 from hidet.ir.expr import Value
 from hidet.lang import min as minimum
 from hidet.ops.attention import Attention
-from hidet.schedules.contraction import Index, digits, known, size_bytes
+from hidet.schedules.contraction import Index, digits
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.types import Size, TensorType, f32
 
 FEW_ROWS = 64
@@ -134,7 +135,7 @@ class Rows:
 
     def pairs(self) -> float:
         """Rows and keys that meet, where none is left out."""
-        return float(known(self.stacks)) * known(self.count) * known(self.keys)
+        return float(estimated(self.stacks)) * estimated(self.count) * estimated(self.keys)
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ from hidet.cost import Work, seconds
 from hidet.graph.operator import Op
 from hidet.ir.kernel import Module
 from hidet.schedules.space import points
+from hidet.schedules.typical import expected, typical
 from hidet.target import Target
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,11 +70,18 @@ class Schedule:
     def candidates(self, op: Op, target: Target) -> list[Candidate]:
         """The schedule at the points that fit, the cheapest by the cost model first.
 
-        Of those that wait for memory as long, the one that computes least is the first.
+        Of those that wait for memory as long, the one that computes least is the first. What an
+        operator of unknown sizes costs is what it does in `typical` calls.
         """
-        works = [(point, point.work(op, target)) for point in self.fitting(op, target)]
-        ranked = sorted((seconds(work, target), work.flops, i) for i, (_, work) in enumerate(works))
-        return [Candidate(self, works[i][0], cost) for cost, _, i in ranked]
+        calls = typical(op, target)
+        found = list(self.fitting(op, target))
+        works = [[point.work(call, target) for call in calls] for point in found]
+        costs = [expected([seconds(work, target) for work in each]) for each in works]
+        flops = [expected([work.flops for work in each]) for each in works]
+        return [
+            Candidate(self, found[i], cost)
+            for cost, _, i in sorted(zip(costs, flops, range(len(found)), strict=True))
+        ]
 
     def gains_by_channels_last(self, op: Op, target: Target) -> bool:
         """Whether operator and target are of its kind, and it asks for channels last."""

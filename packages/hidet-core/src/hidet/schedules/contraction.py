@@ -13,19 +13,16 @@ from typing import Any, ClassVar, TypeAlias
 
 from hidet.compute import accumulator
 from hidet.compute.places import unravel
-from hidet.compute.sizes import same
-from hidet.ir.evaluate import evaluate
-from hidet.ir.expr import Expr, Value
-from hidet.ir.walk import variables
+from hidet.compute.sizes import possible, same
+from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, cdiv
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.types import DType, Size, TensorType
 
 Index: TypeAlias = tuple[Value, ...]
 
 MOST_TOGETHER = 16
 """Elements of the widest access: 16 bytes of the narrowest type."""
-TYPICAL, IMAGES = 128, 1
-"""What a size known only at run time counts as in estimates, and what a number of images does."""
 
 
 class Contraction(ABC):
@@ -119,7 +116,7 @@ class Contraction(ABC):
 
     def tiles_down(self, rows: int) -> int:
         """How many tiles of so many rows all products have, estimated."""
-        return -(-known(self.m) // rows) * known(self.batch)
+        return -(-estimated(self.m) // rows) * estimated(self.batch)
 
     def table(self, rows: int) -> TensorType | None:
         """The type of a table that says where tiles of rows lie, if only the data tell."""
@@ -160,7 +157,7 @@ class Contraction(ABC):
     @property
     def flops(self) -> float:
         """Operations of all products."""
-        return 2.0 * prod(map(known, (self.batch, self.m, self.n, self.k)))
+        return 2.0 * prod(map(estimated, (self.batch, self.m, self.n, self.k)))
 
     @property
     def nbytes(self) -> tuple[float, float]:
@@ -185,26 +182,7 @@ def digits(number: Value, sizes: Sequence[Size]) -> Index:
 
 def together(size: Size) -> int:
     """How many neighbours along an axis without gaps are all there or none: a power of two."""
-    return gcd(size, MOST_TOGETHER) if isinstance(size, int) else 1
-
-
-def known(size: Size | Any) -> int:
-    """A size as a number, for estimates."""
-    return size if isinstance(size, int) else TYPICAL
-
-
-def estimated(size: Size | Any, images: Size = 0) -> int:
-    """A size as a number, for estimates of the CPU's schedules: what it comes to where each symbol
-    in it is `TYPICAL`, and those in a number of `images` are `IMAGES`. Schedules of GPUs count it
-    as `known` does until they are measured so."""
     if isinstance(size, int):
-        return size
-    symbols: dict[Expr, int] = dict.fromkeys(variables(size), TYPICAL)
-    if not isinstance(images, int):
-        symbols.update(dict.fromkeys(variables(images), IMAGES))
-    return max(0, int(evaluate(size, symbols)))
-
-
-def size_bytes(of: TensorType) -> float:
-    """The bytes of a tensor, for estimates."""
-    return float(prod(map(known, of.shape))) * of.dtype.nbytes
+        return gcd(size, MOST_TOGETHER)
+    all_sizes = possible(size)
+    return gcd(all_sizes.divisor, all_sizes.remainder, MOST_TOGETHER)

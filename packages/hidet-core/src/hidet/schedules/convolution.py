@@ -15,7 +15,8 @@ from hidet.compute.sizes import Shape, product
 from hidet.cost import Work
 from hidet.ir.expr import Value, wrap
 from hidet.ops.conv import Conv
-from hidet.schedules.contraction import Contraction, Index, digits, estimated, together
+from hidet.schedules.contraction import Contraction, Index, digits, together
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import Size, TensorType
 

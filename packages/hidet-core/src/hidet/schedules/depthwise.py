@@ -8,7 +8,7 @@ from typing import Any
 from hidet.compute import accumulator
 from hidet.compute.sizes import same
 from hidet.ops.conv import Conv
-from hidet.schedules.contraction import known
+from hidet.schedules.typical import estimated
 from hidet.types import DType, Size
 
 
@@ -65,13 +65,13 @@ class Depthwise:
     @property
     def elements(self) -> float:
         """Elements of the result, for estimates."""
-        return float(known(self.planes) * known(self.out[0]) * known(self.out[1]))
+        return float(estimated(self.planes) * estimated(self.out[0]) * estimated(self.out[1]))
 
     @property
     def nbytes(self) -> tuple[float, float]:
         """Bytes read and written, for estimates."""
-        height, width = map(known, self.op.sizes)
-        read = known(self.images) * self.op.groups * height * width
+        height, width = map(estimated, self.op.sizes)
+        read = estimated(self.images) * self.op.groups * height * width
         of = self.op.x.dtype.nbytes
         return float(read * of), self.elements * of
 

@@ -21,8 +21,9 @@ from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, attr, cast, cdiv, load, maximum, minimum, script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.schedules.contraction import Index, known
+from hidet.schedules.contraction import Index
 from hidet.schedules.product import Product
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import Size, TensorType, i32
 
@@ -82,8 +83,8 @@ class Grouped(Product):
 
     def tiles_down(self, rows: int) -> int:
         """Half of a tile in each group is beyond its end."""
-        groups = min(known(self.groups), known(self.m))
-        return max(groups, -(-known(self.m) // rows) + groups // 2)
+        groups = min(estimated(self.groups), estimated(self.m))
+        return max(groups, -(-estimated(self.m) // rows) + groups // 2)
 
     def table(self, rows: int) -> TensorType:
         """The type of the table."""

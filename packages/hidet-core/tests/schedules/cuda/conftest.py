@@ -46,11 +46,11 @@ def one_kernel(graph, schedule, point):
     assert_close(out, wanted, graph.outputs[0].dtype, 64.0)
 
 
-def simulated(module, op, check):
+def simulated(module, op, check, **sizes):
     """An operator's module, as it is launched, is right in the simulator."""
     arrays, result = op.examples(seed=0), op.results()[0]
     out = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(as_run(module), *arrays, out)
+    sim.launch(as_run(module), *arrays, out, **sizes)
     check(op, arrays, out)
 
 

@@ -11,7 +11,9 @@ from hidet.graph import refer
 from hidet.graph.apply import tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
+from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var
+from hidet.ir.walk import variables
 from hidet.ops.attention import CAPPED, Attention
 from hidet.options import options
 from hidet.passes.pipeline import lower
@@ -43,7 +45,7 @@ OPS = [
 def run(op, point, **sizes):
     """The result of the lowered kernel, and what it should be."""
     module = attention_wgmma(op, TARGET, point).module
-    fixed = op.with_sizes(lambda size: sizes[size.name])
+    fixed = op.with_sizes(lambda size: evaluate(size, {v: sizes[v.name] for v in variables(size)}))
     arrays = fixed.examples(seed=0)
     return launched(module, arrays, fixed, sizes), refer(fixed, arrays)[0]
 
@@ -84,6 +86,14 @@ def test_symbolic_lengths(b, m):
     near(*run(op, Groups(2, 64, 2, 1), b=b, m=m), f16)
 
 
+@pytest.mark.parametrize(("m", "n"), [(1, 0), (7, 2), (31, 129)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_keys_that_are_more_than_rows(m, n, causal):
+    """Those of a cache are there before the rows' own."""
+    op = Attention(f16[2, M, 64], f16[1, M + N, 64], f16[1, M + N, 64], None, causal, 0.2)
+    near(*run(op, Groups(1, 64, 2, 2), m=m, n=n), f16)
+
+
 def test_rows_of_all_heads_are_there_once_in_several_sections(monkeypatch):
     monkeypatch.setattr("hidet.schedules.cuda.attention_wgmma.ROUNDS", 1 / 32)
     op = Attention(f16[10, 130, 64], f16[5, 130, 64], f16[5, 130, 64], None, True, 0.2)
@@ -109,6 +119,7 @@ def test_what_it_is_for():
     assert takes(f16, 100, 100, 64)
     assert takes(bf16, M, M, 128)
     assert takes(f16, M, 7, 8)
+    assert takes(f16, M, M + N, 64)
     assert not takes(f16, 100, N, 64)  # there may be no keys
     assert not takes(f16, 100, 100, 36)  # rows of k are no whole pieces of 16 bytes
     assert not takes(f32, 100, 100, 64)

@@ -20,6 +20,7 @@ from ci.same_code.text import digest, without_names
 def test_every_schedule_is_there():
     names = [str(case) for case in all_cases()]
     assert all(cases_of(each) for each in schedules())
+    assert all(case.graph().nodes for case in all_cases())
     assert len(names) == len(set(names))
     assert len({case.around for case in few_cases()}) >= 6
 

@@ -65,6 +65,16 @@ def test_a_size_known_at_run_time(m, check, is_right_simulated):
     is_right_simulated(module, op.with_sizes(lambda size: m), check)
 
 
+@pytest.mark.parametrize("m", [1, 5, 17])
+def test_rows_of_a_multiple_of_sixteen_bytes(m, check, is_right_simulated):
+    op = Matmul(f16[33, 72], f16[72, 8 * M])
+    assert by_wgmma(product_of(op), TARGET)
+    assert not by_wgmma(product_of(Matmul(f16[33, 72], f16[72, 4 * M])), TARGET)
+    assert not by_wgmma(product_of(Linear(f16[33, 8 * M], f16[72, 8 * M], None)), TARGET)
+    module = matmul_wgmma(op, TARGET, SMALL).module
+    is_right_simulated(module, op.with_sizes(lambda size: 8 * m), check, m=m)
+
+
 @pytest.mark.parametrize("point", [SMALL, P((64, 128), 3, 1), P((128, 192), 3, 1)], ids=str)
 def test_blocks_take_tiles_in_turns(point, check, is_right_simulated):
     """Fewer blocks than tiles: the ring goes on where the tile before has left it."""

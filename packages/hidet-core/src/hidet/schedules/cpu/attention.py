@@ -37,8 +37,8 @@ from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import estimated, known
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import f32
 
@@ -50,7 +50,7 @@ FEWEST_ROWS = 16
 def pays(op: Attention, target: Target) -> bool:
     """Whether sums are in float32, heads have a known size, and rows are many."""
     narrow = op.q.dtype.is_float and op.q.dtype.nbytes <= f32.nbytes
-    return narrow and is_sized(op) and known(op.q.shape[-2]) >= FEWEST_ROWS
+    return narrow and is_sized(op) and estimated(op.q.shape[-2]) >= FEWEST_ROWS
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,10 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import estimated, known
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.panel_tiles import STRETCH
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 COPIED = 8.0
@@ -92,8 +92,8 @@ class Rows:
         self.down, self.across, self.down_by, self.across_by = down, across, down_by, across_by
         self.taps = high * wide
         self.panel_type = self.wide[op.groups * self.row_tiles, self.each * self.taps, self.height]
-        places = self.phases * known(self.lines * self.line)
-        self.weights_stay = known(self.channels) * self.taps <= places
+        places = self.phases * estimated(self.lines * self.line)
+        self.weights_stay = estimated(self.channels) * self.taps <= places
         """Whether all weights meet a tile of places before the next one, or all places a tile of
         channels: what is smaller stays in the cache."""
 
@@ -104,7 +104,7 @@ def is_read_in_rows(op: Conv, target: Target) -> bool:
         return False
     if not all(isinstance(size, int) for size in (*op.window, *op.spatial(), *op.weight.shape)):
         return False
-    return prod(map(known, op.window)) > 1
+    return prod(map(estimated, op.window)) > 1
 
 
 @schedule_for(Conv, target="cpu", space=Tile, when=is_read_in_rows)
@@ -209,7 +209,7 @@ def writing(r: Rows) -> ScriptFunction:
     """A part of a kernel: (bias, done, y, stack, top, left). Each row of the result that a tile
     touches is written under a mask."""
     op, wide = r.op, r.wide
-    touched = (r.width + known(r.line) - 2) // known(r.line) + 1
+    touched = (r.width + estimated(r.line) - 2) // estimated(r.line) + 1
 
     @script
     def write(bias, done, y, stack, top, left):  # type: ignore[no-untyped-def]

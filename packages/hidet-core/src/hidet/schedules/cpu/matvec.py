@@ -26,10 +26,11 @@ from hidet.lang.memory import get
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, names_of
+from hidet.schedules.contraction import names_of
 from hidet.schedules.cpu.matmul import few_rows, is_float
 from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 
@@ -46,8 +47,8 @@ class Columns:
     def work(self, op: Matmul | Linear, target: Target) -> Work:
         """Each operand read once; a vector of the matrix is loaded for one multiply-add a row."""
         p = product_of(op)
-        columns = max(1, self.sums // known(p.m))
-        blocks = known(p.batch) * -(-known(p.n) // columns)
+        columns = max(1, self.sums // estimated(p.m))
+        blocks = estimated(p.batch) * -(-estimated(p.n) // columns)
         hidden = min(1.0, self.sums / 8)  # a multiply-add waits four turns for the one before it
         return Work(*p.nbytes, p.flops / hidden * 2, p.wide.name, blocks, 1)
 
@@ -66,7 +67,7 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
 
 def along_k(p: Product, lanes: int, vectors: int) -> ScriptFunction:
     """Vectors along k: each sum is kept in lanes and added up at the end."""
-    m, n, k, wide = known(p.m), p.n, p.k, p.wide
+    m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
     width = max(1, vectors // m)
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
     rows, columns = range(m), range(width)
@@ -105,7 +106,7 @@ def adding_lanes(p: Product, width: int, lanes: int) -> ScriptFunction:
 
     @script
     def add_lanes(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
-        for i in range(known(p.m)):
+        for i in range(estimated(p.m)):
             for j in range(width):
                 total = cast(0.0, p.wide)
                 for lane in range(lanes):
@@ -119,7 +120,7 @@ def adding_lanes(p: Product, width: int, lanes: int) -> ScriptFunction:
 
 def along_columns(p: Product, lanes: int, vectors: int) -> ScriptFunction:
     """Vectors along the columns: rows of the matrix are read one after the other."""
-    m, n, k, wide = known(p.m), p.n, p.k, p.wide
+    m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
     count = max(1, vectors // m)
     width = count * lanes
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)

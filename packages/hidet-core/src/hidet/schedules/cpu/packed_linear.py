@@ -31,8 +31,8 @@ from hidet.lang.memory import get
 from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, size_bytes
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.schedules.unpacking import (
     IN_WORD,
     UNPACKED,
@@ -61,9 +61,9 @@ class Unpacked:
     def work(self, op: PackedLinear, target: Target) -> Work:
         """Whole tiles; what is unpacked serves all rows of a tile."""
         p = Packed(op, self, target).p
-        rows, columns = known(p.m), known(p.n)
+        rows, columns = estimated(p.m), estimated(p.n)
         tiles = -(-rows // self.rows) * -(-columns // self.columns)
-        each = self.rows * self.columns * known(p.k) * (1 + UNPACKED / self.rows)
+        each = self.rows * self.columns * estimated(p.k) * (1 + UNPACKED / self.rows)
         read = size_bytes(op.packed) + size_bytes(op.scale)
         return Work(read, size_bytes(p.c), 2.0 * tiles * each, "float32", tiles, 1)
 

@@ -29,11 +29,11 @@ from hidet.lang.memory import get
 from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, size_bytes
 from hidet.schedules.cpu.panel_elements import in_sums
 from hidet.schedules.cpu.panel_layout import Panels, Registers
 from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
 from hidet.schedules.cpu.panels import making_rows
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.schedules.unpacking import (
     IN_WORD,
     UNPACKED,
@@ -61,8 +61,8 @@ class PackedRegisters(Registers):
         """The products, and the weight unpacked once for panels of rows that share it."""
         t = PackedPanels(op, self, target)
         products = self.work_of(t)
-        times = -(-known(t.p.m) // (t.height * TOGETHER))
-        unpacked = 2.0 * times * known(t.p.k) * known(t.lane_tiles) * t.width * UNPACKED
+        times = -(-estimated(t.p.m) // (t.height * TOGETHER))
+        unpacked = 2.0 * times * estimated(t.p.k) * estimated(t.lane_tiles) * t.width * UNPACKED
         read = size_bytes(op.packed) + size_bytes(op.scale)
         return replace(products, bytes_read=read, flops=products.flops + unpacked)
 

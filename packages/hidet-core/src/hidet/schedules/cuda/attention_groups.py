@@ -8,9 +8,9 @@ from math import prod
 from hidet.cost import REACHED_RATE, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
-from hidet.schedules.contraction import known
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
 
 HEIGHT = 64
@@ -79,7 +79,7 @@ class Groups:
 
     def turns(self, rows: Rows) -> int:
         """How many tiles of keys a block meets, if it meets all."""
-        return -(-known(rows.keys) // self.keys)
+        return -(-estimated(rows.keys) // self.keys)
 
     def fits(self, op: Attention, target: Target) -> bool:
         """Whether there is room for so many blocks at once."""
@@ -109,14 +109,14 @@ class Groups:
         if not rows.op.causal or rows.together:
             return -(-blocks // places) * (turns * tile + anew) - anew
         # Short blocks fill the gaps that long ones leave; next to the longest there are others.
-        seen = 0.5 + 0.5 * min(1.0, self.rows / known(rows.keys))
+        seen = 0.5 + 0.5 * min(1.0, self.rows / estimated(rows.keys))
         longest = turns * self.cycles(rows, target, 1 + (there - 1) * seen)
         return max(longest, blocks / places * (turns * seen * tile + anew) - anew)
 
     def work(self, op: Attention, target: Target) -> Work:
         """What the operations count is the time that the model gives to so many of them."""
         rows = rows_of(op)
-        blocks = -(-known(rows.count) // self.rows) * known(rows.stacks)
+        blocks = -(-estimated(rows.count) // self.rows) * estimated(rows.stacks)
         cores = min(blocks, target.cores)
         rate = target.measured.wgmma.rate * REACHED_RATE
         read, written = rows.nbytes

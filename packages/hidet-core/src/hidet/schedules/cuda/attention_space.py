@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hidet.cost import CACHE_GAIN, Work, seconds
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
-from hidet.schedules.contraction import known
 from hidet.schedules.cuda.attention_single import products
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP, Target
 from hidet.types import f32, tf32
 
@@ -87,7 +87,7 @@ class Blocks:
 
     def turns(self, rows: Rows) -> int:
         """How many tiles of keys a block meets, if it meets all."""
-        return -(-known(rows.keys) // (self.keys * self.slices))
+        return -(-estimated(rows.keys) // (self.keys * self.slices))
 
     def fits(self, op: Attention, target: Target) -> bool:
         """Whether warps have whole fragments, there are keys enough, and there is room."""
@@ -160,7 +160,7 @@ class Blocks:
         """Whole tiles, about half of them where rows see only the keys before them."""
         rows = rows_of(op)
         size, width = self.padded(rows)
-        blocks = -(-known(rows.count) // self.rows) * known(rows.stacks) * self.slices
+        blocks = -(-estimated(rows.count) // self.rows) * estimated(rows.stacks) * self.slices
         seen = 0.5 + 0.5 / self.turns(rows) / self.slices if op.causal else 1.0
         elements = blocks * self.turns(rows) * self.keys * seen
         read, written = rows.nbytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 # mypy: disable-error-code="comparison-overlap"
 from hidet import options
-from hidet.compute.sizes import same
+from hidet.compute.sizes import below
 from hidet.lang import (
     ScriptFunction,
     attr,
@@ -51,13 +51,14 @@ ROUNDS = 2
 def by_warpgroups(op: Attention, target: Target) -> bool:
     """Whether types, target and options are for warpgroups, and k and v for the copy engine.
 
-    No tensor map is of no keys: where their number is not known, there are as many as rows.
+    No tensor map is of no keys: where their number is not known, there are no fewer than rows.
     """
     able = target.has_feature("wgmma") and options.mma.get() == "mma"
     if not able or op.q.dtype not in (f16, bf16) or not is_sized(op):
         return False
-    there = isinstance(op.k.shape[-2], int) or same(op.k.shape[-2], op.q.shape[-2])
-    return bool(there) and mappable(op.k) and mappable(op.v)
+    keys = op.k.shape[-2]
+    there = isinstance(keys, int) or below(keys, op.q.shape[-2]) is False
+    return there and mappable(op.k) and mappable(op.v)
 
 
 @schedule_for(Attention, target="cuda", space=Groups, when=by_warpgroups, closed=(1, 2))

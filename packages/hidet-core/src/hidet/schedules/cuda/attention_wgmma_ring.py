@@ -25,7 +25,7 @@ from hidet.lang.cuda import (
 )
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_groups import PANEL, Groups
-from hidet.schedules.cuda.wgmma_operand import PITCH_BYTES
+from hidet.schedules.cuda.wgmma_operand import has_even_rows
 from hidet.target import WARP
 from hidet.types import TensorType
 
@@ -42,9 +42,7 @@ def boxes_of(operand: Any, point: Groups) -> Any:
 
 def mappable(of: TensorType) -> bool:
     """Whether a tensor map can describe k or v: few axes, and rows of whole pieces of 16 bytes."""
-    row = of.shape[-1]
-    even = isinstance(row, int) and row * of.dtype.nbytes % PITCH_BYTES == 0
-    return even and of.ndim <= 5 and of.layout is None
+    return has_even_rows(of, of.shape[-1]) and of.ndim <= 5
 
 
 def beginning(point: Groups) -> ScriptFunction:

@@ -54,7 +54,7 @@ from hidet.lang.cuda import (
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, names_of
+from hidet.schedules.contraction import names_of
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
@@ -66,6 +66,7 @@ from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, writing
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.types import Size, f32, i32, u64
 
@@ -140,7 +141,7 @@ class OverlapTile:
         """How long a multiprocessor takes for so many tiles; its blocks are in each other's way.
         Where one is alone there, nothing else goes on in a part of its products."""
         taken = target.measured.wgmma
-        lines = p.planes * self.length(p) * (taken.line + taken.found * known(p.op.each))
+        lines = p.planes * self.length(p) * (taken.line + taken.found * estimated(p.op.each))
         pieces = prod(self.block) / PIECE**2 * taken.piece
         if self.resident(p, target) == 1:
             pieces += UNCOVERED * 2 * prod(self.block) * p.k / taken.rate
@@ -152,7 +153,7 @@ class OverlapTile:
         p, rate = overlap_of(op), target.measured.wgmma.rate
         read, written = p.nbytes
         _, down, across = self.tiles(p)
-        tiles = known(down) * known(across)
+        tiles = estimated(down) * estimated(across)
         blocks = min(tiles, target.cores)
         cycles = FIRST + self.cycles(p, target, -(-tiles // target.cores))
         return Work(

@@ -31,10 +31,11 @@ from hidet.ops.conv import Conv
 from hidet.schedules.accesses import accesses
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, together
+from hidet.schedules.contraction import together
 from hidet.schedules.cuda.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, Target
 
 MOST_REGISTERS = 160
@@ -61,8 +62,8 @@ class Patches:
         """Whole threads; an access costs as a few sums do."""
         d = Depthwise(op)
         patch = Reading(d, self.each, self.rows)
-        down, across = -(-known(d.out[0]) // self.rows), -(-known(d.out[1]) // self.each)
-        blocks = -(-known(d.planes) * down * across // self.threads)
+        down, across = -(-estimated(d.out[0]) // self.rows), -(-estimated(d.out[1]) // self.each)
+        blocks = -(-estimated(d.planes) * down * across // self.threads)
         sums = self.each * self.rows * (len(d.taps) + 1)
         read = len(patch.needed) * (patch.reach + 6 * len(patch.parts)) + len(d.taps)
         steps = sums + read + 60

@@ -30,10 +30,11 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known, together
+from hidet.schedules.contraction import together
 from hidet.schedules.cuda.patch import Patch, Steps
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, Target
 
 MOST_REGISTERS = 96
@@ -62,7 +63,9 @@ class Vectors:
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether sums and a row have registers, and channels are not mostly missing."""
-        enough = self.across == 2 or self.across * self.lanes(op) < 2 * known(op.weight.shape[0])
+        enough = self.across == 2 or self.across * self.lanes(op) < 2 * estimated(
+            op.weight.shape[0]
+        )
         kept = self.each * self.rows + self.patch(op).reach
         return enough and self.patch(op).shares and kept * self.lanes(op) <= MOST_REGISTERS
 
@@ -70,13 +73,13 @@ class Vectors:
         """Whole threads; loads and sums cost alike, as do the weight's; a wait for each of them,
         and as much for blocks whose channels are not all there."""
         d, lanes, patch = Depthwise(op), self.lanes(op), self.patch(op)
-        down, across = -(-known(d.out[0]) // self.rows), -(-known(d.out[1]) // self.each)
-        blocks = -(-known(d.images) * down * across // (self.threads // self.across))
-        blocks *= -(-known(d.channels) // (self.across * lanes))
+        down, across = -(-estimated(d.out[0]) // self.rows), -(-estimated(d.out[1]) // self.each)
+        blocks = -(-estimated(d.images) * down * across // (self.threads // self.across))
+        blocks *= -(-estimated(d.channels) // (self.across * lanes))
         taken = len(patch.needed) * patch.reach * (lanes + 8)
         taken += len(d.taps) * self.each * self.rows * lanes
         registers = lanes * (self.each * self.rows + patch.reach) + 32
-        waits = 2 if known(d.channels) % (self.across * lanes) == 0 else 3
+        waits = 2 if estimated(d.channels) % (self.across * lanes) == 0 else 3
         return STEPS.work(d, taken + 60, blocks, self.threads, registers, waits, target)
 
 

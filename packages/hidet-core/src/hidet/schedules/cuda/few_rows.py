@@ -33,7 +33,8 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, cluster_sync, mapa, syncthreads, threadIdx
 from hidet.lang.memory import get
 from hidet.schedules.assemble import assemble, operand_type
-from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP
 
 FEW = 8
@@ -93,7 +94,7 @@ class Reading(ABC):
     @property
     def rows(self) -> int:
         """Rows of the product."""
-        return known(self.p.m)
+        return estimated(self.p.m)
 
     @property
     @abstractmethod

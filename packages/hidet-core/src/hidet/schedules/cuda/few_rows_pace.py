@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import prod
 
 from hidet.cost import ROUND_SECONDS, WAVE_SECONDS, Work
-from hidet.schedules.contraction import known, size_bytes
 from hidet.schedules.cuda.few_rows import Reading
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.target import Target
 from hidet.target.measured import FewRowsTimes
 
@@ -38,7 +38,7 @@ class Pace:
     def blocks(self) -> int:
         """All blocks."""
         p, slices = self.reading.p, self.reading.point.slices
-        return -(-known(p.n) // self.reading.columns) * slices * known(p.batch)
+        return -(-estimated(p.n) // self.reading.columns) * slices * estimated(p.batch)
 
     @property
     def registers(self) -> int:
@@ -58,7 +58,7 @@ class Pace:
     def of_block(self) -> float:
         """The seconds of a block that waits for nothing but its own reads."""
         reading, times = self.reading, self.times
-        steps = -(-known(reading.p.k) // (reading.step * reading.point.slices))
+        steps = -(-estimated(reading.p.k) // (reading.step * reading.point.slices))
         rounds = steps * reading.vectors / min(reading.reads, times.under_way)
         rows = 1 if self.by_units else reading.rows
         meeting = times.meeting if reading.point.slices > 1 else 0.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hidet.cost import Work
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import known
 from hidet.schedules.cuda.few_rows import FEW, FewRows, Reading, few_rows
 from hidet.schedules.cuda.few_rows_mma import WarpReading
 from hidet.schedules.cuda.few_rows_pace import Pace
@@ -15,6 +14,7 @@ from hidet.schedules.cuda.few_rows_simt import ThreadReading
 from hidet.schedules.cuda.mma import VECTOR, by_tensor_cores
 from hidet.schedules.product import ForProducts, Product, product_of
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 MOST_READS = 8
@@ -98,7 +98,7 @@ def is_even(reading: Reading, target: Target) -> bool:
         return few
     possible = point.slices <= target.max_blocks_per_cluster and isinstance(p.k, int)
     crowd = point.slices * point.threads <= MOST_THREADS
-    return few and possible and crowd and known(p.k) > reading.step * (point.slices - 1)
+    return few and possible and crowd and estimated(p.k) > reading.step * (point.slices - 1)
 
 
 def is_few(p: Product) -> bool:
@@ -108,7 +108,7 @@ def is_few(p: Product) -> bool:
 
 def by_threads(p: Product, target: Target) -> bool:
     """Whether ordinary units may multiply these few rows, and no others are faster."""
-    return is_few(p) and not (by_tensor_cores(p, target) and known(p.m) > HALF)
+    return is_few(p) and not (by_tensor_cores(p, target) and estimated(p.m) > HALF)
 
 
 def by_units(p: Product, target: Target) -> bool:

@@ -11,7 +11,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hidet.cost import ROUND_SECONDS
-from hidet.schedules.contraction import Contraction, known
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.target.measured import MmaTimes
 
@@ -69,7 +70,7 @@ class Pace:
     @property
     def of_block(self) -> float:
         """The seconds of one of them."""
-        turns = -(-known(self.p.k) // (self.point.depth * self.point.slices))
+        turns = -(-estimated(self.p.k) // (self.point.depth * self.point.slices))
         first = ROUND_SECONDS if self.point.ahead else 0.0
         return first + turns * self.turn + self.after
 

@@ -19,8 +19,8 @@ from hidet.lang import ScriptFunction, attr, cast, cdiv, minimum, script, script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.memory import get
 from hidet.ops.packed_linear import MIDDLE, PackedLinear
-from hidet.schedules.contraction import size_bytes
 from hidet.schedules.product import Product
+from hidet.schedules.typical import size_bytes
 from hidet.schedules.unpacking import IN_WORD, SHIFT_BITS, layer_of, packed_number
 from hidet.types import Size, TensorType, f32, i32, u16
 

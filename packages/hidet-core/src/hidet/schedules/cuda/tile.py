@@ -27,10 +27,11 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, operand_type
-from hidet.schedules.contraction import Contraction, known, names_of
+from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.staging import Side
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import DType
 
@@ -131,7 +132,7 @@ class Tile(ABC):
         """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
         if not self.shaped() or not all(side.exact for side in self.sides(p)):
             return False
-        turns = -(-known(p.k) // self.depth)
+        turns = -(-estimated(p.k) // self.depth)
         return (
             self.registers(p) <= target.max_registers_per_thread
             and self.shared_bytes(p, target) <= target.max_shared_bytes_per_block
@@ -156,8 +157,8 @@ class Tile(ABC):
     def amounts(self, p: Contraction, target: Target) -> Work:
         """What is moved and computed: whole tiles; slices are added up."""
         rows, columns = self.block
-        tiles = p.tiles_down(rows) * -(-known(p.n) // columns)
-        turns = -(-known(p.k) // (self.depth * self.slices))
+        tiles = p.tiles_down(rows) * -(-estimated(p.n) // columns)
+        turns = -(-estimated(p.k) // (self.depth * self.slices))
         blocks = tiles * self.slices
         once, written = p.nbytes
         elements = blocks * turns * self.depth
@@ -180,7 +181,7 @@ class Tile(ABC):
     def rounds(self, p: Contraction, target: Target, blocks: int) -> float:
         """The time of a block, as waits for memory; more where clusters leave multiprocessors
         idle."""
-        turns = -(-known(p.k) // (self.depth * self.slices))
+        turns = -(-estimated(p.k) // (self.depth * self.slices))
         usable = target.cores_in_clusters(self.slices if self.together(target) else 1)
         resident = max(1, self.resident(p, target))
         together = min(resident, -(-blocks // usable))

@@ -10,10 +10,11 @@ from typing import Any
 from hidet.cost import REACHED_RATE, Work
 from hidet.ir.kernel import LetsNext
 from hidet.lang import cdiv
-from hidet.schedules.contraction import TYPICAL, Contraction, known
+from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.pile import pile_shape
-from hidet.schedules.cuda.wgmma_operand import Operand, depth_of
+from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
 from hidet.target.measured import WgmmaCycles
 from hidet.types import DType, Size, f16, f32, i32
@@ -120,10 +121,7 @@ class Warpgroups(ABC):
 
     def turns(self, p: Contraction) -> int:
         """In how many steps of the ring a block multiplies a tile; an estimate if k is unknown."""
-        turns = self.sides(p)[0].turns
-        return -(
-            -(turns if isinstance(turns, int) else TYPICAL // depth_of(p.a.dtype)) // self.slices
-        )
+        return -(-estimated(self.sides(p)[0].turns) // self.slices)
 
     def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether slices have enough to do, and there is room."""
@@ -170,7 +168,7 @@ class Warpgroups(ABC):
         What the operations count is the time that the model gives to so many of them.
         """
         rows, columns = self.block
-        tiles = -(-known(p.m) // rows) * -(-known(p.n) // columns) * known(p.batch)
+        tiles = -(-estimated(p.m) // rows) * -(-estimated(p.n) // columns) * estimated(p.batch)
         places = max(1, target.cores_in_clusters(self.slices) // self.slices)
         together = max(1, min(self.resident(p, target), -(-tiles // places)))
         blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))

@@ -10,7 +10,7 @@ from typing import Any
 from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.lang import ScriptFunction, address, cdiv, script, static
 from hidet.lang.cuda import tensor_map, tma_load
-from hidet.schedules.cuda.wgmma_operand import PITCH_BYTES, Operand
+from hidet.schedules.cuda.wgmma_operand import Operand, has_even_rows
 from hidet.schedules.product import Product
 from hidet.types import Size, TensorType
 
@@ -68,10 +68,11 @@ class Matrix(Operand):
 
     @property
     def mappable(self) -> bool:
-        pitch = self.shape[-1]
-        even = isinstance(pitch, int) and pitch * self.of.dtype.nbytes % PITCH_BYTES == 0
+        pitch, k = self.shape[-1], self.product.k
+        # There is no tensor map of no elements, as k may be where only calls tell it.
+        there = isinstance(pitch, int) or isinstance(k, int)
         regular = not self.stacked or same_shape(self.stack, self.product.stack)
-        return even and regular and self.of.layout is None
+        return has_even_rows(self.of, pitch) and there and regular
 
     @property
     def piece(self) -> int:

@@ -18,6 +18,7 @@ from hidet.lang import ScriptFunction, address, reinterpret, script
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
+from hidet.schedules.contraction import together
 from hidet.types import DType, PointerType, Size, TensorType, u64
 
 DEPTH_BYTES = 128
@@ -28,6 +29,12 @@ PITCH_BYTES = 16
 """What distances between rows of a tensor map are multiples of. PTX ISA, "Tensors"."""
 STEP_BYTES = 32
 """How much of k one instruction multiplies."""
+
+
+def has_even_rows(of: TensorType, pitch: Size) -> bool:
+    """Whether rows of so many elements begin at multiples of 16 bytes, as those of tensor maps do;
+    of a size that only calls tell, its bounds have to say so."""
+    return together(pitch) * of.dtype.nbytes % PITCH_BYTES == 0 and of.layout is None
 
 
 def depth_of(dtype: DType) -> int:

@@ -20,7 +20,7 @@ from hidet.ir.expr import Value, wrap
 from hidet.lang import ScriptFunction, address, script
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
 from hidet.schedules.contraction import Index, digits
-from hidet.schedules.cuda.wgmma_operand import PITCH_BYTES, Operand
+from hidet.schedules.cuda.wgmma_operand import Operand, has_even_rows
 from hidet.schedules.cuda.windows import Windows
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
@@ -59,10 +59,9 @@ class Windowed(Operand):
 
     @property
     def mappable(self) -> bool:
-        each = self.product.op.each
-        even = isinstance(each, int) and each * self.of.dtype.nbytes % PITCH_BYTES == 0
-        counted = all(isinstance(size, int) for size in self.product.op.window)
-        return even and counted and self.of.layout is None
+        op = self.product.op
+        counted = all(isinstance(size, int) for size in (op.each, *op.window))
+        return has_even_rows(self.of, op.each) and counted
 
     @abstractmethod
     def bring(self) -> ScriptFunction:

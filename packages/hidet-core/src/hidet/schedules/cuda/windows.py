@@ -7,9 +7,9 @@ from functools import cached_property, lru_cache
 
 from hidet.compute.sizes import Shape, numbers, product
 from hidet.ops.conv import Conv
-from hidet.schedules.contraction import known
 from hidet.schedules.convolution import ChannelsLast
 from hidet.schedules.cuda.wgmma_operand import depth_of
+from hidet.schedules.typical import estimated
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Windows(ChannelsLast):
     def copies(self) -> float:
         """Rows that copies bring for all windows."""
         pieces = -(-self.together // depth_of(self.a.dtype))
-        return float(known(self.m) * known(product(self.parts)) * pieces)
+        return float(estimated(self.m) * estimated(product(self.parts)) * pieces)
 
 
 @dataclass(frozen=True)
