@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
@@ -35,14 +36,26 @@ VECTORS = [
     (Matmul(f64[4, 33], f64[33, 129]), Columns(8)),
     (Matmul(f32[33, 2], f32[33, 19], True, False), Columns(8)),
     (Matmul(bf16[2, 7], bf16[3, 7], False, True), Columns(8)),
+    (Linear(bf16[4, 130], bf16[13, 130], bf16[13]), Columns(16)),
+    (Linear(f16[1, 129], f16[9, 129], None), Columns(6)),
+    (Matmul(f16[3, 17], f16[17, 1030]), Columns(8)),
+    (Matmul(bf16[1, 7], bf16[7, 515]), Columns(8)),
+    (Matmul(f32[2, 1], f32[1, 1]), Columns(8)),
 ]
 SYMBOLIC = [
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(12, 2, True)),
     (Matmul(f32[2, 5, M], f32[2, M, 9]), MatmulRegisters(8, 2, False)),
 ]
+SYMBOLIC_VECTORS = [
+    (Matmul(f32[2, 1, M], f32[2, M, 9]), Columns(8)),
+    (Matmul(f32[3, 1, 19], f32[3, M, 19], False, True), Columns(8)),
+    (Matmul(f32[3, 19], f32[19, M]), Columns(8)),
+    (Matmul(bf16[2, M], bf16[9, M], False, True), Columns(8)),
+]
 CASES = [
     *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS + SYMBOLIC),
+    *((op, matvec(op, TARGET, point).module) for op, point in SYMBOLIC_VECTORS),
     *((op, matvec(op, TARGET, point).module) for op, point in VECTORS),
 ]
 
@@ -55,13 +68,24 @@ def library(compile_modules):
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_products(library, number, check):
     op, _ = CASES[number]
-    for m in (1, 37) if number in range(len(PANELS), len(PANELS) + len(SYMBOLIC)) else (0,):
+    symbolic = number - len(PANELS) in range(len(SYMBOLIC) + len(SYMBOLIC_VECTORS))
+    for m in (1, 37, 530) if symbolic else (0,):
         fixed = op.with_sizes(lambda size, m=m: m)
         arrays = fixed.examples(seed=number)
         result = fixed.results()[0]
         found = np.full(result.shape, 77, result.dtype.numpy)
         library(number, *arrays, found, m=m)
         check(fixed, arrays, found)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 129])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_simulator_agrees_on_few_rows(size, turned, check):
+    op = Matmul(f32[2, size], f32[7, size] if turned else f32[size, 7], False, turned)
+    arrays = op.examples(seed=size)
+    found = sim.empty((2, 7), "float32")
+    sim.launch(matvec(op, TARGET, Columns(8)).module, *arrays, found)
+    check(op, arrays, found)
 
 
 @pytest.mark.parametrize("isa", ["cpu", "cpu+avx2", "cpu+avx512"])

@@ -38,7 +38,7 @@ from hidet.ir.expr import (
     is_vector,
 )
 from hidet.ir.functions import MADE, NEAR
-from hidet.types import DType, Type, VectorType, f32, f64, tf32
+from hidet.types import DType, Type, VectorType, bf16, f16, f32, f64, tf32
 
 LANEWISE = (Add, Sub, Mul, Div, BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight, Negate,
             Minimum, Maximum)  # fmt: skip
@@ -64,6 +64,9 @@ class CpuExpressions(ExpressionWriter):
         raise InternalError(f"a CPU kernel has no builtin {e.name!r}")
 
     def cast(self, e: Cast) -> Text:
+        if isinstance(e.value, Load) and is_narrow(e.value.type):
+            place = Address(e.value.tensor, e.value.index)
+            return self.call(f"load_{e.value.dtype.short}<{self.type(e.type)}>", place)
         if is_vector(e):
             return f"__builtin_convertvector({self.spell(e.value)}, {self.type(e.type)})", PRIMARY
         return cast_text(self, e)
@@ -127,6 +130,8 @@ class CpuExpressions(ExpressionWriter):
         if not is_native(e.type):
             return False
         match e:
+            case Cast(Load() as value) if is_narrow(value.type):
+                return e.dtype is f32
             case Cast(value):
                 source = value.type
                 return is_native(source) and converts(source.element, e.dtype)  # type: ignore[union-attr]
@@ -143,6 +148,11 @@ class CpuExpressions(ExpressionWriter):
 def is_native(of: Type) -> bool:
     """Whether the compiler has vectors of this type."""
     return isinstance(of, VectorType) and of.element in NATIVE and of.lanes in LANES
+
+
+def is_narrow(of: Type) -> bool:
+    """Whether it is a vector of floats of 16 bits, which are read as float32."""
+    return isinstance(of, VectorType) and of.element in (f16, bf16)
 
 
 def converts(source: DType, to: DType) -> bool:

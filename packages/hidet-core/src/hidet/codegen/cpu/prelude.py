@@ -147,6 +147,36 @@ template <class V, class A, class B> INLINE V dot_bf16(V total, A a, B b) {
   for (int i = 0; i < 2 * lanes; i++) total[i / 2] += (float)a.v[i % held] * (float)b.v[i];
   return total;
 }""", ("bits", "bf16")),
+    # Neighbours in memory of 16 bits each, as float32.
+    "Halves": Part("""\
+template <int N> struct Halves {
+  typedef unsigned short type __attribute__((vector_size(N / 2)));
+};"""),
+    "load_bf16": Part("""\
+template <class F> INLINE F load_bf16(const bf16 *from) {
+  typename Halves<sizeof(F)>::type half;
+  __builtin_memcpy(&half, from, sizeof(half));
+  return bits<F>(__builtin_convertvector(half, decltype(F{} < F{})) << 16);
+}""", ("bits", "bf16", "Halves")),
+    "load_f16": Part("""\
+template <class F> INLINE F load_f16(const f16 *from) {
+  F y;
+#ifdef __AVX512F__
+  constexpr int most = 64;
+#else
+  constexpr int most = 32;
+#endif
+#ifdef __F16C__
+  if constexpr (sizeof(F) >= 32 && sizeof(F) <= most) {
+    typename Halves<sizeof(F)>::type half;
+    __builtin_memcpy(&half, from, sizeof(half));
+    asm("vcvtph2ps %1, %0" : "=v"(y) : "v"(half));
+    return y;
+  }
+#endif
+  for (int i = 0; i < int(sizeof(F) / sizeof(y[0])); i++) y[i] = (float)from[i];
+  return y;
+}""", ("f16", "Halves")),
     "load": Part("""\
 template <class T, int N> INLINE Vec<T, N> load(const T *from) {
   Vec<T, N> value;

@@ -33,12 +33,23 @@ from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
 
+RUN = 512
+"""Elements of a row of the matrix that are read at once, where they lie along rows: shorter runs
+are over before memory has been read ahead."""
+BESIDE = 8
+"""Rows, or columns, of the matrix that are read side by side: more may compete for one set of the
+cache."""
+
 
 @dataclass(frozen=True)
 class Columns:
     """How many vectors of sums a thread keeps in registers, for all rows together."""
 
     sums: int = choice(8, 4, 16, 6)
+
+    def of_rows(self, rows: int) -> int:
+        """How many columns meet so many rows at once."""
+        return min(BESIDE, max(1, self.sums // rows))
 
     def fits(self, op: Matmul | Linear, target: Target) -> bool:
         """Whether sums and a vector of each operand have registers."""
@@ -47,10 +58,11 @@ class Columns:
     def work(self, op: Matmul | Linear, target: Target) -> Work:
         """Each operand read once; a vector of the matrix is loaded for one multiply-add a row."""
         p = product_of(op)
-        columns = max(1, self.sums // estimated(p.m))
+        rows, columns = estimated(p.m), self.of_rows(estimated(p.m))
         blocks = estimated(p.batch) * -(-estimated(p.n) // columns)
         hidden = min(1.0, self.sums / 8)  # a multiply-add waits four turns for the one before it
-        return Work(*p.nbytes, p.flops / hidden * 2, p.wide.name, blocks, 1)
+        loads = (rows + columns) / (rows * columns)
+        return Work(*p.nbytes, p.flops / hidden * (1 + loads), p.wide.name, blocks, 1)
 
 
 @schedule_for(
@@ -61,19 +73,19 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     """Sums over vectors along k, or along the columns, whichever lie in a line."""
     p = product_of(op)
     lanes = max(2, target.vector_bytes // p.wide.nbytes)
-    kernel = (along_k if p.b_along_k else along_columns)(p, lanes, point.sums)
+    width = point.of_rows(estimated(p.m))
+    kernel = along_k(p, lanes, width) if p.b_along_k else along_columns(p, lanes)
     return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"]), point)
 
 
-def along_k(p: Product, lanes: int, vectors: int) -> ScriptFunction:
-    """Vectors along k: each sum is kept in lanes and added up at the end."""
+def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
+    """Vectors along k: neighbouring columns of the matrix are read side by side, and the lanes of
+    each sum are added up at the end."""
     m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
-    width = max(1, vectors // m)
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
-    rows, columns = range(m), range(width)
 
     with script_module():
-        add_lanes = adding_lanes(p, width, lanes)
+        add, add_last, write = (make(p, width, lanes) for make in (adding, adding, writing))
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -81,77 +93,107 @@ def along_k(p: Product, lanes: int, vectors: int) -> ScriptFunction:
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * width
                 sums = register_tensor(wide, (m, width, lanes), init=0)
-                part = register_tensor(wide, (m + width, lanes))
-                for chunk in range(cdiv(k, lanes)):
-                    for i in static(rows):
-                        for lane in vectorize(lanes):
-                            at = p.a_at(z, i, chunk * lanes + lane)
-                            part[i, lane] = cast(get(a, *at), wide)
-                    for j in static(columns):
-                        for lane in vectorize(lanes):
-                            at = p.b_at(z, chunk * lanes + lane, left + j)
-                            part[m + j, lane] = cast(get(b, *at), wide)
-                    for own in static([(i, j) for i in rows for j in columns]):
-                        kept = load(sums, *own, 0, lanes=lanes)
-                        row = load(part, own[0], 0, lanes=lanes)
-                        column = load(part, m + own[1], 0, lanes=lanes)
-                        store(sums, *own, 0, kept + row * column)
-                add_lanes(bias, sums, c, z, left)
+                for chunk in range(k // lanes):
+                    add(a, b, sums, z, left, chunk * lanes)
+                if k % lanes != 0:
+                    add_last(a, b, sums, z, left, k // lanes * lanes)
+                write(bias, sums, c, z, left)
 
     return matvec
 
 
-def adding_lanes(p: Product, width: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: adds up the lanes of each sum and writes it."""
+def adding(p: Product, width: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: adds the products of a vector of each row and of each column."""
+    rows, columns, wide = range(estimated(p.m)), range(width), p.wide
 
     @script
-    def add_lanes(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
+    def add(a, b, sums, z, left, first):  # type: ignore[no-untyped-def]
+        part = register_tensor(wide, (estimated(p.m) + width, lanes))
+        for i in static(rows):
+            for lane in vectorize(lanes):
+                part[i, lane] = cast(get(a, *p.a_at(z, i, first + lane)), wide)
+        for j in static(columns):
+            column = min(left + j, p.n - 1)
+            for lane in vectorize(lanes):
+                at = p.b_at(z, first + lane, column)
+                part[estimated(p.m) + j, lane] = cast(get(b, *at), wide)
+        for own in static([(i, j) for i in rows for j in columns]):
+            kept = load(sums, *own, 0, lanes=lanes)
+            row = load(part, own[0], 0, lanes=lanes)
+            column = load(part, estimated(p.m) + own[1], 0, lanes=lanes)
+            store(sums, *own, 0, kept + row * column)
+
+    return add
+
+
+def writing(p: Product, width: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: adds up the lanes of sums, side by side, and writes them."""
+
+    @script
+    def write(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
+        done = register_tensor(p.wide, (estimated(p.m), width, lanes))
+        # Sums stay in registers only while every index is a constant.
+        for own in static([(i, j) for i in range(estimated(p.m)) for j in range(width)]):
+            store(done, *own, 0, load(sums, *own, 0, lanes=lanes))
         for i in range(estimated(p.m)):
-            for j in range(width):
-                total = cast(0.0, p.wide)
-                for lane in range(lanes):
-                    total += sums[i, j, lane]
+            totals = register_tensor(p.wide, (width,), init=0)
+            for lane in range(lanes):
+                for j in static(range(width)):
+                    totals[j] += done[i, j, lane]
+            for j in range(min(width, p.n - left)):
+                total = totals[j]
                 if p.bias is not None:
                     total += cast(get(bias, *p.bias_at(z, i, left + j)), p.wide)
                 c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
 
-    return add_lanes
+    return write
 
 
-def along_columns(p: Product, lanes: int, vectors: int) -> ScriptFunction:
-    """Vectors along the columns: rows of the matrix are read one after the other."""
+def along_columns(p: Product, lanes: int) -> ScriptFunction:
+    """Vectors along the columns: neighbouring rows of the matrix are read side by side, a run of
+    each that is long enough for memory to be read ahead."""
     m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
-    count = max(1, vectors // m)
-    width = count * lanes
+    count = cdiv(n, RUN)
+    width = cdiv(cdiv(n, count), lanes) * lanes if isinstance(n, int) else RUN
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
-    rows, columns = range(m), range(count)
 
     with script_module():
+        add_rows, add_row = adding_rows(p, BESIDE), adding_rows(p, 1)
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * width
+                there = min(width, n - left)
                 sums = register_tensor(wide, (m, width), init=0)
-                part = register_tensor(wide, (width,))
-                for r in range(k):
-                    for lane in vectorize(width):
-                        part[lane] = cast(get(b, *p.b_at(z, r, left + lane)), wide)
-                    for own in static(rows):
-                        each = cast(get(a, *p.a_at(z, own, r)), wide)
-                        for j in static(columns):
-                            kept = load(sums, own, j * lanes, lanes=lanes)
-                            row = load(part, j * lanes, lanes=lanes)
-                            store(sums, own, j * lanes, kept + each * row)
-                done = register_tensor(wide, (m, width))
-                for place in static([(i, j * lanes) for i in rows for j in columns]):
-                    store(done, *place, load(sums, *place, lanes=lanes))
+                for step in range(k // BESIDE):
+                    add_rows(a, b, sums, z, left, step * BESIDE, there)
+                for r in range(k // BESIDE * BESIDE, k):
+                    add_row(a, b, sums, z, left, r, there)
                 for i in range(m):
-                    for lane in vectorize(width):
-                        total = done[i, lane]
+                    for lane in vectorize(there):
+                        total = sums[i, lane]
                         if p.bias is not None:
                             total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
                         c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
 
     return matvec
+
+
+def adding_rows(p: Product, count: int) -> ScriptFunction:
+    """A part of a kernel: adds the products of `count` rows of the matrix from `first` on."""
+    m, wide, rows = estimated(p.m), p.wide, range(count)
+
+    @script
+    def add_rows(a, b, sums, z, left, first, there):  # type: ignore[no-untyped-def]
+        each = [cast(get(a, *p.a_at(z, i, first + r)), wide) for i in range(m) for r in rows]
+        for lane in vectorize(there):
+            row = [cast(get(b, *p.b_at(z, first + r, left + lane)), wide) for r in rows]
+            for i in static(range(m)):
+                total = sums[i, lane]
+                for r in static(rows):
+                    total += each[i * count + r] * row[r]
+                sums[i, lane] = total
+
+    return add_rows
