@@ -21,6 +21,7 @@ from benchmarks.networks.mlp import mlp
 from benchmarks.networks.mobilenet import MobileNetV2
 from benchmarks.networks.resnet import resnet18, resnet50
 from benchmarks.networks.settle import settle
+from benchmarks.networks.unet import UNet
 from benchmarks.networks.vit import VisionTransformer
 
 
@@ -44,6 +45,7 @@ NETWORKS = {
     "llama_small": Network(llama_small, (128,), 4096),
     "mixtral": Network(mixtral, (128,), 32000),
     "qwen3_moe": Network(qwen3_moe, (128,), 32000),
+    "unet": Network(UNet, (3, 256, 256)),
     "resnet18": Network(resnet18, (3, 224, 224)),
     "mlp": Network(mlp, (784,)),
 }
