@@ -119,10 +119,40 @@ def test_one_and_three_axes():
     assert checked(trace_from([y], [x])).count("permute") == 2
 
 
-def test_what_is_not_known_before_the_call_stays():
-    x, w = symbol((1, 3, 8, 8)), symbol((4, 3, 3, 3))
-    graph = trace_from([ops.relu(ops.conv(x, w))], [x, w])
-    assert "permute" not in kinds(assign_layout(graph, always))
+def given_weights(images, channels=64, size=28):
+    """Two convolutions with a bias and a residual, whose weights come with the call."""
+    x = symbol((images, channels, size, size), "float16", device="cuda")
+    first, second = (symbol((channels, channels, 3, 3), "float16", device="cuda") for _ in "12")
+    bias = symbol((channels,), "float16", device="cuda")
+    y = ops.relu(ops.conv(x, first, bias, padding=1))
+    return trace_from([ops.relu(ops.conv(y, second, padding=1) + x)], [x, first, bias, second])
+
+
+def test_weights_that_a_call_brings_stay_where_nothing_is_known_of_time():
+    assert "permute" not in kinds(assign_layout(given_weights(1), always))
+
+
+def test_weights_that_a_call_brings_are_turned_where_that_saves_time():
+    def saves(op, other, written):
+        return 1.0 - 0.25 * len(written) if op != other else -0.25 * len(written)
+
+    graph = given_weights(1, 8, 5)
+    found = assign_layout(graph, always, saves)
+    same_value(graph, found)
+    assert kinds(found).count("permute") == 4  # x, both weights, and the result
+
+
+def test_turning_weights_has_to_pay_for_both_ends():
+    def saves(op, other, written):
+        return 0.5 - 0.25 * len(written) if op != other else -0.25 * len(written)
+
+    assert "permute" not in kinds(assign_layout(given_weights(1, 8, 5), always, saves))
+
+
+@pytest.mark.parametrize(("images", "last"), [(1, False), (32, True)])
+def test_what_pays_is_for_the_schedules_to_say(images, last):
+    (*_, group) = [each for each in groups_of(given_weights(images)) if each.anchor is not None]
+    assert group.anchor.op.channels_last is last
 
 
 def test_other_operators_see_the_order_that_they_know():

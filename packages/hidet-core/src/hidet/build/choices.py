@@ -3,8 +3,10 @@ anchor is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from hidet import options
@@ -60,12 +62,14 @@ def cheapest(op: Op, target: Target) -> Candidate:
     return choices(op, target)[0]
 
 
-def is_slower(op: Op, other: Op, target: Target) -> bool:
-    """Whether an operator is slower than another one, whose first operand takes a kernel more to be
-    written."""
+def gain(op: Op, other: Op, written: Sequence[TensorType], target: Target) -> float:
+    """The seconds that another operator saves for which these tensors are written, each by a kernel
+    more; minus infinity where either has no schedule."""
     one, two = choices(op, target), choices(other, target)
-    written = detour(other.operands()[0], target)
-    return bool(one and two) and one[0].seconds > two[0].seconds + written
+    if not (one and two):
+        return -inf
+    ways = sum(detour(each, target) for each in written)
+    return one[0].seconds - two[0].seconds - ways
 
 
 def is_faster(op: Op, other: Op, target: Target) -> bool:

@@ -12,6 +12,7 @@ from hidet.ops.conv import Conv
 from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.bodies import optimize_bodies
 from hidet.optimize.channels_first import channels_first
+from hidet.optimize.channels_last import Gain, no_gain
 from hidet.optimize.control import settle_control
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_activations import find_activations
@@ -71,7 +72,7 @@ def optimize(
     observers: Iterable[Observer] = (),
     scheduled: Callable[[Op], bool] = lambda op: False,
     channels_last: Callable[[Conv], bool] = lambda op: False,
-    slower: Callable[[Op, Op], bool] = lambda op, other: False,
+    gain: Gain = no_gain,
     suits: Callable[[Op, Op], bool] = lambda op, product: False,
     faster: Callable[[Op, Op], bool] = lambda op, other: False,
 ) -> FlowGraph:
@@ -79,7 +80,7 @@ def optimize(
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
     the option `attention` is off. `channels_last` says which convolutions gain by that layout,
-    `slower` whether one is slower than another one whose image is yet to be written, `suits`
+    `gain` what another operator saves for which tensors are yet to be written, `suits`
     whether a product with a norm in it is computed as it would be without, `faster` whether an
     operator is no slower than another one.
     """
@@ -87,7 +88,7 @@ def optimize(
     whole = scheduled if options.attention.get() else lambda op: False
 
     def inside(body: FlowGraph) -> FlowGraph:
-        return optimize(body, (), scheduled, channels_last, slower, suits, faster)
+        return optimize(body, (), scheduled, channels_last, gain, suits, faster)
 
     advised: dict[GraphPass, GraphPass] = {
         optimize_bodies: partial(optimize_bodies, run=inside),
@@ -95,7 +96,7 @@ def optimize(
         unpack_weights: partial(unpack_weights, scheduled=scheduled),
         spell_attention: partial(spell_attention, scheduled=whole),
         hand_norms: partial(hand_norms, suits=suits),
-        assign_layout: partial(assign_layout, gains=channels_last, slower=slower),
+        assign_layout: partial(assign_layout, prefers=channels_last, gain=gain),
     }
     for each in PASSES:
         graph = advised.get(each, each)(graph)

@@ -1,0 +1,42 @@
+"""Convolutions whose weights each call brings, as where a function is given a model's parameters:
+whether these are turned to channels last in each call."""
+
+from __future__ import annotations
+
+from hidet.graph.flow import FlowGraph
+from hidet.graph.tensor import Tensor
+from hidet.ops.conv import Conv
+from hidet.ops.layout import to_last
+from hidet.optimize.channels_last import Gain, attributes_of, convolved, operator_of
+from hidet.optimize.constants import Constants
+from hidet.types import TensorType
+
+
+def turning_pays(graph: FlowGraph, constants: Constants, gain: Gain) -> bool:
+    """Whether such convolutions save more, all together, than it takes to turn the image of the
+    first and the result of the last: between them they follow each other."""
+    given = [
+        node.op
+        for node in graph.nodes
+        if isinstance(node.op, Conv) and node.inputs[1] not in constants
+    ]
+    if not given:
+        return False
+    first, last = given[0], given[-1]
+    ends = gain(first, first, [first.x]) + gain(last, last, [*last.results()])
+    return sum(max(0.0, saved_by_turning(op, gain)) for op in given) + ends > 0
+
+
+def saved_by_turning(op: Conv, gain: Gain) -> float:
+    """The seconds that a convolution saves by channels last if its weight is turned first."""
+    if op.channels_last:
+        return 0.0
+    image, taps = turned(op.x), turned(op.weight)
+    shift = None if op.bias is None else Tensor(op.bias)
+    other = operator_of(convolved(image, taps, shift, **attributes_of(op)))
+    return gain(op, other, [taps.type])
+
+
+def turned(of: TensorType) -> Tensor:
+    """A tensor of a type with its channels last."""
+    return Tensor(of.with_(shape=tuple(of.shape[axis] for axis in to_last(of.ndim))))
