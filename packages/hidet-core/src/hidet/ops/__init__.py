@@ -77,8 +77,8 @@ from hidet.ops.create import (
 )
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.deform_conv import deform_conv
-from hidet.ops.determinant import det
 from hidet.ops.einsum import einsum
+from hidet.ops.factors import cholesky, lu, triangular_solve
 from hidet.ops.fold import fold
 from hidet.ops.fourier import dft, stft
 from hidet.ops.grid_sample import affine_grid, grid_sample
@@ -88,6 +88,7 @@ from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.integer_matmul import conv_integer, matmul_integer
 from hidet.ops.joining import concat, stack, tile
+from hidet.ops.linalg import det, inverse, slogdet, solve
 from hidet.ops.local_norm import local_response_norm
 from hidet.ops.loops import loop, scan, while_loop
 from hidet.ops.losses import cross_entropy, negative_log_likelihood
@@ -186,34 +187,35 @@ __all__ = [
     "affine_grid", "all", "any", "arange", "argmax", "argmin", "argsort", "as_strided", "asin",
     "asinh", "atan", "atan2", "atanh", "attention", "attention_weights", "avg_pool", "batch_norm",
     "batch_norm_training", "bernoulli", "binarized", "bitcast", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "blackman_window", "cast", "ceil", "celu", "chunk", "clamp",
-    "compress", "concat", "conv", "conv1d", "conv2d", "conv3d", "conv_integer", "conv_transpose",
-    "copy", "copysign", "cos", "cosh", "cross_entropy", "cummax", "cummin", "cumprod", "cumsum",
-    "deform_conv", "depth_to_space", "dequantize", "det", "dft", "diagonal", "divide", "dropout",
-    "einsum", "elu", "embedding", "equal", "erf", "erfc", "exp", "exp2", "expand", "expm1",
-    "exponent_cast", "flatten", "flip", "floor", "floor_divide", "fmax", "fmin", "fmod", "fold",
-    "full", "full_like", "gates", "gather", "gather_nd", "gelu", "glu", "greater", "greater_equal",
-    "grid_sample", "group_norm", "grouped_matmul", "hamming_window", "hann_window", "hardmax",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hypot", "if_", "imputed", "in_place",
-    "index", "index_add", "index_put", "index_select", "instance_norm", "interleave_gates", "iota",
-    "isfinite", "isinf", "isnan", "kernel_products", "layer_norm", "leaky_relu", "less",
-    "less_equal", "linear", "linear_moments", "linspace", "local_response_norm", "log", "log1p",
-    "log2", "log10", "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsumexp", "loop", "lp_pool", "masked_fill", "masked_select", "matmul",
-    "matmul_integer", "max", "max_pool", "max_pool_with_indices", "max_unpool", "maximum", "mean",
-    "mel_weights", "min", "minimum", "mish", "moments", "momentum_step", "multinomial", "multiply",
-    "negative", "negative_log_likelihood", "non_max_suppression", "nonzero", "norm",
-    "normed_linear", "not_equal", "one_hot", "one_hot_values", "ones", "ones_like", "origin",
-    "packed_linear", "pad", "permute", "post_transform", "pow", "prelu", "prod", "quantize",
-    "random_bits", "random_normal", "random_uniform", "reciprocal", "recurrence", "relu", "relu6",
-    "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence", "rms_norm",
-    "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast", "scalar", "scaled_by",
-    "scan", "scatter", "scatter_nd", "searchsorted", "select", "select_scatter", "selu",
-    "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_from",
-    "size_value", "slice", "slice_scatter", "sliding", "softmax", "softplus", "softshrink",
-    "softsign", "sort", "space_to_depth", "split", "sqrt", "square", "squeeze", "stack", "std",
-    "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink", "tensor_scatter", "threshold",
-    "tile", "topk", "transpose", "tree_ensemble", "tril", "triu", "trunc", "trunc_divide", "unique",
-    "unique_consecutive", "unsqueeze", "updated_tensor", "var", "where", "while_loop", "window",
-    "zeros", "zeros_like",
+    "bitwise_or", "bitwise_xor", "blackman_window", "cast", "ceil", "celu", "cholesky", "chunk",
+    "clamp", "compress", "concat", "conv", "conv1d", "conv2d", "conv3d", "conv_integer",
+    "conv_transpose", "copy", "copysign", "cos", "cosh", "cross_entropy", "cummax", "cummin",
+    "cumprod", "cumsum", "deform_conv", "depth_to_space", "dequantize", "det", "dft", "diagonal",
+    "divide", "dropout", "einsum", "elu", "embedding", "equal", "erf", "erfc", "exp", "exp2",
+    "expand", "expm1", "exponent_cast", "flatten", "flip", "floor", "floor_divide", "fmax", "fmin",
+    "fmod", "fold", "full", "full_like", "gates", "gather", "gather_nd", "gelu", "glu", "greater",
+    "greater_equal", "grid_sample", "group_norm", "grouped_matmul", "hamming_window", "hann_window",
+    "hardmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hypot", "if_", "imputed",
+    "in_place", "index", "index_add", "index_put", "index_select", "instance_norm",
+    "interleave_gates", "inverse", "iota", "isfinite", "isinf", "isnan", "kernel_products",
+    "layer_norm", "leaky_relu", "less", "less_equal", "linear", "linear_moments", "linspace",
+    "local_response_norm", "log", "log1p", "log2", "log10", "log_sigmoid", "log_softmax",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "loop", "lp_pool", "lu",
+    "masked_fill", "masked_select", "matmul", "matmul_integer", "max", "max_pool",
+    "max_pool_with_indices", "max_unpool", "maximum", "mean", "mel_weights", "min", "minimum",
+    "mish", "moments", "momentum_step", "multinomial", "multiply", "negative",
+    "negative_log_likelihood", "non_max_suppression", "nonzero", "norm", "normed_linear",
+    "not_equal", "one_hot", "one_hot_values", "ones", "ones_like", "origin", "packed_linear", "pad",
+    "permute", "post_transform", "pow", "prelu", "prod", "quantize", "random_bits", "random_normal",
+    "random_uniform", "reciprocal", "recurrence", "relu", "relu6", "remainder", "repeat_interleave",
+    "reshape", "resize", "reverse_sequence", "rms_norm", "roi_align", "roll", "round", "rsqrt",
+    "same_padding", "saturating_cast", "scalar", "scaled_by", "scan", "scatter", "scatter_nd",
+    "searchsorted", "select", "select_scatter", "selu", "shift_left", "shift_right", "sigmoid",
+    "sign", "signbit", "silu", "sin", "sinh", "size_from", "size_value", "slice", "slice_scatter",
+    "sliding", "slogdet", "softmax", "softplus", "softshrink", "softsign", "solve", "sort",
+    "space_to_depth", "split", "sqrt", "square", "squeeze", "stack", "std", "stft", "subtract",
+    "sum", "take", "tan", "tanh", "tanhshrink", "tensor_scatter", "threshold", "tile", "topk",
+    "transpose", "tree_ensemble", "triangular_solve", "tril", "triu", "trunc", "trunc_divide",
+    "unique", "unique_consecutive", "unsqueeze", "updated_tensor", "var", "where", "while_loop",
+    "window", "zeros", "zeros_like",
 ]  # fmt: skip

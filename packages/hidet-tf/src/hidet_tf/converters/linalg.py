@@ -1,15 +1,75 @@
-"""Matrices: diagonals, determinants, cross products."""
+"""Matrices: factors, systems, inverses, determinants, diagonals, cross products."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from hidet import ops
-from hidet.compute.sizes import tidy
+from hidet.compute.sizes import broadcast, tidy
 from hidet.errors import NotYet
 from hidet.frontend.operands import integer, integers
 from hidet.graph import Tensor
+from hidet.types import DType
 from hidet_tf.converters.table import tf
 
-tf.rows({"MatrixDeterminant": ops.det})
+FEW = 64
+"""Rows up to which matrices are eliminated column by column; TensorFlow, which takes many columns
+at once, is faster beyond by more than what a step of its own costs."""
+
+
+def require_few(x: Tensor) -> None:
+    """NotYet of matrices of more rows than that, or of an open number."""
+    if not isinstance(x.shape[-1], int) or x.shape[-1] > FEW:
+        raise NotYet(f"factors of matrices of more than {FEW} rows, or an open number")
+
+
+def of_few(name: str, function: Callable[[Tensor], Any]) -> None:
+    """File a function of matrices with few rows."""
+
+    def convert(x: Tensor) -> Any:
+        require_few(x)
+        return function(x)
+
+    tf(name)(convert)
+
+
+of_few("MatrixDeterminant", ops.det)
+of_few("LogMatrixDeterminant", ops.slogdet)
+of_few("Cholesky", ops.cholesky)
+
+
+@tf("MatrixInverse")
+def inverse(x: Tensor, *, adjoint: bool) -> Tensor:
+    """The inverses, or their transposes."""
+    require_few(x)
+    found = ops.inverse(x)
+    return ops.transpose(found) if adjoint else found
+
+
+@tf("MatrixSolve")
+def solve(a: Tensor, b: Tensor, *, adjoint: bool) -> Tensor:
+    """The solutions of a @ x = b, or of those of the transposes of a."""
+    require_few(a)
+    return ops.solve(ops.transpose(a) if adjoint else a, b)
+
+
+@tf("MatrixTriangularSolve")
+def triangular_solve(a: Tensor, b: Tensor, *, lower: bool, adjoint: bool) -> Tensor:
+    """The same of triangular matrices; axes ahead broadcast."""
+    ahead = broadcast(a.shape[:-2], b.shape[:-2])
+    a, b = (ops.expand(each, (*ahead, *each.shape[-2:])) for each in (a, b))
+    if adjoint:
+        a, lower = ops.transpose(a), not lower
+    return ops.triangular_solve(a, b, lower=lower)
+
+
+@tf("Lu")
+def lu(x: Tensor, *, output_idx_type: DType) -> tuple[Tensor, Tensor]:
+    """Both factors in one matrix, and which row of x each of their product is."""
+    require_few(x)
+    found = ops.lu(x)
+    return ops.cast(found.packed, x.dtype), ops.cast(found.order, output_idx_type)
 
 
 @tf("MatrixDiagPartV3")

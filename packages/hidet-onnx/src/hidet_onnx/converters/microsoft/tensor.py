@@ -17,7 +17,9 @@ from hidet_onnx.converters.shape import pad as standard_pad
 from hidet_onnx.converters.shape import trilu
 from hidet_onnx.converters.table import microsoft
 
-microsoft.rows({"GatherND": gather_nd, "GridSample": grid_sample, "Trilu": trilu})
+microsoft.rows(
+    {"GatherND": gather_nd, "GridSample": grid_sample, "Inverse": ops.inverse, "Trilu": trilu}
+)
 
 
 @microsoft("ExpandDims")
@@ -122,28 +124,3 @@ def complex_mul(a: Tensor, b: Tensor) -> Tensor:
 def complex_mul_conj(a: Tensor, b: Tensor) -> Tensor:
     """Products of complex numbers and the conjugates of others."""
     return complex_mul(a, ops.multiply(b, constant([1, -1], b.dtype)))
-
-
-@microsoft("Inverse")
-def inverse(x: Tensor) -> Tensor:
-    """The inverses of the square matrices x[..., n, n], by elimination with the largest pivots.
-
-    A singular matrix gives elements that are infinite or NaN.
-    """
-    size = x.shape[-1]
-    if not isinstance(size, int):
-        raise NotYet("the inverse of a matrix of symbolic size")
-    row = ops.reshape(ops.iota(size, device=x.device), (-1, 1))
-    one = ops.cast(ops.equal(row, ops.reshape(row, (1, -1))), x.dtype)
-    rest = ops.concat((x, ops.expand(one, x.shape)), -1)
-    for step in range(size):
-        column = ops.absolute(ops.slice(ops.select(rest, -1, step), -1, step))
-        place = ops.unsqueeze(ops.add(ops.argmax(column, -1, keepdims=True), step), -1)
-        whole = (*x.shape[:-2], 1, 2 * size)
-        pivot = ops.gather(rest, rest.ndim - 2, ops.expand(place, whole))
-        unit = ops.divide(pivot, ops.slice(pivot, -1, step, step + 1))
-        swapped = ops.where(ops.equal(row, place), ops.slice(rest, -2, step, step + 1), rest)
-        factor = ops.slice(swapped, -1, step, step + 1)
-        left = ops.subtract(swapped, ops.multiply(factor, unit))
-        rest = ops.where(ops.equal(row, step), unit, left)
-    return ops.slice(rest, -1, size)
