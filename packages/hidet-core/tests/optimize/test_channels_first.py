@@ -107,3 +107,33 @@ def test_graphs_without_such_convolutions_stay_as_they_are():
     x = symbol((1, 3, 8, 8))
     graph = trace_from([ops.relu(ops.conv(x, weight(4, 3, 3, 3)))], [x])
     assert channels_first(graph) is graph
+
+
+def tiled(x, axis, count):
+    """Each element along an axis so often, as Keras' UpSampling2D spells it."""
+    wide = ops.unsqueeze(x, axis + 1)
+    counts = [1] * wide.ndim
+    counts[axis + 1] = count
+    shape = list(x.shape)
+    shape[axis] *= count
+    return ops.reshape(ops.tile(wide, counts), shape)
+
+
+@pytest.mark.parametrize("repeat", [tiled, lambda x, axis, n: ops.repeat_interleave(x, n, axis)])
+@pytest.mark.parametrize("images", [2, "n"])
+def test_repeated_rows_and_columns_take_no_permutation(images, repeat):
+    x = symbol((images, 4, 6, 3))
+    y = repeat(repeat(ops.relu(convolved(x, 4)), 1, 2), 2, 3)
+    graph = trace_from([convolved(y, 5)], [x])
+    if images == "n":
+        assert kinds(split(optimize(graph)).main).count("permute") == 2
+    else:
+        assert main_of(graph).count("permute") == 2
+
+
+def test_what_is_repeated_as_a_whole_is_no_repetition_of_rows():
+    x = symbol((2, 4, 6, 3))
+    y = ops.relu(convolved(x, 4))
+    twice = ops.reshape(ops.tile(ops.unsqueeze(y, 1), (1, 2, 1, 1, 1)), (2, 8, 6, 4))
+    graph = trace_from([convolved(twice, 5)], [x])
+    same_value(graph, channels_first(graph))

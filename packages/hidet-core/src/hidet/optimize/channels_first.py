@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from hidet.compute.sizes import same, same_shape
+from hidet.compute.sizes import Shape, product, same, same_shape
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.conv import Conv
+from hidet.ops.joining import Tile
 from hidet.ops.layout import to_last, to_second
 from hidet.ops.pool import Pool
-from hidet.ops.shape import Permute, Reshape
+from hidet.ops.selection import repeat_interleave
+from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.optimize.layouts import Layouts, Made, Rules
+from hidet.types import Size
 
 
 def channels_first(graph: FlowGraph) -> FlowGraph:
@@ -31,8 +34,8 @@ def channels_first(graph: FlowGraph) -> FlowGraph:
 
 def is_turned(x: Tensor) -> bool:
     """Whether an image had its channels last before."""
-    made = None if x.trace is None else x.trace[0].op
-    return isinstance(made, Permute) and made.axes == to_second(x.ndim)
+    made = maker(x)
+    return made is not None and isinstance(made.op, Permute) and made.op.axes == to_second(x.ndim)
 
 
 def permuted(layouts: Layouts, node: Node) -> Made | None:
@@ -45,7 +48,14 @@ def permuted(layouts: Layouts, node: Node) -> Made | None:
 
 
 def reshaped(layouts: Layouts, node: Node) -> Made | None:
-    """The same where only axes of size 1 move, which a reshape does: gates of channels."""
+    """The same where only axes of size 1 move, which a reshape does: gates of channels. One that
+    ends the repetition of rows or columns is that of the axis in the other order."""
+    found = repetition(node.inputs[0], node.outputs[0].shape)
+    if found is not None and found[0] in layouts.other:
+        image = layouts.other[found[0]]
+        for axis, count in found[1]:
+            image = repeat_interleave(image, count, layouts.order(image.ndim).index(axis))
+        return Made(image)
     (x,), shape = node.inputs, node.outputs[0].shape
     if x.ndim < 3 or x.ndim != len(shape) or same_shape(x.shape, shape):
         return None
@@ -59,6 +69,35 @@ def reshaped(layouts: Layouts, node: Node) -> Made | None:
     if entering and x in layouts.other:
         return Made(layouts.other[x], turned=False)
     return Made(layouts.as_it_was(x)) if leaving else None
+
+
+def repetition(x: Tensor, shape: Shape) -> tuple[Tensor, list[tuple[int, Size]]] | None:
+    """The tensor of which x, as this shape, has each element along some axes several times.
+
+    Beside it are the axes, with how often. So frontends write it: an axis of size 1 after the one
+    to repeat is made that large, and both become one.
+    """
+    widened = maker(x)
+    apart = maker(widened.inputs[0]) if widened and isinstance(widened.op, Tile | Expand) else None
+    if widened is None or apart is None or not isinstance(apart.op, Reshape):
+        return None
+    (of,), between, wide = apart.inputs, apart.outputs[0].shape, x.shape
+    if len(between) != len(wide):
+        return None
+    for axis in range(len(wide) - 1):
+        before, count, after = between[: axis + 1], wide[axis + 1], between[axis + 2 :]
+        whole = (*before[:-1], product((before[-1], count)), *after)
+        one = same(between[axis + 1], 1)
+        if one and same_shape(wide, (*before, count, *after)) and same_shape(shape, whole):
+            plain = (*before, *after)
+            found = (of, []) if same_shape(of.shape, plain) else repetition(of, plain)
+            return None if found is None else (found[0], [*found[1], (axis, count)])
+    return None
+
+
+def maker(x: Tensor) -> Node | None:
+    """The node that computes a tensor."""
+    return None if x.trace is None else x.trace[0]
 
 
 RULES: Rules = ((Permute, permuted), (Reshape, reshaped))
