@@ -23,6 +23,7 @@ from hidet.fusion.siblings import unite
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
+from hidet.ops.conv import Conv
 from hidet.optimize import optimize
 from hidet.optimize.instruments import Observer
 from hidet.schedules.base import gains_by_channels_last
@@ -37,11 +38,12 @@ of those at 1.25 times one lost 4."""
 
 def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = ()) -> FlowGraph:
     """The graph after all passes, as the schedules for the target like it."""
+    several = sum(isinstance(node.op, Conv) for node in graph.nodes) > 1
     return optimize(
         graph,
         observers,
         scheduled=lambda op: has_schedule(op, target),
-        channels_last=lambda op: gains_by_channels_last(op, target),
+        channels_last=lambda op: gains_by_channels_last(op, target, several),
         gain=lambda op, other, written: gain(op, other, written, target),
         faster=lambda op, other: is_faster(op, other, target),
         suits=lambda op, product: is_scheduled_as(op, product, target),

@@ -54,6 +54,9 @@ class Schedule:
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""
+    channels_last_among: Callable[[Any, Target], bool] = lambda op, target: False
+    """The same where the graph has other convolutions, so that turning images is paid for by
+    several."""
     settles: bool = False
     """Whether it asks, by a fourth argument, what follows, to have that computed where its sums
     are: it brings results through shared memory in their own type."""
@@ -83,10 +86,12 @@ class Schedule:
             for cost, _, i in sorted(zip(costs, flops, range(len(found)), strict=True))
         ]
 
-    def gains_by_channels_last(self, op: Op, target: Target) -> bool:
-        """Whether operator and target are of its kind, and it asks for channels last."""
-        own = isinstance(op, self.ops) and target.kind == self.target
-        return own and self.channels_last(op, target)
+    def gains_by_channels_last(self, op: Op, target: Target, among: bool = False) -> bool:
+        """Whether operator and target are of its kind, and it asks for channels last: by itself, or
+        `among` other convolutions."""
+        if not (isinstance(op, self.ops) and target.kind == self.target):
+            return False
+        return self.channels_last(op, target) or (among and self.channels_last_among(op, target))
 
     def apply(self, op: Op, target: Target, point: Any, after: After | None = None) -> Scheduled:
         """The operator as kernels at `point`; `after` is what follows, if it may be settled."""
@@ -106,6 +111,7 @@ def schedule_for(
     closed: tuple[int, ...] = (),
     run: int = 0,
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False,
+    channels_last_among: Callable[[Any, Target], bool] = lambda op, target: False,
     settles: bool = False,
 ) -> Callable[[F], F]:
     """File a function `(op, target, point) -> Scheduled` as a schedule of these operators.
@@ -116,7 +122,19 @@ def schedule_for(
     def file(build: F) -> F:
         name = build.__name__
         SCHEDULES.append(
-            Schedule(name, ops, target, space, when, build, closed, run, channels_last, settles)
+            Schedule(
+                name,
+                ops,
+                target,
+                space,
+                when,
+                build,
+                closed,
+                run,
+                channels_last,
+                channels_last_among,
+                settles,
+            )
         )
         return build
 
@@ -162,9 +180,9 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
     return sharing(sorted(found, key=lambda candidate: candidate.seconds))
 
 
-def gains_by_channels_last(op: Op, target: Target) -> bool:
-    """Whether some schedule asks for this operator with its channels last."""
-    return any(each.gains_by_channels_last(op, target) for each in SCHEDULES)
+def gains_by_channels_last(op: Op, target: Target, among: bool = False) -> bool:
+    """Whether some schedule asks for this operator with its channels last; `among` others."""
+    return any(each.gains_by_channels_last(op, target, among) for each in SCHEDULES)
 
 
 def sharing(found: list[Candidate]) -> list[Candidate]:

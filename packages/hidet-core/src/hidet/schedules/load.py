@@ -2,8 +2,10 @@
 
 from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
+from hidet.schedules.cpu import conv_last as _cpu_conv_last
 from hidet.schedules.cpu import conv_rows as _cpu_conv_rows
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
+from hidet.schedules.cpu import depthwise_last as _cpu_depthwise_last
 from hidet.schedules.cpu import grouped_matmul as _cpu_grouped_matmul
 from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
@@ -30,8 +32,10 @@ from hidet.schedules.cuda import packed_linear as _cuda_packed_linear
 LOADED = (
     _cpu_attention,
     _cpu_conv,
+    _cpu_conv_last,
     _cpu_conv_rows,
     _cpu_depthwise,
+    _cpu_depthwise_last,
     _cpu_grouped_matmul,
     _cpu_matmul,
     _cpu_matvec,

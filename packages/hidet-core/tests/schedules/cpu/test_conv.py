@@ -7,6 +7,7 @@ from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
+from hidet.schedules.cpu.conv_last import is_of_pixels
 from hidet.schedules.cpu.conv_rows import Tile, conv_rows, is_read_in_rows
 from hidet.schedules.cpu.depthwise import RowVectors, depthwise_rows
 from hidet.target import Target
@@ -76,7 +77,8 @@ def test_convolutions(library, number, check):
 def test_each_is_one_kind(op):
     kinds = {each.schedule.name for each in candidates(op, HALF)}
     rows = {"conv_rows"} if is_read_in_rows(op, HALF) else set()
-    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"} | rows)
+    last = {"conv_last"} if op.channels_last and is_of_pixels(op) else set()
+    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"} | rows | last)
 
 
 def test_windows_are_read_in_rows_and_single_places_in_panels():
