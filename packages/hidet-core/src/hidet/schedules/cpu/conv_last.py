@@ -36,7 +36,7 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import estimated
 from hidet.schedules.convolution import has_channels
-from hidet.schedules.cpu.panel_tiles import STRETCH
+from hidet.schedules.cpu.panel_layout import STRETCH
 from hidet.schedules.space import choice
 from hidet.target import Target
 
@@ -125,6 +125,11 @@ class Pixels:
         tile of channels: what is smaller stays in the cache."""
 
     @property
+    def is_one_stretch(self) -> bool:
+        """Whether all products of a sum are added up at once, so that tiles need not begin at 0."""
+        return self.part == self.each
+
+    @property
     def copy_type(self) -> Any:
         """The type of the copy."""
         inner = (self.channels, *self.copied) if self.in_planes else (*self.copied, self.pixel)
@@ -207,7 +212,8 @@ def conv_last(op: Conv, target: Target, point: PixelTile) -> Scheduled:
                 part = rest % panels_each if p.weights_stay else rest // p.runs
                 image, group, first = stack // op.groups, stack % op.groups, run * TOGETHER
                 count = min(TOGETHER, p.down * p.across - first)
-                done = register_tensor(p.type, (TOGETHER, p.high * p.wide, p.width), init=0)
+                zero = None if p.is_one_stretch else 0
+                done = register_tensor(p.type, (TOGETHER, p.high * p.wide, p.width), init=zero)
                 panel = group * panels_each + part
                 multiply(copy, panels, done, image, group, panel, first, count)
                 for turn in range(count):
@@ -284,8 +290,9 @@ def multiplying(p: Pixels) -> ScriptFunction:
                 add_stretch(copy, panels, sums, image, group, panel, top, left, start)
                 # Apart from the tile: sums stay in registers while every index is a constant.
                 for place in static(own):
-                    before = load(done, turn, *place, lanes=p.lanes)
-                    store(done, turn, *place, before + load(sums, *place, lanes=p.lanes))
+                    found = load(sums, *place, lanes=p.lanes)
+                    before = 0 if p.is_one_stretch else load(done, turn, *place, lanes=p.lanes)
+                    store(done, turn, *place, found if p.is_one_stretch else before + found)
 
     return multiply
 

@@ -30,8 +30,8 @@ from hidet.ops.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cpu.panel_elements import in_sums
-from hidet.schedules.cpu.panel_layout import Panels, Registers
-from hidet.schedules.cpu.panel_tiles import STRETCH, adding_stretch, writing
+from hidet.schedules.cpu.panel_layout import STRETCH, Panels, Registers
+from hidet.schedules.cpu.panel_tiles import adding_stretch, writing
 from hidet.schedules.cpu.panels import making_rows
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.schedules.unpacking import (

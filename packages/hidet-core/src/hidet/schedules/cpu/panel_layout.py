@@ -25,6 +25,9 @@ PACKED_SCALAR = 16.0
 """Multiply-adds that moving one element to another order costs; vectors move as many at once."""
 FOUND = 128.0
 """The same where each element has to be found: divisions, and the edges of images."""
+STRETCH = 256
+"""Products that are summed before they join the sum of the others: long sums of rounded products
+lose digits, sums of short ones fewer."""
 LINE = 64
 """Bytes of a cache line."""
 
@@ -104,6 +107,11 @@ class Panels:
         enough = p.estimated(p.batch) * p.estimated(self.rows) >= 4 * target.cores * self.height
         self.at_once = not self.weight_in_rows and enough and columns_bytes <= 2 * target.l2_bytes
         """Whether a panel of rows is made just before it meets all columns, still in the cache."""
+
+    @property
+    def is_one_stretch(self) -> bool:
+        """Whether all products of a sum are added up at once, so that tiles need not begin at 0."""
+        return isinstance(self.depth, int) and self.depth <= STRETCH and self.table is None
 
     @property
     def row_panels(self) -> Any:

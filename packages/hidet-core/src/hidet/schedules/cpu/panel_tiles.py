@@ -17,16 +17,13 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.schedules.cpu.panel_layout import Panels
-
-STRETCH = 256
-"""Products that are summed before they join the sum of the others: long sums of rounded products
-lose digits, sums of short ones fewer."""
+from hidet.schedules.cpu.panel_layout import STRETCH, Panels
 
 
 def multiplying(t: Panels) -> ScriptFunction:
-    """A part of a kernel: adds the product of a panel of rows and one of columns to tile 0."""
-    add_stretch, correct = adding_stretch(t), correcting(t)
+    """A part of a kernel: tile 0 becomes the product of a panel of rows and one of columns; where
+    that is several stretches it is added to tile 0."""
+    add_stretch, correct = adding_stretch(t, t.is_one_stretch), correcting(t)
 
     @script
     def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
@@ -40,9 +37,10 @@ def multiplying(t: Panels) -> ScriptFunction:
     return multiply
 
 
-def adding_stretch(t: Panels) -> ScriptFunction:
+def adding_stretch(t: Panels, only: bool = False) -> ScriptFunction:
     """A part of a kernel: adds products along a stretch of k to a tile of `done`, of the groups
-    from `first` on in a panel of rows and from `start` on in one of columns."""
+    from `first` on in a panel of rows and from `start` on in one of columns. The `only` stretch is
+    not added, but is the tile."""
     lanes, vectors = t.lanes, t.vectors
     own = [(i, v * lanes) for i in range(t.height) for v in vectors]
 
@@ -60,8 +58,9 @@ def adding_stretch(t: Panels) -> ScriptFunction:
                     store(sums, i, v * lanes, t.added(kept, each, row[v]))
         # Apart from the tile: sums stay in registers only while every index is a constant.
         for place in static(own):
-            before = load(done, tile, *place, lanes=lanes)
-            store(done, tile, *place, before + load(sums, *place, lanes=lanes))
+            found = load(sums, *place, lanes=lanes)
+            before = 0 if only else load(done, tile, *place, lanes=lanes)
+            store(done, tile, *place, found if only else before + found)
 
     return add_stretch
 

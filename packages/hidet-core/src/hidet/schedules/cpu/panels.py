@@ -76,7 +76,8 @@ def meeting(t: Panels) -> ScriptFunction:
     @script
     def meet(bias, table, rows, columns, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
         if t.is_used(table, row_panel):
-            done = register_tensor(t.wide, (1, t.height, t.width), init=0)
+            first = None if t.is_one_stretch else 0
+            done = register_tensor(t.wide, (1, t.height, t.width), init=first)
             if t.has_matrix(table, row_panel):
                 met = t.meets(table, row_panel, column_panel)
                 multiply(rows, columns, done, t.held(row_panel), met)
