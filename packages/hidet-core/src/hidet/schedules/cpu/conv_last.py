@@ -118,7 +118,7 @@ class Pixels:
         unlucky = self.channels * self.stride[1] % CONFLICT == 0
         self.pixel = self.channels + (APART if unlucky else 0)
         parts = min(cdiv(self.each * self.taps, STRETCH), cdiv(self.each, LEAST))
-        self.part = cdiv(self.each, parts)
+        self.part: int = cdiv(self.each, parts)
         """Channels of a stretch: long sums of rounded products lose digits, short ones fewer."""
         self.weights_stay = self.outputs * self.taps <= prod(self.copied)
         """Whether all weights meet a tile of pixels before the next one, or all pixels those of a

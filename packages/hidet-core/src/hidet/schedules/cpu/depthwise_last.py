@@ -70,7 +70,7 @@ class Row:
         self.sizes = tuple(map(int, op.sizes))
         self.out = tuple(map(int, op.spatial()))
         self.across = cdiv(self.out[1], point.pixels)
-        self.wide = cdiv(self.out[1], self.across)
+        self.wide: int = cdiv(self.out[1], self.across)
         self.across = cdiv(self.out[1], self.wide)
 
     def count(self, tile: int) -> int:
@@ -89,7 +89,7 @@ class Row:
             for pixel in (0, self.wide - 1)
             for tap in (0, self.d.window[1] - 1)
         ]
-        inside = min(ends) >= 0 and max(ends) < self.sizes[1]
+        inside: bool = min(ends) >= 0 and max(ends) < self.sizes[1]
         return inside and self.count(tile) == self.wide
 
     @property
