@@ -76,6 +76,11 @@ def pooled_bytes():
     return ops.max_pool(ops.dequantize(ops.quantize(IMAGE, scale), scale), 2)
 
 
+def requantized():
+    real = ops.dequantize(ops.quantize(X, ops.full((), 0.01, "float32")), weight(low=0.01))
+    return ops.quantize(real, ops.full((), 0.02, "float32"))
+
+
 def packed():
     numbers, scale = ops.full((6, 4), 0x37, "uint8"), weight(6, 1)
     return ops.packed_linear(X, numbers, scale, block=8)
@@ -103,6 +108,7 @@ GRAPHS = {
     "unflatten_batch": flat_batches,
     "integer_matmuls": quantized,
     "keep_bytes": pooled_bytes,
+    "requantize": requantized,
     "unpack_weights": packed,
     "share_results": lambda: ops.exp(X) * ops.tanh(ops.exp(X)),
     "find_norms": spelled_norm,

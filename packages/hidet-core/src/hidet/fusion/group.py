@@ -71,7 +71,8 @@ class Group:
     @property
     def name(self) -> str:
         """The operators' names, joined."""
-        return "_".join(node.op.name for node in self.nodes[:6])
+        telling = [node for node in self.nodes if node.inputs] or self.nodes
+        return "_".join(node.op.name for node in telling[:6])
 
     @property
     def last(self) -> Node:

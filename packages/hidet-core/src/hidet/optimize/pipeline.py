@@ -29,6 +29,7 @@ from hidet.optimize.merge_siblings import merge_siblings
 from hidet.optimize.normalize import normalize
 from hidet.optimize.read_masks import read_masks
 from hidet.optimize.recurrent_cells import recurrent_cells
+from hidet.optimize.requantize import requantize
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
@@ -44,6 +45,7 @@ PASSES: tuple[GraphPass, ...] = (
     unflatten_batch,  # before attention is found, which has heads in an axis of their own
     integer_matmuls,  # while what dequantizes operands stands right before their readers
     keep_bytes,  # likewise: operators between bytes are one by one what it looks for
+    requantize,  # after both: they look for scales as frontends give them
     unpack_weights,  # before whatever looks for linear layers
     share_results,  # operands that are the same become one tensor, which siblings are found by
     find_norms,  # equal tensors are one by now; before factors of channels go into weights

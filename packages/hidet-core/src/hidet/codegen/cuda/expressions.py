@@ -14,6 +14,7 @@ from hidet.codegen.common.signs import Signs
 from hidet.codegen.cuda.narrow import ON_HALVES
 from hidet.codegen.cuda.narrow import PARTS as NARROW_PARTS
 from hidet.codegen.cuda.prelude import reader
+from hidet.codegen.cuda.quotient import spelled
 from hidet.errors import InternalError
 from hidet.intrinsics.builtins import COORDINATES, SPECIAL_REGISTERS, WARP_IN_BLOCK
 from hidet.intrinsics.words import DYNAMIC_SHARED
@@ -31,6 +32,7 @@ from hidet.ir.expr import (
     Sub,
     constant,
 )
+from hidet.ir.functions import QUOTIENT
 from hidet.ir.walk import contains
 from hidet.target import ACCESS_BYTES
 from hidet.types import DType, PointerType, VectorType, bf16, f16, f32, f64, i8, i32, tf32, u8
@@ -90,8 +92,9 @@ class CudaExpressions(ExpressionWriter):
     def cast(self, e: Cast) -> Text:
         whole = e.value if e.to is f32 and e.value.dtype is i32 else None
         match whole:
-            case Math("rounded_quotient", args):
-                return self.call("rounded_quotient_float", *args)
+            case Math(QUOTIENT.name, args):
+                name, operands = spelled(args, "_float")
+                return self.call(name, *operands)
             case Sub(Cast(byte), Const(zero)) if is_byte(byte, zero):
                 return self.call("byte_to_float", byte, constant(zero, f32))
             case Cast(byte) if is_byte(byte):
@@ -101,6 +104,9 @@ class CudaExpressions(ExpressionWriter):
     def math(self, e: Math) -> Text:
         if e.name == "fma" and e.of in HALVES:
             return self.call("__hfma", *e.args)
+        if e.name == QUOTIENT.name:
+            name, operands = spelled(e.args)
+            return self.call(name, *operands)
         if e.name in NARROW_PARTS or e.name in ON_HALVES.values():
             return self.call(e.name, *e.args)
         if e.name == "exp2_approx" and e.of is f32:

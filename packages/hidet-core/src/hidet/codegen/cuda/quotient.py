@@ -13,16 +13,54 @@ The result is that of IEEE division in every case:
   division rounds it, but where it nearly is between two of them; and that matters next to ties
   only. For all scales between 1 and 2 and all ties up to 290 all such quotients were compared
   (beyond, at 291.5, one differs). Other scales are these times powers of two.
+- A scale of 1 divides nothing: of a quotient only the bounds and the last sum are left.
 - Adding 1.5 * 2^23 rounds to a whole number, which is what the last bits of the sum are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hidet.codegen.common.prelude import Part
+from hidet.ir.expr import Const, Expr
+from hidet.types import f32
 
 MAGIC = "12582912.0f"
 """1.5 * 2^23: the float32 near it are the whole numbers."""
 MAGIC_BITS = "0x4b400000"
+
+ONE = Const(1.0, f32)
+"""The scale of values that are quotients already."""
+
+
+def spelled(args: Sequence[Expr], suffix: str = "") -> tuple[str, Sequence[Expr]]:
+    """The name and the operands of what computes a rounded quotient: by 1 nothing is divided."""
+    x, scale, *bounds = args
+    if scale is ONE:
+        return f"rounded_value{suffix}", (x, *bounds)
+    return f"rounded_quotient{suffix}", args
+
+
+def ends(what: str, params: str, args: str) -> dict[str, Part]:
+    """What is left of a shifted number once the shift is taken off."""
+    whole = f"shifted_{what}({args}, low, high)"
+    return {
+        f"rounded_{what}": Part(
+            f"""\
+INLINE int rounded_{what}({params}, float low, float high) {{
+  return bits<int>({whole}) - {MAGIC_BITS};
+}}""",
+            ("bits", f"shifted_{what}"),
+        ),
+        f"rounded_{what}_float": Part(
+            f"""\
+INLINE float rounded_{what}_float({params}, float low, float high) {{
+  return {whole} - {MAGIC};
+}}""",
+            (f"shifted_{what}",),
+        ),
+    }
+
 
 PARTS: dict[str, Part] = {
     "shifted_quotient": Part(
@@ -39,19 +77,13 @@ INLINE float shifted_quotient(float x, float scale, float least, float most) {{
   return fmaf(within, high, within * low) + {MAGIC};
 }}"""
     ),
-    "rounded_quotient": Part(
+    "shifted_value": Part(
         f"""\
-INLINE int rounded_quotient(float x, float scale, float low, float high) {{
-  return bits<int>(shifted_quotient(x, scale, low, high)) - {MAGIC_BITS};
-}}""",
-        ("bits", "shifted_quotient"),
+INLINE float shifted_value(float x, float least, float most) {{
+  return fmaxf(fminf(x, most), least) + {MAGIC};
+}}"""
     ),
-    "rounded_quotient_float": Part(
-        f"""\
-INLINE float rounded_quotient_float(float x, float scale, float low, float high) {{
-  return shifted_quotient(x, scale, low, high) - {MAGIC};
-}}""",
-        ("shifted_quotient",),
-    ),
+    **ends("quotient", "float x, float scale", "x, scale"),
+    **ends("value", "float x", "x"),
 }
-"""The quotient plus 1.5 * 2^23; as an int, and as the float32 that it is."""
+"""A quotient, or a value as it is, plus 1.5 * 2^23; as an int, and as the float32 that it is."""
