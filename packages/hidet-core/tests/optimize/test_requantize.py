@@ -82,9 +82,7 @@ def test_a_power_of_two_changes_no_bit():
     before = graph(with_a_shortcut, scale=2.0**-5)
     after = requantize(before)
     assert after is not before
-    np.testing.assert_array_equal(
-        evaluate(after, SUMS, BYTES)[0], evaluate(before, SUMS, BYTES)[0]
-    )
+    np.testing.assert_array_equal(evaluate(after, SUMS, BYTES)[0], evaluate(before, SUMS, BYTES)[0])
 
 
 @pytest.mark.parametrize(
