@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet import ops
-from hidet.compute.sizes import tidy
+from hidet.compute.sizes import product, tidy
 from hidet.frontend.operands import elements, integers
 from hidet.frontend.slices import slice_between
 from hidet.graph import Tensor
@@ -38,6 +38,23 @@ def strided_slice(
             x = slice_between(x, axis, low, None if end_mask & bit else stop, step)
             axis += 1
     return x
+
+
+@tf("TensorStridedSliceUpdate")
+def strided_slice_update(
+    x: Tensor, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor, *,
+    begin_mask: int, end_mask: int, ellipsis_mask: int, new_axis_mask: int, shrink_axis_mask: int,
+) -> Tensor:  # fmt: skip
+    """x with `value`, which broadcasts, in place of x[spec, spec, ...]."""
+    count = product(x.shape)
+    places = ops.reshape(ops.iota(count, device=x.device), x.shape)
+    taken = strided_slice(
+        places, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    )  # fmt: skip
+    values = ops.expand(value, taken.shape)
+    return ops.reshape(ops.index_put(ops.reshape(x, (count,)), (taken,), values), x.shape)
 
 
 def element_at(x: Tensor, axis: int, place: Size | Tensor) -> Tensor:

@@ -6,11 +6,15 @@ call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hidet import ops
 from hidet.frontend.operands import constant, size_tensor
 from hidet.graph import Tensor
+from hidet.ops.positions_nd import Combine
 from hidet.types import DType, i32
 from hidet_tf.converters.index import gather
+from hidet_tf.converters.slices import strided_slice_update
 from hidet_tf.converters.table import tf
 from hidet_tf.converters.variable import Variable
 
@@ -59,20 +63,39 @@ def resource_gather_nd(variable: Variable, index: Tensor) -> Tensor:
     return ops.gather_nd(variable.tensor(), index)
 
 
-@tf("ResourceScatterUpdate")
-def scatter_update(variable: Variable, index: Tensor, rows: Tensor) -> tuple[()]:
-    """The variable has other rows at these places from here on."""
-    return assign(variable, ops.index_put(variable.tensor(), (index,), rows))
+@tf("ResourceStridedSliceAssign")
+def assign_slice(
+    variable: Variable, begin: Tensor, end: Tensor, strides: Tensor, value: Tensor, *,
+    begin_mask: int, end_mask: int, ellipsis_mask: int, new_axis_mask: int, shrink_axis_mask: int,
+) -> tuple[()]:  # fmt: skip
+    """The variable has other elements in a slice from here on."""
+    return assign(variable, strided_slice_update(
+        variable.tensor(), begin, end, strides, value, begin_mask=begin_mask, end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+    ))  # fmt: skip
 
 
-@tf("ResourceScatterAdd")
-def scatter_add(variable: Variable, index: Tensor, rows: Tensor) -> tuple[()]:
-    """The variable has rows more at these places from here on."""
-    value = variable.tensor()
-    return assign(variable, ops.index_put(value, (index,), rows, accumulate=True))
+def scattered(
+    name: str, combine: Combine, prepare: Callable[[Tensor], Tensor] = lambda x: x
+) -> None:
+    """File two operators that combine a variable with others at places: rows, and parts at the
+    leading positions in the last axis of `index`."""
+
+    def rows(variable: Variable, index: Tensor, given: Tensor) -> tuple[()]:
+        wide = ops.expand(given, (*index.shape, *variable.tensor().shape[1:]))
+        return parts(variable, ops.unsqueeze(index, -1), wide)
+
+    def parts(variable: Variable, index: Tensor, given: Tensor) -> tuple[()]:
+        return assign(variable, ops.scatter_nd(variable.tensor(), index, prepare(given), combine))
+
+    tf(f"ResourceScatter{name}")(rows)
+    tf(f"ResourceScatterNd{name}")(parts)
 
 
-@tf("ResourceScatterSub")
-def scatter_sub(variable: Variable, index: Tensor, rows: Tensor) -> tuple[()]:
-    """The variable has rows less at these places from here on."""
-    return scatter_add(variable, index, ops.negative(rows))
+scattered("Update", "set")
+scattered("Add", "add")
+scattered("Sub", "add", ops.negative)
+scattered("Mul", "mul")
+scattered("Min", "min")
+scattered("Max", "max")
