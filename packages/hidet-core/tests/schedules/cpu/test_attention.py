@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hidet import sim
 from hidet.graph import refer
 from hidet.ir.expr import Var
 from hidet.ops.attention import Attention
@@ -20,6 +21,8 @@ FIXED = [
     (Attention(f16[1, 2, 37, 8], f16[1, 1, 67, 8], f16[1, 1, 67, 9], None, False, 0.2), (12, 2)),
     (Attention(bf16[2, 19, 33], bf16[2, 50, 33], bf16[2, 50, 1], bf16[2, 1, 50], True, 1), (4, 1)),
     (Attention(f32[2, 18, 3], f32[2, 50, 3], f32[2, 50, 3], boolean[18, 50], False, 1), (8, 2)),
+    (Attention(*(f32[3, 2, 49, 32],) * 3, f32[2, 49, 49], False, 0.2), (6, 4)),
+    (Attention(f32[1, 21, 33], f32[1, 129, 33], f32[1, 129, 65], None, True, 0.2), (4, 4)),
 ]
 SYMBOLIC = Attention(f32[2, M, 16], f32[2, N, 16], f32[2, N, 16], None, True, 0.2)
 MODULES = [attention_rows(op, TARGET, Lanes(*point)).module for op, point in FIXED]
@@ -50,6 +53,17 @@ def test_sizes_and_masks(library, number):
 def test_symbolic_lengths(library, m, n):
     op = SYMBOLIC.with_sizes(lambda size: {"m": m, "n": n}[size.name])
     compare(library, len(FIXED), op, op.examples(seed=0), m=m, n=n)
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (2, 7), (7, 2), (13, 37)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_simulator_agrees(m, n, causal):
+    op = Attention(f32[2, m, 5], f32[2, n, 5], f32[2, n, 19], None, causal, 0.3)
+    arrays = op.examples(seed=m)
+    y = sim.empty(op.infer().shape, "float32")
+    sim.launch(attention_rows(op, TARGET, Lanes(4, 1)).module, *arrays, y)
+    (expected,) = refer(op, arrays)
+    assert np.abs(y - expected).max() <= 2.0**-20 * np.abs(arrays[2]).max()
 
 
 def test_a_row_that_keeps_nothing_is_zero(library):
