@@ -6,7 +6,6 @@ from contextlib import suppress
 
 import pytest
 
-from hidet.runtime.launchable import share_team
 from hidet.testing.golden import golden, pytest_addoption
 
 __all__ = ["golden", "pytest_addoption"]
@@ -29,12 +28,6 @@ def pytest_collection_finish():
     """Thousands of collected tests stay until the end: the collector need not look at them."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def openmp():
-    """Tests load compiled C++ by hand too; its OpenMP calls need the process's runtime."""
-    share_team()
 
 
 @pytest.fixture(scope="session", autouse=True)

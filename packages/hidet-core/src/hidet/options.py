@@ -110,6 +110,13 @@ workers = Option(
     "1: none but this one.",
     int,
 )
+threads = Option(
+    "threads",
+    0,
+    "Threads that kernels on a CPU use; 0: as many as PyTorch does in calls through hidet-torch, "
+    "else `OMP_NUM_THREADS`, else one for each core that this process may use.",
+    int,
+)
 target = Option(
     "target",
     "",
@@ -235,6 +242,7 @@ OPTIONS: dict[str, Option[Any]] = {
         cache_bytes,
         jobs,
         workers,
+        threads,
         target,
         search_space,
         tune_seconds,

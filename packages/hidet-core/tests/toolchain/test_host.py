@@ -23,7 +23,7 @@ def test_flags_for_this_machine_compile_and_run(tmp_path):
     flags = flags_for(Target.parse("cpu" if isa == "generic" else f"cpu+{isa}"))
     source = """extern "C" float sum(float *x, int n) {
       float all = 0;
-      #pragma omp parallel for reduction(+ : all)
+      #pragma omp simd reduction(+ : all)
       for (int i = 0; i < n; i++) all += x[i];
       return all;
     }"""

@@ -24,6 +24,7 @@ from hidet.runtime.maps import Map, fixed, map_of
 from hidet.runtime.memory import Allocator
 from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
 from hidet.runtime.stream import Work
+from hidet.runtime.team import OnTeam, threads_of
 from hidet.sim.arguments import Bound, around, match_shape
 from hidet.types import DType, PointerType, TensorType
 
@@ -162,6 +163,7 @@ class HostLaunches:
         self, sizing: Sizing, modules: Mapping[str, HostModule], count: int, scratch: Allocator
     ) -> None:
         self.sizing, self.scratch, self.lock = sizing, scratch, Lock()
+        self.on_team = OnTeam(threads_of())
         self.pointers = [ctypes.c_void_p() for _ in range(count + len(sizing.offsets))]
         self.count = count
         self.calls = [self.prepared(each, modules[each.kernel]) for each in sizing.launches]
@@ -188,8 +190,9 @@ class HostLaunches:
                     self.pointers[self.count :], self.sizing.offsets, strict=True
                 ):
                     slot.value = memory.pointer + offset
-            for call in self.calls:
-                call()
+            with self.on_team:
+                for call in self.calls:
+                    call()
 
 
 class CudaLaunches:

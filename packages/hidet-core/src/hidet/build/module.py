@@ -31,7 +31,7 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.walk import find
 from hidet.runtime.device import cuda_capability, current_device, device_count
-from hidet.runtime.launchable import CudaModule, HostModule
+from hidet.runtime.launchable import CudaModule, host_modules
 from hidet.runtime.memory import allocator_for
 from hidet.sim.launch import launch as simulate
 from hidet.sim.report import Report
@@ -189,7 +189,7 @@ class CompiledFunction:
     def load(self, device: str) -> Mapping[str, Any]:
         """For each kernel the loaded binary it is in."""
         if device == "cpu":
-            loaded: dict[str, Any] = {n: HostModule(b, n) for n, b in self.binaries.items()}
+            loaded: dict[str, Any] = {**host_modules(self.binaries)}
         else:
             self.check_capability(device)
             loaded = {n: CudaModule(b, device, n) for n, b in self.binaries.items()}

@@ -11,7 +11,8 @@ from hidet.build.kernels import Shape, group_of, shape_of
 from hidet.build.units import Units
 from hidet.fusion.group import Group
 from hidet.graph.tensor import Tensor
-from hidet.runtime.device import cuda_name, host_name, host_threads
+from hidet.runtime.cores import usual_threads
+from hidet.runtime.device import cuda_name, host_name
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target
 from hidet.tuning.origin import origin
@@ -67,4 +68,4 @@ def device_name(device: str) -> str:
     """A device as records name it: its product, and on the CPU how much of it there is."""
     if device != "cpu":
         return cuda_name(device)
-    return f"{host_name()}, {host_threads()} threads"
+    return f"{host_name()}, {usual_threads()} threads"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hidet import options
@@ -13,8 +13,10 @@ from hidet.build.workers import Crew, in_parallel, jobs
 from hidet.build.written import unit_of, written
 from hidet.codegen import cpu
 from hidet.codegen.common.function import Function
+from hidet.codegen.cpu.team import needs_team, team_source
 from hidet.errors import CompilerError
 from hidet.ir.kernel import Kernel
+from hidet.runtime.team import TEAM
 from hidet.target import Target
 from hidet.toolchain import (
     CompiledCuda,
@@ -69,7 +71,10 @@ class Units:
 
     def unit(self, functions: Sequence[Function]) -> Unit:
         """Some functions as a translation unit."""
-        source = unit_of(functions, self.target)
+        return self.named(unit_of(functions, self.target))
+
+    def named(self, source: str) -> Unit:
+        """A source as a unit, named after all that decides its binary."""
         key = key_of(source=source, target=str(self.target), compiler=self.compiler())
         return Unit(key[:16], source, key)
 
@@ -77,7 +82,10 @@ class Units:
         """The binaries by name, and for each function the binary it is in."""
         groups = self.grouped()
         units = [self.unit(group) for group in groups]
-        home = {each.name: u.name for group, u in zip(groups, units, strict=True) for each in group}
+        if needs_team(self.functions.values()):
+            units.append(replace(self.named(team_source()), name=TEAM))
+        kernels = zip(groups, units, strict=False)
+        home = {each.name: unit.name for group, unit in kernels for each in group}
         if self.crew is None:
             binaries = in_parallel(self.binary, units, title)
         else:

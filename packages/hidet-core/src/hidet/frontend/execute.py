@@ -157,6 +157,7 @@ class Loading(TypedDict, total=False):
     origin: Callable[[Tensor], Origin] | None
     stream: int
     over: Mapping[int, int]
+    threads: Callable[[], int] | None
 
 
 def prepare_runner(
@@ -177,12 +178,15 @@ def load_runner(
     origin: Callable[[Tensor], Origin] | None = None,
     stream: int = 0,
     over: Mapping[int, int] = NOTHING,
+    threads: Callable[[], int] | None = None,
 ) -> Runner:
     """Load a compiled graph onto a device; `view` says where a constant's values lie.
 
     By the `origin` of its values what is derived from a constant is shared with other graphs.
     `stream` is the caller's, where the values may still be computed. `over` has the numbers of
-    outputs, each with that of the input where it had best be written: see `Runner.over`.
+    outputs, each with that of the input where it had best be written: see `Runner.over`. `threads`
+    is how many the framework uses on the CPU: it is asked at each call, and option `threads` is
+    stronger.
     """
     archive = compiled.archive
     main, done = written_over(archive.main, over)
@@ -195,5 +199,6 @@ def load_runner(
         use_graph=use_graph,
         origins=None if origin is None else lambda name: origin(compiled.weights[name]),
         stream=stream,
+        threads=threads,
     )
     return Runner(executor, compiled.weights, compiled.key, done)

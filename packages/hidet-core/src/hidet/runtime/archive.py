@@ -27,12 +27,14 @@ from hidet.runtime.calls import check_calls
 from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Buffer, Plan
 from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.team import TEAM
 from hidet.types import dtype
 
-FORMAT = 4
-READABLE = (1, 2, 3, FORMAT)
+FORMAT = 5
+READABLE = (1, 2, 3, 4, FORMAT)
 """The formats that are read; the first had no tensor maps, the second no plans that run plans, the
-third none that follow others. Only archives that need the last are written in it."""
+third none that follow others, the fourth no team of threads. An archive is written in the oldest
+after the second that has what it needs."""
 MANIFEST = "manifest.json"
 DAMAGE = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, EOFError,
@@ -99,6 +101,7 @@ class Archive:
             if plan.target == target
         }
         used = {name for plan in plans.values() for name in plan.binaries}
+        used |= {TEAM} if target.startswith("cpu") else set()
         binaries = {name: body for name, body in self.binaries.items() if name in used}
         return replace(self, plans=plans, binaries=binaries)
 
@@ -110,6 +113,13 @@ class Archive:
                 raise BadArgument(f"two plans for {plan.target}")
             plans[f"{name.partition('@')[0]}@{plan.target}"] = plan
         return replace(self, plans=plans, binaries={**self.binaries, **other.binaries})
+
+    @property
+    def format(self) -> int:
+        """The format that a file of it has."""
+        if TEAM in self.binaries:
+            return FORMAT
+        return 4 if any(each.then is not None for each in self.plans.values()) else 3
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the archive; the file appears whole or not at all."""
@@ -125,7 +135,7 @@ class Archive:
         members["weights.safetensors"] = save_tensors(raw)
         members |= {f"host/{number}": body for number, body in enumerate(self.host.values())}
         facts = {
-            "format": FORMAT if any(p.then is not None for p in self.plans.values()) else 3,
+            "format": self.format,
             "meta": dict(self.meta),
             "host": list(self.host),
             "plans": {name: plan.to_json() for name, plan in self.plans.items()},

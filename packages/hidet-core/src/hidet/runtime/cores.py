@@ -1,4 +1,5 @@
-"""How many cores this process may use: by affinity, and by what its control group is given."""
+"""How many cores this process may use, by affinity and by what its control group is given, and how
+many threads calls use therefore."""
 
 from __future__ import annotations
 
@@ -18,6 +19,13 @@ def cores() -> int:
         for folder in own_groups():
             found = min(found, quota(folder))
     return max(1, ceil(found))
+
+
+def usual_threads() -> int:
+    """How many threads a call uses where nobody says more: `OMP_NUM_THREADS`, which frameworks
+    respect too, else one for each core."""
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(given) if given.isdecimal() and int(given) else cores()
 
 
 def own_groups() -> list[Path]:

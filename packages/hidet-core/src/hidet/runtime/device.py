@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -45,12 +44,6 @@ def host_flags() -> frozenset[str]:
         return frozenset()
     lines = (line.split() for line in text.splitlines())
     return next((frozenset(line[2:]) for line in lines if line[:1] == ["flags"]), frozenset())
-
-
-def host_threads() -> int:
-    """How many threads a team of the host has."""
-    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    return int(given) if given.isdecimal() else len(os.sched_getaffinity(0))
 
 
 @lru_cache(maxsize=1)

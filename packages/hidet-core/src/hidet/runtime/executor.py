@@ -20,7 +20,7 @@ from hidet.runtime.device import canonical, cuda_capability, host_flags
 from hidet.runtime.driver import call
 from hidet.runtime.host_memory import require_room
 from hidet.runtime.host_program import HostProgram, HostStep
-from hidet.runtime.launchable import CudaModule, HostModule
+from hidet.runtime.launchable import CudaModule, HostModule, host_modules
 from hidet.runtime.memory import Allocator, allocator_for, to_device
 from hidet.runtime.plan import Host, Launch, Plan
 from hidet.runtime.profile import CountRecorder, Profile, profile_of
@@ -28,6 +28,7 @@ from hidet.runtime.scratch import Scratch, shared_scratch
 from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.stream import Work, is_capturing
 from hidet.runtime.stream_profile import stream_profile
+from hidet.runtime.team import threads_of
 from hidet.runtime.view import View
 from hidet.target import Target
 
@@ -51,7 +52,8 @@ class Executor:
     device once. `allocator` gives scratch memory and outputs, `host_steps` the regions that stay
     in the framework. Without `use_graph` kernels are launched one by one. By the `origins` of
     weights what is derived from them is shared with other graphs. `stream` is the caller's: what
-    is still to be computed for the weights is there.
+    is still to be computed for the weights is there. `threads` is how many the framework uses on
+    the CPU, asked at each call.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Executor:
         use_graph: bool = True,
         origins: Origins | None = None,
         stream: int = 0,
+        threads: Callable[[], int] | None = None,
     ) -> None:
         self.archive, self.device, self.use_graph = archive, canonical(device), use_graph
         for plan in archive.plans.values():
@@ -87,6 +90,7 @@ class Executor:
         )
         self.constants: dict[str, View] = dict(weights or {})
         self.origins = origins
+        self.threads = threads_of(threads)
         self.derived: list[Derived] = []
         self.prepared: Program | None = None
         with self.aside():
@@ -254,7 +258,9 @@ class Executor:
         if self.device == "cpu":
             modules = cast(Mapping[str, HostModule], self.modules)
             scratch = scratch_on(0)
-            return HostProgram(bound, modules, self.host_steps, scratch, fixed, self.chain)
+            return HostProgram(
+                bound, modules, self.host_steps, scratch, fixed, self.chain, self.threads
+            )
         loaded = cast(Mapping[str, CudaModule], self.modules)
         return CudaProgram(
             bound, loaded, self.host_steps, scratch_on, self.device, fixed, self.chain, use_graph
@@ -293,7 +299,7 @@ def load_modules(
 ) -> dict[str, HostModule] | dict[str, CudaModule]:
     """The binaries of an archive, ready to run."""
     if device == "cpu":
-        return {name: HostModule(binary, name) for name, binary in binaries.items()}
+        return host_modules(binaries)
     return {name: CudaModule(binary, device, name) for name, binary in binaries.items()}
 
 

@@ -15,6 +15,7 @@ from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
 from hidet.runtime.profile import run_steps
 from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
 from hidet.runtime.scratch import Scratch
+from hidet.runtime.team import OnTeam
 from hidet.runtime.view import View
 
 HostStep = Callable[[Sequence[View], Sequence[View]], None]
@@ -34,8 +35,10 @@ class HostProgram:
         scratch: Scratch,
         fixed: Mapping[int, int],
         chain: Chain,
+        threads: Callable[[], int],
     ) -> None:
         self.bound, self.scratch, self.chain = bound, scratch, chain
+        self.on_team = OnTeam(threads)
         self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
         for buffer, address in fixed.items():
             self.pointers[buffer].value = address
@@ -59,7 +62,9 @@ class HostProgram:
         if isinstance(step, Host):
             return self.host(step, host_steps)
         bodies = [
-            HostProgram(each, modules, host_steps, self.scratch, {}, self.chain)
+            HostProgram(
+                each, modules, host_steps, self.scratch, {}, self.chain, self.on_team.threads
+            )
             for each in self.bound.bodies[number]
         ]
         return self.region(step, bodies, modules)
@@ -131,7 +136,7 @@ class HostProgram:
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""
-        with self.scratch.lock:
+        with self.scratch.lock, self.on_team:
             self.run(addresses, self.scratch.reserve(self.bound.arena.nbytes))
 
     def run(self, addresses: Sequence[int], arena: int) -> None:

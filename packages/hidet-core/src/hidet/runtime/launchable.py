@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 import os
 import tempfile
-from functools import lru_cache
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from hidet.errors import BadArchive, CudaError, NoDevice
+from hidet.errors import BadArchive, CudaError
 from hidet.runtime.device import attribute, on
 from hidet.runtime.driver import call, cu
+from hidet.runtime.team import TEAM, join, offer
 
 _lock = Lock()
 
@@ -21,16 +22,19 @@ class HostModule:
     """A shared object, loaded from a private file that is gone again at once."""
 
     def __init__(self, binary: bytes, name: str = "unit") -> None:
-        share_team()
         handle, path = tempfile.mkstemp(prefix=f"hidet-{name}-", suffix=".so")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(binary)
             self.library = ctypes.CDLL(path)
         except OSError as error:
-            raise BadArchive(f"binary {name} cannot be loaded: {error}") from error
+            raise BadArchive(
+                f"binary {name} cannot be loaded: {error}",
+                help="compile the model again, with this version and for this machine",
+            ) from error
         finally:
             Path(path).unlink(missing_ok=True)
+        join(self.library)
 
     def function(self, name: str) -> Any:
         """A function that takes pointers and numbers and returns nothing."""
@@ -42,26 +46,11 @@ class HostModule:
         return found
 
 
-@lru_cache(maxsize=1)
-def share_team() -> None:
-    """Let our functions use the OpenMP runtime that the process already has, else the system's.
-
-    Frameworks bring a copy of their own; two teams of threads would wait for each other's cores.
-    """
-    names = ("libgomp", "libomp", "libiomp5")
-    try:
-        maps = Path("/proc/self/maps").read_text()
-        paths = [line.split()[-1] for line in maps.splitlines() if "/" in line]
-    except OSError:
-        paths = []
-    loaded = [path for path in paths if Path(path).name.startswith(names)]
-    try:
-        ctypes.CDLL(loaded[0] if loaded else "libgomp.so.1", mode=ctypes.RTLD_GLOBAL)
-    except OSError as error:
-        raise NoDevice(
-            f"the OpenMP runtime cannot be loaded: {error}",
-            help="install it (apt-get install libgomp1)",
-        ) from error
+def host_modules(binaries: Mapping[str, bytes]) -> dict[str, HostModule]:
+    """The binaries of kernels, loaded; the team of threads, if one is among them, before all."""
+    if TEAM in binaries:
+        offer(HostModule(binaries[TEAM], TEAM).library)
+    return {name: HostModule(each, name) for name, each in binaries.items() if name != TEAM}
 
 
 class CudaModule:

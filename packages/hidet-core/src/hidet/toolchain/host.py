@@ -21,7 +21,7 @@ from threading import Lock
 from hidet.errors import CompilerError, MissingCompiler
 from hidet.target import Target
 
-COMMON = ("-O3", "-std=c++17", "-fPIC", "-fopenmp", "-w")
+COMMON = ("-O3", "-std=c++17", "-fPIC", "-fopenmp-simd", "-w")
 ISA_FLAGS = {
     "generic": (),
     "avx2": ("-mavx2", "-mfma", "-mf16c"),
@@ -55,8 +55,7 @@ def compile_cpp(source: str, *, flags: tuple[str, ...] = ()) -> bytes:
         source_file.write_text(source)
         command = compiler()
         must_run([*command, *COMMON, *flags, "-c", str(source_file), "-o", str(unit)], folder)
-        # Linked without OpenMP: the process has one team of threads, whoever loaded it first.
-        must_run([*command, "-shared", str(unit), "-o", str(binary)], folder)
+        must_run([*command, "-shared", "-pthread", str(unit), "-o", str(binary)], folder)
         return binary.read_bytes()
 
 

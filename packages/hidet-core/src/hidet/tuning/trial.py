@@ -22,7 +22,7 @@ from numpy import float64, uint8
 
 from hidet.errors import CudaError, HidetError, OutOfMemory
 from hidet.runtime.archive import read
-from hidet.runtime.device import host_threads
+from hidet.runtime.cores import usual_threads
 from hidet.runtime.driver import call
 from hidet.runtime.executor import Executor
 from hidet.runtime.memory import Allocator, allocator_for, array_of, to_device
@@ -89,7 +89,7 @@ class Trials:
         self.scratch = Scratch(self.memory, device)
         self.flush = flushing(device)
         # What else the machine does adds nothing to the time of a thread that is alone.
-        self.seconds = thread_seconds if host_threads() == 1 else host_seconds
+        self.seconds = thread_seconds if usual_threads() == 1 else host_seconds
 
     def check(self, number: int, archive: bytes) -> str:
         """Run a candidate once; what is wrong with its results, if anything."""

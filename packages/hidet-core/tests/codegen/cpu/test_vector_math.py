@@ -9,6 +9,7 @@ from hidet.ir.expr import Load, Var
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, LoopKind, Store
+from hidet.toolchain.host import COMMON, compiler
 from hidet.types import f32, i32
 
 BOUND = {"exp": 1.5, "log": 1.5, "tanh": 2.0, "erf": 2.0}
@@ -65,7 +66,7 @@ def test_error_stays_within_the_bound(text, compile_cpp, flags):
 def test_loops_are_vectorised(text, tmp_path):
     source = tmp_path / "kernels.cpp"
     source.write_text(text)
-    command = ["g++", *FLAGS, "-std=c++17", "-fopenmp", "-O3", "-mavx2", "-mfma", "-fopt-info-vec"]
+    command = [*compiler(), *FLAGS, *COMMON, "-mavx2", "-mfma", "-fopt-info-vec"]
     done = subprocess.run([*command, "-c", str(source), "-o", str(tmp_path / "o")],
                           capture_output=True, text=True, check=True)  # fmt: skip
     lines = {note.split(":")[1] for note in done.stderr.splitlines() if "loop vectorized" in note}

@@ -145,6 +145,7 @@ def recalled(
         use_graph=use_graph,
         origin=weights.origin,
         stream=stream_of(device)(),
+        threads=torch.get_num_threads,
     )
     return GraphCall(interface_of(note, device), weights, runner)
 

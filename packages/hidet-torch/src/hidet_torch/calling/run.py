@@ -107,6 +107,7 @@ class CompiledCall(GraphCall):
             use_graph=use_graph,
             origin=weights.origin,
             stream=stream_of(imported.device)(),
+            threads=torch.get_num_threads,
             over=overwritten(imported),
         )
         super().__init__(as_written(imported, runner.over), weights, runner)

@@ -26,8 +26,11 @@ def check_heads(kernels: Sequence[Kernel], kind: KernelKind) -> None:
             raise InternalError(f"{count} kernels of one text are called `{name}`")
 
 
-def parameters(kernel: Kernel, expressions: ExpressionWriter, overwritten: Collection[Var]) -> str:
-    """The parameters of a kernel: arrays as pointers; promised not to change if only loaded.
+def parameters(
+    kernel: Kernel, expressions: ExpressionWriter, overwritten: Collection[Var]
+) -> dict[Var, str]:
+    """The parameters of a kernel as they are declared: arrays as pointers; promised not to change
+    if only loaded.
 
     Of those that are `overwritten`, since a result may lie in their place, nothing is promised: on
     CUDA they would be loaded through a cache that sees no stores (`ld.global.nc`), which is
@@ -35,7 +38,7 @@ def parameters(kernel: Kernel, expressions: ExpressionWriter, overwritten: Colle
     be loaded early: compilers move loads of what does not change behind barriers.
     """
     constant = read_only(kernel).difference(overwritten, kernel.early)
-    return ", ".join(parameter(p, expressions, p in constant) for p in kernel.params)
+    return {p: parameter(p, expressions, p in constant) for p in kernel.params}
 
 
 def parameter(var: Var, expressions: ExpressionWriter, constant: bool) -> str:

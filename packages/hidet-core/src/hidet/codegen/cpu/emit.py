@@ -20,14 +20,19 @@ FLAGS = (
     "-fno-math-errno",
     "-fno-predictive-commoning",
 )
-"""What the text wants besides -O3, -fopenmp and the machine's instruction sets: products and sums
-fuse, and no result depends on floating-point traps or errno. Without the latter two, loops with
+"""What the text wants besides -O3, -fopenmp-simd and the machine's instruction sets: products and
+sums fuse, and no result depends on floating-point traps or errno. Without the latter two, loops with
 choices or roots are not vectorised. Nothing is kept in registers from one turn of a loop to a later
 one: tiles of sums fill them, so that GCC would store and load sums in each turn."""
 
 RESERVED = (
     *PARTS,
     "INLINE",
+    "NOINLINE",
+    "Turns",
+    "turns",
+    "advance",
+    "hidet_parallel",
     "each",
     "real_fmod",
     "real_trunc",
@@ -51,12 +56,13 @@ def function(
 ) -> str:
     """One kernel; adds the prelude's names it relies on to `used`."""
     expressions = CpuExpressions(Names((*RESERVED, *(k.name for k in kernels))), signs)
-    params = parameters(kernel, expressions, overwritten)
-    writer = CpuStatements(kernel, expressions)
+    heads = parameters(kernel, expressions, overwritten)
+    writer = CpuStatements(kernel, expressions, heads)
     writer.statements(kernel.body)
     used |= expressions.used
-    return "\n".join([f'extern "C" void {kernel.name}({params}) {{', *writer.lines, "}", ""])
+    head = f'extern "C" void {kernel.name}({", ".join(heads.values())}) {{'
+    return "\n".join([head, *writer.lines, "}", ""])
 
 
 LANGUAGE = Language(KernelKind.CPU, prelude, function)
-"""C++17 without headers, with GCC's vector extensions and OpenMP."""
+"""C++17 without headers, with GCC's vector extensions and OpenMP's hint for vector loops."""

@@ -87,6 +87,36 @@ extern "C" int dprintf(int file, const char *format, ...);
 }"""),
 }  # fmt: skip
 
+LOOPS = {
+    # `runtime/team.py` sets the variable to the process's team. Without one, as in a unit that is
+    # loaded by hand, the thread that meets a loop runs it.
+    "parallel": Part("""\
+#define NOINLINE __attribute__((noinline))
+using Turns = long long;
+extern "C" {
+__attribute__((visibility("default")))
+void (*hidet_parallel)(void (*)(const void *, Turns, Turns), const void *, Turns) = nullptr;
+}
+template <class... Extents> INLINE Turns turns(Extents... extents) {
+  return (Turns(1) * ... * Turns(extents > 0 ? extents : 0));
+}
+template <class T, class E> INLINE bool advance(T &i, E extent) {
+  if (++i < extent) return false;
+  i = 0;
+  return true;
+}
+template <class Loop, class... Values>
+INLINE void parallel(Turns count, const Loop &loop, Values &...values) {
+  const auto part = [&](Turns begin, Turns end) { loop(begin, end, values...); };
+  if (count <= 0) return;
+  if (!hidet_parallel) return part(0, count);
+  using Part = decltype(part);
+  hidet_parallel([](const void *of, Turns begin, Turns end) {
+    (*static_cast<Part *>(of))(begin, end);
+  }, &part, count);
+}"""),
+}  # fmt: skip
+
 VECTORS = {
     "Vec": Part("template <class T, int N> struct Vec { T v[N]; };"),
     "splat": Part("""\
@@ -209,6 +239,7 @@ PARTS: dict[str, Part] = {
     **SMALL_FLOATS,
     **INTEGERS,
     **CALLS,
+    **LOOPS,
     **{
         name: Part(part.text, ("real",))
         for name, part in float_division(

@@ -1,13 +1,17 @@
-"""Statements as C++ with OpenMP."""
+"""Statements as C++; loops of vector lanes have OpenMP's hint."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from hidet.codegen.common.arrays import elements
 from hidet.codegen.common.sharing import share
 from hidet.codegen.common.statements import StatementWriter, quoted
 from hidet.codegen.cpu.expressions import CpuExpressions, is_native
+from hidet.codegen.cpu.parallel import write_parallel
 from hidet.errors import InternalError
 from hidet.ir.expr import Address, Const, Expr, Load, Var
+from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import (
     Assign,
     Break,
@@ -33,8 +37,15 @@ class CpuStatements(StatementWriter):
 
     expressions: CpuExpressions
     printf = "__builtin_printf"
-    _collapsed: tuple[For, ...] = ()
-    _parallel = False
+
+    def __init__(
+        self, kernel: Kernel, expressions: CpuExpressions, heads: Mapping[Var, str]
+    ) -> None:
+        super().__init__(kernel, expressions)
+        self.heads = heads
+        """The kernel's parameters as they are declared."""
+        self.in_team = False
+        """Whether what is written is within a loop that the team runs."""
 
     def declare_array(self, var: Var, of: TensorType, init: Expr | None) -> None:
         count = elements(var, of)
@@ -51,20 +62,15 @@ class CpuStatements(StatementWriter):
             self.line(f"for ({kind} &each : {name}) each = {self.spell(value)};")
 
     def loop(self, s: For) -> None:
-        outer = self._parallel
-        super().loop(s)
-        self._parallel = outer
+        if s.kind is not LoopKind.PARALLEL or self.in_team:
+            super().loop(s)
+            return
+        self.in_team = True
+        write_parallel(self, self.nest(s), self.heads)
+        self.in_team = False
 
     def loop_hint(self, loop: For) -> None:
-        if any(loop is each for each in self._collapsed):
-            return
-        if loop.kind is LoopKind.PARALLEL and not self._parallel:
-            self._collapsed = self.nest(loop)
-            depth = len(self._collapsed)
-            collapse = f" collapse({depth})" if depth > 1 else ""
-            self.line(f"#pragma omp parallel for{collapse}")
-            self._parallel = True
-        elif loop.kind is LoopKind.VECTOR and independent(loop):
+        if loop.kind is LoopKind.VECTOR and independent(loop):
             self.line("#pragma omp simd")
         elif loop.kind is LoopKind.UNROLL and isinstance(loop.extent, Const):
             self.line(f"#pragma GCC unroll {max(1, int(loop.extent.value))}")

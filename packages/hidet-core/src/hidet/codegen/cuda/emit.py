@@ -35,9 +35,8 @@ def function(
     loads: dict[Expr, str] = dict.fromkeys(kernel.once, "load_once")
     loads |= dict.fromkeys(kernel.lasting, "load_lasting")
     expressions = CudaExpressions(names, signs, loads)
-    params = ", ".join(
-        filter(None, (parameters(kernel, expressions, overwritten), *maps(kernel, expressions)))
-    )
+    heads = parameters(kernel, expressions, overwritten).values()
+    params = ", ".join(filter(None, (*heads, *maps(kernel, expressions))))
     writer = CudaStatements(kernel, expressions)
     writer.statements(kernel.body)
     if DYNAMIC_SHARED in expressions.used:

@@ -1,0 +1,111 @@
+"""The process's team of threads, on which kernels run their parallel loops on the CPU.
+
+Every archive that needs a team brings one as a binary (`codegen/cpu/team.cpp`); the first that is
+loaded is the process's, and kernels of all archives are given its function. So there is one team,
+however many archives are loaded, and none where nothing needs it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from threading import Lock
+from types import TracebackType
+
+from hidet import options
+from hidet.runtime.cores import cores, usual_threads
+
+TEAM = "team"
+"""What the binary is called in an archive."""
+PARALLEL = "hidet_parallel"
+"""The variable of a binary of kernels that holds the address of the team's function."""
+
+
+class Habit(ctypes.Structure):
+    """What the team has learned of a plan: times in nanoseconds, and how it runs next."""
+
+    _fields_ = [
+        ("alone", ctypes.c_longlong),
+        ("shared", ctypes.c_longlong),
+        ("calls_alone", ctypes.c_int),
+        ("next_alone", ctypes.c_int),
+        ("loops", ctypes.c_int),
+    ]
+
+
+class Team:
+    """The functions of a loaded team."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.run = ctypes.cast(library["hidet_team_run"], ctypes.c_void_p)
+        self.begin, self.end, self.stop = (
+            library[f"hidet_team_{name}"] for name in ("begin", "end", "stop")
+        )
+        self.begin.argtypes = [ctypes.c_int, ctypes.POINTER(Habit)]
+        for each in (self.begin, self.end, self.stop):
+            each.restype = None
+
+
+_team: Team | None = None
+_lock = Lock()
+
+
+def offer(library: ctypes.CDLL) -> None:
+    """Let the process have this team, unless it has one."""
+    global _team
+    with _lock:
+        if _team is None:
+            _team = Team(library)
+
+
+def join(kernels: ctypes.CDLL) -> None:
+    """Let the loops of a binary run on the process's team; those of a binary without any, and all
+    where there is no team, are left as they are: they run on the thread that meets them."""
+    try:
+        variable = ctypes.c_void_p.in_dll(kernels, PARALLEL)
+    except ValueError:
+        return
+    if _team is not None:
+        variable.value = _team.run.value
+
+
+def stop_team() -> None:
+    """End the threads of the team, and wait until they are gone. The next call starts new ones."""
+    if _team is not None:
+        _team.stop()
+
+
+class OnTeam:
+    """A block in which this thread runs the kernels of a plan, which may use the team.
+
+    `threads` is how many a call uses where option `threads` says nothing: `threads_of`.
+    """
+
+    def __init__(self, threads: Callable[[], int]) -> None:
+        self.threads = threads
+        self.habit = Habit()
+        self.place = ctypes.byref(self.habit)
+
+    def __enter__(self) -> None:
+        if _team is not None:
+            _team.begin(options.threads.get() or self.threads(), self.place)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if _team is not None:
+            _team.end()
+
+
+def threads_of(framework: Callable[[], int] | None = None) -> Callable[[], int]:
+    """How many threads a call uses where option `threads` says nothing: as many as the framework,
+    if it tells, but no more than there are cores, of which a framework may see too many in a
+    container."""
+    usual = usual_threads()
+    if framework is None:
+        return lambda: usual
+    most = max(usual, cores())
+    return lambda: min(framework(), most)
