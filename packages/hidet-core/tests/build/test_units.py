@@ -5,8 +5,9 @@ import pytest
 from hidet.build.units import Units
 from hidet.ir.expr import Builtin, Const, Var
 from hidet.ir.kernel import ONE, Kernel, KernelKind, Launch
-from hidet.ir.stmt import Store
+from hidet.ir.stmt import For, LoopKind, Store
 from hidet.options import options
+from hidet.runtime.team import TEAM
 from hidet.target import Target
 from hidet.types import PointerType, f32, i32
 
@@ -62,3 +63,15 @@ def test_another_source_is_another_entry(tmp_path):
         first, _ = units("cuda", ["a"]).compile("test")
         second, _ = units("cuda", ["a"], 2.0).compile("test")
     assert not set(first) & set(second)
+
+
+def test_the_team_is_a_binary_where_a_kernel_has_loops_for_it(tmp_path):
+    i = Var("i", i32)
+    loop = For(i, Const(9, i32), (Store(Y, (i,), Const(1.0, f32)),), LoopKind.PARALLEL)
+    made = units("cpu", ["a", "b"])
+    made.add(Kernel("c", (Y,), (loop,), KernelKind.CPU))
+    with options(cache_dir=str(tmp_path), progress=False):
+        binaries, home = made.compile("test")
+        assert set(home) == {"a", "b", "c"}
+        assert set(binaries) == {*home.values(), TEAM}
+        assert TEAM not in units("cpu", ["a", "b"]).compile("test")[0]

@@ -49,7 +49,7 @@ class HostModule:
 def host_modules(binaries: Mapping[str, bytes]) -> dict[str, HostModule]:
     """The binaries of kernels, loaded; the team of threads, if one is among them, before all."""
     if TEAM in binaries:
-        offer(HostModule(binaries[TEAM], TEAM).library)
+        offer(lambda: HostModule(binaries[TEAM], TEAM).library)
     return {name: HostModule(each, name) for name, each in binaries.items() if name != TEAM}
 
 

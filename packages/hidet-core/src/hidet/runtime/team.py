@@ -50,12 +50,12 @@ _team: Team | None = None
 _lock = Lock()
 
 
-def offer(library: ctypes.CDLL) -> None:
-    """Let the process have this team, unless it has one."""
+def offer(load: Callable[[], ctypes.CDLL]) -> None:
+    """Let the process have the team that `load` gives, unless it has one."""
     global _team
     with _lock:
         if _team is None:
-            _team = Team(library)
+            _team = Team(load())
 
 
 def join(kernels: ctypes.CDLL) -> None:
