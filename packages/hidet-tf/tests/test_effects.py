@@ -213,3 +213,31 @@ def test_a_part_of_a_variable_is_assigned(name: str) -> None:
         for found, wanted in zip(compiled(x), original(x), strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6)
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@tf.function
+def checked(x, n):
+    tf.debugging.assert_greater(n, 0, message="n is not positive")
+    tf.Assert(tf.reduce_all(x < 100), [x])
+    return tf.nn.relu(x) * tf.cast(n, tf.float32)
+
+
+SPECS = (tf.TensorSpec((3,)), tf.TensorSpec((), tf.int32))
+
+
+def test_asserts_are_checked_by_tensorflow() -> None:
+    with pytest.warns(UserWarning, match="Assert"):
+        compiled = hidet_tf.compile(checked, *SPECS)
+    x = np.ones(3, np.float32)
+    assert np.array_equal(compiled(x, 2), [2, 2, 2])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="n is not positive"):
+        compiled(x, -2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+        compiled(x * 200, 2)
+
+
+def test_asserts_that_are_dropped_check_nothing() -> None:
+    compiled = hidet_tf.compile(checked, *SPECS, options={"asserts": "dropped", **ERROR})
+    assert np.array_equal(compiled(np.full(3, 200, np.float32), -2), [-400, -400, -400])
+    assert "Assert" not in compiled.explain()
+    assert len(compiled.graph.nodes) <= 4

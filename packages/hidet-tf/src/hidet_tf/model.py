@@ -39,9 +39,9 @@ def compile(
     functional model says what it takes, and another one is traced for the arguments of its calls.
     `options` are those of `hidet.options`, `fallback` ("warn" or "error": what to do about
     operators that only TensorFlow can run), `results` ("tf" or "numpy"), `weights` ("watched": a
-    variable that was assigned is read anew at the next call; "frozen": nobody looks) and `freeze`
-    (False: variables are read at each call, and are no constants). Without a model it is a
-    decorator.
+    variable that was assigned is read anew at the next call; "frozen": nobody looks), `freeze`
+    (False: variables are read at each call, and are no constants) and `asserts` ("kept", or
+    "dropped" as by XLA: `tf.debugging` checks nothing). Without a model it is a decorator.
     """
     settings = settings_for(options or {})
     if model is None:

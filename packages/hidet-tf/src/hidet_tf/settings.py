@@ -17,12 +17,14 @@ class Settings:
 
     `results` are tensors of TensorFlow ("tf") or arrays ("numpy"). `freeze` makes weights constants
     of the graph, whose changes are seen if `weights` is "watched", and not if it is "frozen".
+    `asserts` are checked by TensorFlow where the function has them ("kept"), or not ("dropped").
     """
 
     fallback: str = "warn"
     results: str = "tf"
     freeze: bool = True
     weights: str = "watched"
+    asserts: str = "kept"
     core: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -36,6 +38,7 @@ OWN: dict[str, tuple[Any, Any]] = {
     "results": ("tf", "numpy"),
     "freeze": (True, False),
     "weights": ("watched", "frozen"),
+    "asserts": ("kept", "dropped"),
 }
 """The options of this frontend, each with its values, the first of which is usual."""
 

@@ -33,7 +33,9 @@ class Signature:
         self.pack = packer(concrete)
         self.finish = as_numpy if settings.results == "numpy" else as_tensor
         with options(**settings.core):
-            self.imported: Imported = import_function(concrete, device, settings.reading)
+            self.imported: Imported = import_function(
+                concrete, device, settings.reading, asserts=settings.asserts == "kept"
+            )
         self.model: Model = self.imported.model(settings.core)
         self.model.tell(settings.fallback, "TensorFlow")
         self.read = reader(self.imported.given)

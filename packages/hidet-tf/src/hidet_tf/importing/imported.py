@@ -57,9 +57,11 @@ class Imported:
         )
 
 
-def import_function(concrete: Any, device: str, reading: Reading = Reading.FROZEN) -> Imported:
+def import_function(
+    concrete: Any, device: str, reading: Reading = Reading.FROZEN, *, asserts: bool = True
+) -> Imported:
     """The FlowGraph of a ConcreteFunction for a device, which has variables by this `reading`:
-    those that the function assigns are inputs.
+    those that the function assigns are inputs. Without `asserts` it checks nothing.
 
     Sizes that its signature leaves open are symbols, named after the argument: `x.0`. Raises
     UnsupportedOp that names all operators that nobody can run.
@@ -73,7 +75,7 @@ def import_function(concrete: Any, device: str, reading: Reading = Reading.FROZE
             )
             for each in concrete.variables
         ]  # fmt: skip
-        importer = TfImporter(device, variables)
+        importer = TfImporter(device, variables, asserts=asserts)
         found = imported(concrete, importer)
         again = {id(each.handle) for each in found.assigned if each.reading is not Reading.GIVEN}
         if not again:

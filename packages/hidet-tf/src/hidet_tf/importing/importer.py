@@ -43,10 +43,17 @@ class TfImporter(Importer[Node]):
     framework = "TensorFlow"
 
     def __init__(
-        self, device: str, variables: Iterable[Variable] = (), limits: Limits = UNLIMITED
+        self,
+        device: str,
+        variables: Iterable[Variable] = (),
+        limits: Limits = UNLIMITED,
+        *,
+        asserts: bool = True,
     ) -> None:
         load()
         super().__init__(table, device, limits)
+        self.silent = ("NoOp",) if asserts else ("NoOp", "Assert")
+        """Operators that nothing becomes of."""
         self.outer: tuple[tf.Operation, ...] = ()
         self.places: dict[Node, Place] = {}
         self.variables = [*variables]
@@ -79,7 +86,7 @@ class TfImporter(Importer[Node]):
             self.call(node)
         elif node.op.type == "Const" and not is_complex(node.op):
             self.bind(node, [self.constant(node.op)])
-        elif node.op.type != "NoOp":
+        elif node.op.type not in self.silent:
             super().visit(node)
 
     def bind(self, node: Node, values: Sequence[Any]) -> None:
