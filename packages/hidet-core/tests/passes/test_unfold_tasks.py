@@ -1,11 +1,14 @@
 """Task loops become plain loops."""
 
+from dataclasses import replace
+
 import pytest
 
-from hidet.ir.expr import Builtin, Var, wrap
-from hidet.ir.kernel import Kernel
+from hidet.ir.expr import Builtin, Load, Var, wrap
+from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import ForTasks, Store
 from hidet.mapping import auto_map, predicated, repeat, spatial
+from hidet.passes.pipeline import lower
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.types import f32, i32
 
@@ -27,9 +30,27 @@ def test_loops_and_indices(kernels):
     kernel = writing(spatial(2, 4) * repeat(2, 1), kernels)
     assert text(unfold_tasks(kernel)) == (
         "  for r in 2:  # unroll\n"
-        "    x[(((threadIdx.x // 4) * 2) + r), (threadIdx.x % 4)] = "
-        "f32((((((threadIdx.x // 4) * 2) + r) * 100) + (threadIdx.x % 4)))"
+        "    i: i32 = (((threadIdx.x // 4) * 2) + r)\n"
+        "    j: i32 = (threadIdx.x % 4)\n"
+        "    x[i, j] = f32(((i * 100) + j))"
     )
+
+
+def test_neighbours_are_a_vector_loop_where_order_does_not_matter(kernels):
+    assert "for r in 2:  # vector" in text(
+        unfold_tasks(writing(spatial(4, 2) * repeat(1, 2), kernels))
+    )
+    x = Var("x", f32[8])
+    shifted = ForTasks((i,), repeat(4), THREAD, (Store(x, (i,), Load(x, (i + 1,))),))
+    kernel = Kernel("k", (x,), (shifted,), launch=kernels.grid(threads=1))
+    assert "# unroll" in text(unfold_tasks(kernel))
+    on_cpu = replace(writing(repeat(2, 2), kernels, 1), kind=KernelKind.CPU)
+    assert "# vector" not in text(unfold_tasks(on_cpu))
+
+
+def test_a_row_goes_through_a_mapping_in_vectors(kernels):
+    kernel = lower(writing(spatial(2, 1) * repeat(2, 1) * spatial(1, 4) * repeat(1, 2), kernels))
+    assert text(kernel).count(" = <") == 2
 
 
 def test_no_loop_where_each_worker_has_one_task(kernels):

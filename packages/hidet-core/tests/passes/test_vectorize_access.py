@@ -12,7 +12,7 @@ from hidet.passes.pipeline import lower
 from hidet.passes.simplify import simplify
 from hidet.passes.unroll import unroll
 from hidet.passes.vectorize_access import vectorize_access
-from hidet.types import PointerType, Scope, TensorType, boolean, f16, f32, i8, i32
+from hidet.types import PointerType, Scope, TensorType, boolean, f16, f32, i8, i32, u32
 
 THREAD = Builtin("threadIdx.x")
 m = Var("m", i32)
@@ -85,6 +85,21 @@ def test_strided_accesses_stay_scalar(kernels):
     found = text(kernels, vector(Store(y, (at * 2,), Load(x, (v * 4 + THREAD,)))))
     assert ":" not in found
     assert found.count("y[") == 4
+
+
+def test_neighbours_in_any_order_are_one_access(kernels):
+    found = text(kernels, vector(Store(y, (THREAD * 4 + (v ^ 1),), Load(x, (THREAD * 4 + 3 - v,)))))
+    assert "x[(threadIdx.x * 4):4]" in found
+    assert "y[(threadIdx.x * 4)] = <x_lanes.2, x_lanes.3, x_lanes.0, x_lanes.1>" in found
+
+
+def test_what_an_intrinsic_gives_is_one_for_each_lane(kernels):
+    given = Var("given", f32)
+    got = Invoke(
+        "shfl_xor_sync", (wrap(0xFFFFFFFF).cast(u32), Load(x, (at,)), wrap(1)), (given,), (32,)
+    )
+    found = text(kernels, vector(Declare(given), got, Store(y, (at,), given)))
+    assert "= <given, given_1, given_2, given_3>" in found
 
 
 def test_no_access_is_wider_than_16_bytes(kernels):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from hidet.ir.algebra import Algebra
 from hidet.ir.bounds import Bounds
@@ -23,7 +22,7 @@ from hidet.ir.expr import (
     constant,
 )
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.ir.linear import add
+from hidet.ir.linear import Form, add
 from hidet.ir.stmt import (
     Assign,
     Body,
@@ -56,9 +55,10 @@ def vectorize_access(kernel: Kernel) -> Kernel:
     before   for v in 4:  y[i * 4 + v] = x[i * 4 + v] + b[i]   # vector
     after    w = x[i * 4:4];  s = b[i];  y[i * 4:4] = <w.0 + s, w.1 + s, w.2 + s, w.3 + s>
 
-    An access is widened where its flat indices are certainly consecutive and the first one a
-    multiple of the lanes; pointers and shared arrays are taken to start at a multiple of 16 bytes.
-    What is not is written out turn by turn. On the CPU vector loops stay for the C++ compiler.
+    An access is widened where its flat indices are certainly neighbours, in whatever order, and the
+    first one is a multiple of the lanes; pointers and shared arrays are taken to start at a
+    multiple of 16 bytes. What is not is written out turn by turn. On the CPU vector loops stay for
+    the C++ compiler.
     """
     return kernel if kernel.kind is KernelKind.CPU else Vectorization(kernel).run()
 
@@ -111,6 +111,8 @@ class Vectorization(Scoped):
                 own = lanes.declare(var)
                 made = zip(own, values, strict=True)
                 return (*before, *(Declare(v, value, place) for v, value in made))
+            case Declare(var, None, place) if not isinstance(var.of, TensorType):
+                return tuple(Declare(own, None, place) for own in lanes.declare(var))
             case Assign(var, value, place):
                 before, values = self.values(value, lanes)
                 targets = lanes.names(var)
@@ -184,15 +186,16 @@ class Vectorization(Scoped):
             before += guarded(value, load, constant(0, load.dtype), guard)
             return [value] * lanes.count
         indices = self.indices(load.index[0], lanes, inside)
-        width = self.width(indices, load.dtype.nbytes, inside)
+        width, order = self.access(indices, load.dtype.nbytes, inside)
         if width == 1 or lanes.depends(load.tensor):
             return None
         out: list[Expr] = []
         for start in range(0, lanes.count, width):
             value = Var(f"{load.tensor.name}_lanes", VectorType(load.dtype, width))
-            wide = Load(load.tensor, (indices[start],), width)
+            places = order[start : start + width]
+            wide = Load(load.tensor, (indices[start + places.index(0)],), width)
             before += guarded(value, wide, Splat(constant(0, load.dtype), width), guard)
-            out += [Lane(value, lane) for lane in range(width)]
+            out += [Lane(value, place) for place in places]
         return out
 
     def stores(self, s: Store, lanes: Lanes) -> Body:
@@ -201,20 +204,21 @@ class Vectorization(Scoped):
         more, first = self.values(s.index[0], lanes)
         before += more
         indices = self.indices(s.index[0], lanes, self.bounds)
-        width = 1
+        width, order = 1, [0]
         movable = isinstance(s.tensor, Var) and in_memory(s.tensor) and not lanes.depends(s.tensor)
         if movable and not isinstance(s.value.type, VectorType) and not contains(s.index, Load):
-            width = self.width(indices, s.tensor.dtype.nbytes, self.bounds)
+            width, order = self.access(indices, s.tensor.dtype.nbytes, self.bounds)
         if width == 1:
             made = enumerate(zip(first, values, strict=True))
             return (
                 *before,
                 *(Store(lanes.turn(s.tensor, n), (i,), v, s.place) for n, (i, v) in made),
             )
-        packed = (
-            Store(s.tensor, (indices[at],), Pack(tuple(values[at : at + width])), s.place)
-            for at in range(0, lanes.count, width)
-        )
+        packed = []
+        for start in range(0, lanes.count, width):
+            lane = [start + order[start : start + width].index(place) for place in range(width)]
+            value = Pack(tuple(values[each] for each in lane))
+            packed.append(Store(s.tensor, (indices[lane[0]],), value, s.place))
         return (*before, *packed)
 
     def copies(self, s: Invoke, lanes: Lanes) -> Body:
@@ -236,7 +240,10 @@ class Vectorization(Scoped):
         to = self.indices(target.index[0], lanes, self.bounds)
         source = self.indices(moved.index[0], lanes, inside)
         nbytes = moved.dtype.nbytes
-        width = min(self.width(to, nbytes, self.bounds), self.width(source, nbytes, inside))
+        ways = (self.access(to, nbytes, self.bounds), self.access(source, nbytes, inside))
+        width = min(width for width, _ in ways)
+        if any(order[n] != n % wide for wide, order in ways for n in range(lanes.count)):
+            return ()  # bytes are copied in their order
         if width * nbytes < SMALLEST_COPY:
             return ()
         size = constant(width * nbytes, i32)
@@ -257,20 +264,20 @@ class Vectorization(Scoped):
         algebra = self.algebra.at(bounds)
         return [algebra.simplify(lanes.turn(index, at)) for at in range(lanes.count)]
 
-    def width(self, indices: Sequence[Expr], nbytes: int, bounds: Bounds) -> int:
-        """The most lanes that one access of consecutive, aligned elements can have."""
-        steps = [add(bounds.form(b), bounds.form(a), -1) for a, b in pairwise(indices)]
+    def access(self, indices: Sequence[Expr], nbytes: int, bounds: Bounds) -> tuple[int, list[int]]:
+        """The most lanes that one access of neighbours can have, the first of them aligned, and
+        each lane's place in it: the lanes may be neighbours in any order."""
+        forms = [bounds.form(each) for each in indices]
         width = WIDEST // nbytes
         while width > 1:
-            groups = range(0, len(indices), width)
-            if (
-                len(indices) % width == 0
-                and all(bounds.range(indices[g]).divisible(width) for g in groups)
-                and all(steps[g + k] == {(): 1} for g in groups for k in range(width - 1))
-            ):
-                return width
+            if len(indices) % width == 0:
+                groups = [range(at, at + width) for at in range(0, len(indices), width)]
+                found = [places([forms[n] for n in group]) for group in groups]
+                firsts = [indices[g[p.index(0)]] for g, p in zip(groups, found, strict=True) if p]
+                if all(found) and all(bounds.range(each).divisible(width) for each in firsts):
+                    return width, [place for each in found for place in each]
             width //= 2
-        return 1
+        return 1, [0] * len(indices)
 
     def uniform(self, condition: Expr, lanes: Lanes) -> bool:
         """Whether `condition` is certainly the same in all lanes."""
@@ -283,6 +290,16 @@ class Vectorization(Scoped):
         first, *others = (lanes.turn(condition, at) for at in range(lanes.count))
         holds, fails = self.bounds.assume(first), self.bounds.assume(first, False)
         return all(holds.known(c) is True and fails.known(c) is False for c in others)
+
+
+def places(forms: Sequence[Form]) -> list[int]:
+    """Where each of some indices is among them, if they are neighbours; else none."""
+    steps = [add(form, forms[0], -1) for form in forms]
+    if any(step.keys() - {()} for step in steps):
+        return []
+    offsets = [step.get((), 0) for step in steps]
+    found = [each - min(offsets) for each in offsets]
+    return found if sorted(found) == list(range(len(found))) else []
 
 
 def chunked(s: For, count: int, chunk: int) -> For:
