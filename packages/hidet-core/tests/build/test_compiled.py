@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import hidet
+from hidet.build.compiled import fitting
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph.dims import size_symbol
 from hidet.runtime.archive import MANIFEST, Archive
+from hidet.runtime.device import host_flags
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,34 @@ def test_a_target_takes_only_its_own_binaries(saved):
     assert sum(len(part.binaries) for part in parts) == len(whole.binaries)
     with pytest.raises(BadArgument, match="two plans for cpu"):
         whole.joined(whole.only("cpu"))
+
+
+FLAGS = {
+    "": ("sse2",),
+    "+avx2": ("avx2", "fma"),
+    "+avx512": ("avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"),
+}
+
+
+@pytest.mark.parametrize("isa", FLAGS)
+def test_of_several_instruction_sets_the_widest_is_loaded(graph, isa, tmp_path, monkeypatch):
+    path = tmp_path / "model.hidet"
+    graph.build("sim", "cpu", "cpu+avx512", "cpu+avx2").save(path)
+    archive = Archive.load(path)
+    monkeypatch.setattr("hidet.runtime.executor.host_flags", lambda: set(FLAGS[isa]))
+    assert fitting(archive, "cpu").main.target == f"cpu{isa}"
+    x = np.ones((5, 3), np.float32)
+    if set(FLAGS[isa]) <= host_flags():
+        np.testing.assert_allclose(hidet.load(path)(x).numpy(), expected(graph, x), rtol=1e-6)
+
+
+def test_of_several_the_plainest_is_loaded_where_nobody_knows_what_a_cpu_has(
+    graph, tmp_path, monkeypatch
+):
+    graph.build("cpu+avx512", "cpu", "cpu+avx2").save(tmp_path / "model.hidet")
+    for place in ("hidet.runtime.executor", "hidet.build.compiled"):
+        monkeypatch.setattr(f"{place}.host_flags", frozenset)
+    assert fitting(Archive.load(tmp_path / "model.hidet"), "cpu").main.target == "cpu"
 
 
 @pytest.fixture

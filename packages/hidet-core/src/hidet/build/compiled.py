@@ -21,12 +21,13 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.archive import Archive
 from hidet.runtime.bound import called, typed
-from hidet.runtime.device import canonical, device_count
+from hidet.runtime.device import canonical, device_count, host_flags
 from hidet.runtime.executor import Executor, Program, check_target
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import View, array_of
 from hidet.runtime.plan import Host, Plan
 from hidet.runtime.profile import Profile as Profile
+from hidet.target import Target
 from hidet.types import TensorType, dtype
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
@@ -254,8 +255,9 @@ def device_for(archive: Archive) -> str:
 
 
 def fitting(archive: Archive, device: str) -> Archive:
-    """The part of an archive that runs on a device."""
-    reasons = []
+    """The part of an archive that runs on a device; of several the one for the most instructions,
+    and one that runs there before one that is simulated."""
+    parts, reasons = [], []
     for target in archive.targets:
         part = archive.only(target)
         try:
@@ -263,5 +265,9 @@ def fitting(archive: Archive, device: str) -> Archive:
         except BadArchive as error:
             reasons.append(error.message)
         else:
-            return part
-    raise BadArchive("; ".join(reasons))
+            parts.append((part, Target.parse(target)))
+    if not parts:
+        raise BadArchive("; ".join(reasons))
+    # Where nobody knows what a CPU has, the fewest instructions are safest.
+    sign = -1 if device == "cpu" and not host_flags() else 1
+    return max(parts, key=lambda each: (not each[1].simulated, sign * len(each[1].features)))[0]
