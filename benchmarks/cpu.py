@@ -39,8 +39,9 @@ from benchmarks.published import COMPARED, PUBLISHED, published
 Call = Callable[[], Sequence[Any]]
 ALLOWED = 4.0
 """How much larger than PyTorch's own the error against float64 may be."""
-ROUNDED = 2.0**-23
-"""An error that PyTorch is taken to have at least: a single operator may be exact there."""
+ROUNDED = 2.0**-21
+"""An error that PyTorch is taken to have at least: a single operator may be exact there, and sums
+of thousands are in an order of its own."""
 
 
 @dataclass(frozen=True)
