@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from hidet.compute.sizes import tidy
 from hidet.errors import ShapeMismatch
 from hidet.graph import Tensor
 from hidet.ops.conv import conv, each_axis
 from hidet.ops.pad import pad
-from hidet.ops.shape import permute, reshape
+from hidet.ops.shape import expand, permute, reshape
 from hidet.ops.slicing import flip
 from hidet.ops.slicing import slice as slice_axis
 
@@ -21,24 +22,95 @@ def conv_transpose(
 ) -> Tensor:  # fmt: skip
     """The gradient of a convolution for its input x[n, c, ...], with weight[c, k / groups, ...].
 
-    It is computed as a convolution of x, with zeros between its elements, with the weight reversed.
+    It is computed as a convolution of x with the weight reversed: with several channels for each
+    one of the result, one for each remainder of a place by the stride (`by_remainders`); where
+    windows are dilated too, of x with zeros between its elements.
     """
     rank = x.ndim - 2
     steps, cut, more, apart = (
         each_axis(each, rank) for each in (stride, padding, output_padding, dilation)
     )
     window = weight.shape[2:]
+    if not all(isinstance(size, int) for size in window):
+        raise ShapeMismatch("a transposed convolution with a window of unknown size")
+    if any(step > 1 for step in steps) and all(each == 1 for each in apart):
+        return by_remainders(x, weight, bias, steps, cut, more, groups)
     sides = []
     for axis in range(rank):
         size = window[axis]
-        if not isinstance(size, int):
-            raise ShapeMismatch("a transposed convolution with a window of unknown size")
         around = apart[axis] * (size - 1) - cut[axis]
         sides.append((around, around + more[axis]))
     wide = cropped(spread_out(x, steps), sides)
     padding_ = [(max(before, 0), max(after, 0)) for before, after in sides]
     turned = reversed_weight(weight, groups)
     return conv(wide, turned, bias, padding=padding_, dilation=apart, groups=groups)
+
+
+def by_remainders(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    steps: Sequence[int],
+    cut: Sequence[int],
+    more: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """What lands on the places that leave one remainder by the stride is a convolution of x with
+    every `step`-th element of the window: all remainders are channels of one convolution.
+
+    y[step * q + r - cut] = sum of x[q - t] * weight[r + step * t] over t
+    """
+    sides, first, sizes = [], [], []
+    for axis, step in enumerate(steps):
+        window, size = int(weight.shape[2 + axis]), x.shape[2 + axis]
+        length = window + more[axis] - 2 * cut[axis] - step  # of the result, beside size * step
+        first.append(cut[axis] % step)
+        sizes.append(tidy(size * step + length))
+        taps, skipped = -(-window // step), cut[axis] // step
+        beyond = -(-(first[axis] + length) // step)
+        sides.append((taps - 1 - skipped, beyond + skipped))
+    padding = [(max(before, 0), max(after, 0)) for before, after in sides]
+    turned = weight_by_remainders(weight, steps, groups)
+    shift = None if bias is None else bias_by_remainders(bias, prod(steps), groups)
+    parts = conv(cropped(x, sides), turned, shift, padding=padding, groups=groups)
+    whole = interleaved(parts, steps, groups)
+    for axis, (begin, size) in enumerate(zip(first, sizes, strict=True), start=2):
+        whole = slice_axis(whole, axis, begin, tidy(begin + size))
+    return whole
+
+
+def weight_by_remainders(weight: Tensor, steps: Sequence[int], groups: int) -> Tensor:
+    """weight[c, k / groups, ...] as weight[groups * remainders * k / groups, c / groups, ...]."""
+    channels, out, *window = weight.shape
+    each, rank = tidy(channels // groups), len(steps)
+    taps = [-(-int(size) // step) for size, step in zip(window, steps, strict=True)]
+    whole = [count * step for count, step in zip(taps, steps, strict=True)]
+    widths = [(0, size - int(old)) for size, old in zip(whole, window, strict=True)]
+    parts = reshape(weight, (groups, each, out, *window))
+    split = [size for pair in zip(taps, steps, strict=True) for size in pair]
+    parts = reshape(pad(parts, [(0, 0)] * 3 + widths), (groups, each, out, *split))
+    counts, remainders = (range(3 + first, 3 + 2 * rank, 2) for first in (0, 1))
+    turned = permute(parts, (0, *remainders, 2, 1, *counts))
+    found = reshape(turned, (tidy(prod(steps) * out * groups), each, *taps))
+    return flip(found, tuple(range(2, 2 + rank)))
+
+
+def bias_by_remainders(bias: Tensor, remainders: int, groups: int) -> Tensor:
+    """The bias of each channel of such a weight."""
+    out = tidy(bias.shape[0] // groups)
+    wide = expand(reshape(bias, (groups, 1, out)), (groups, remainders, out))
+    return reshape(wide, (tidy(groups * remainders * out),))
+
+
+def interleaved(parts: Tensor, steps: Sequence[int], groups: int) -> Tensor:
+    """The places of all remainders side by side."""
+    images, channels, *sizes = parts.shape
+    out, rank = tidy(channels // (groups * prod(steps))), len(steps)
+    apart = reshape(parts, (images, groups, *steps, out, *sizes))
+    pairs = [axis for step in range(rank) for axis in (3 + rank + step, 2 + step)]
+    wide = [tidy(size * step) for size, step in zip(sizes, steps, strict=True)]
+    together = permute(apart, (0, 1, 2 + rank, *pairs))
+    return reshape(together, (images, tidy(groups * out), *wide))
 
 
 def spread_out(x: Tensor, steps: Sequence[int]) -> Tensor:
