@@ -30,14 +30,11 @@ def conv_transpose(
     steps, cut, more, apart = (
         each_axis(each, rank) for each in (stride, padding, output_padding, dilation)
     )
-    window = weight.shape[2:]
-    if not all(isinstance(size, int) for size in window):
-        raise ShapeMismatch("a transposed convolution with a window of unknown size")
+    window = window_of(weight)
     if any(step > 1 for step in steps) and all(each == 1 for each in apart):
         return by_remainders(x, weight, bias, steps, cut, more, groups)
     sides = []
-    for axis in range(rank):
-        size = window[axis]
+    for axis, size in enumerate(window):
         around = apart[axis] * (size - 1) - cut[axis]
         sides.append((around, around + more[axis]))
     wide = cropped(spread_out(x, steps), sides)
@@ -62,7 +59,7 @@ def by_remainders(
     """
     sides, first, sizes = [], [], []
     for axis, step in enumerate(steps):
-        window, size = int(weight.shape[2 + axis]), x.shape[2 + axis]
+        window, size = window_of(weight)[axis], x.shape[2 + axis]
         length = window + more[axis] - 2 * cut[axis] - step  # of the result, beside size * step
         first.append(cut[axis] % step)
         sizes.append(tidy(size * step + length))
@@ -79,13 +76,21 @@ def by_remainders(
     return whole
 
 
+def window_of(weight: Tensor) -> list[int]:
+    """The sizes of the window, which have to be known."""
+    window = [size for size in weight.shape[2:] if isinstance(size, int)]
+    if len(window) < weight.ndim - 2:
+        raise ShapeMismatch("a transposed convolution with a window of unknown size")
+    return window
+
+
 def weight_by_remainders(weight: Tensor, steps: Sequence[int], groups: int) -> Tensor:
     """weight[c, k / groups, ...] as weight[groups * remainders * k / groups, c / groups, ...]."""
-    channels, out, *window = weight.shape
+    (channels, out), window = weight.shape[:2], window_of(weight)
     each, rank = tidy(channels // groups), len(steps)
-    taps = [-(-int(size) // step) for size, step in zip(window, steps, strict=True)]
+    taps = [-(-size // step) for size, step in zip(window, steps, strict=True)]
     whole = [count * step for count, step in zip(taps, steps, strict=True)]
-    widths = [(0, size - int(old)) for size, old in zip(whole, window, strict=True)]
+    widths = [(0, size - old) for size, old in zip(whole, window, strict=True)]
     parts = reshape(weight, (groups, each, out, *window))
     split = [size for pair in zip(taps, steps, strict=True) for size in pair]
     parts = reshape(pad(parts, [(0, 0)] * 3 + widths), (groups, each, out, *split))
