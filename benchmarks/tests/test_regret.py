@@ -1,0 +1,50 @@
+import json
+
+from benchmarks.regret import __main__ as command
+from benchmarks.regret.judge import read, regrets, report
+from benchmarks.regret.problems import problems
+from hidet.build.choices import choices
+from hidet.ops.matmul import Matmul
+from hidet.target import Target
+from hidet.tuning.record import name_of
+from hidet.types import f32
+
+TARGET = Target.parse("sm_90a")
+
+
+def test_each_problem_has_schedules():
+    found = problems()
+    assert len(found) > 150
+    assert all(choices(op, TARGET) for op in list(found.values())[::10])
+
+
+def test_regret_is_how_much_longer_today_s_choice_takes(tmp_path):
+    op = Matmul(f32[64, 96], f32[96, 48])
+    first, second, *_ = (name_of(each.choice) for each in choices(op, TARGET))
+    path = tmp_path / "points.jsonl"
+    row = {"problem": "small", "points": [[first, 3e-6], [second, 2e-6]]}
+    path.write_text("\n".join(map(json.dumps, [{"target": "sm_90a"}, row])))
+    target, measured = read(path)
+    (found,) = regrets(measured, {"small": op}, Target.parse(target))
+    assert (found.chosen, found.best) == (first, second)
+    assert found.times == 3e-6 / 2e-6
+    assert "1 problems: 1.500 times the best (geomean), 1.50 at worst" in report([found])
+
+
+def test_what_is_gone_or_never_ran_is_left_out():
+    measured = {"gone": {"a": 1.0}, "empty": {}}
+    assert list(regrets(measured, {"empty": Matmul(f32[2, 2], f32[2, 2])}, TARGET)) == []
+    assert "nothing" in report([])
+
+
+def test_points_are_recorded_and_a_file_goes_on(tmp_path, monkeypatch, capsys):
+    small = {"matmul small": Matmul(f32[33, 40], f32[40, 24])}
+    monkeypatch.setattr(command, "problems", lambda: small)
+    monkeypatch.setattr(command, "lock_of", lambda device: tmp_path / "lock")
+    path = tmp_path / "points.jsonl"
+    for _ in range(2):
+        assert command.main(["record", str(path), "--device", "cpu", "--most", "2"]) == 0
+    _, found = read(path)
+    assert len(path.read_text().splitlines()) == 2
+    assert all(seconds > 0 for seconds in found["matmul small"].values())
+    assert "1 problems" in capsys.readouterr().out
