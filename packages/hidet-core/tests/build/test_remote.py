@@ -13,6 +13,7 @@ from hidet.build.remote import POOL, Ended, Remote, Team, receive, send
 
 QUESTIONS = """
 import os
+import time
 from dataclasses import dataclass
 from hidet.toolchain.host import run
 
@@ -26,6 +27,21 @@ class Exit:
     status: int
     def answer(self):
         os._exit(self.status)
+
+class Slow:
+    def __init__(self, file):
+        self.file = file
+    def __del__(self):
+        open(self.file, "w").close()
+        time.sleep(60)
+
+@dataclass(frozen=True)
+class Destroy:
+    file: str
+    def answer(self):
+        Slow(self.file)
+        while True:
+            time.sleep(0.01)
 
 @dataclass(frozen=True)
 class Compile:
@@ -91,6 +107,18 @@ def test_an_end_reaches_the_compilers_too(asked, tmp_path, alive, eventually):
     assert not POOL.waiting
     with pytest.raises(Ended):
         team.ask(asked.Process())
+
+
+def test_an_end_within_a_destructor_is_no_traceback(asked, tmp_path, eventually, capfd):
+    """An exception is lost there: Python prints it and goes on."""
+    team, file = Team(), tmp_path / "destroying"
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(team.ask, asked.Destroy(str(file)))
+        eventually(file.exists)
+        team.end()
+        with pytest.raises(Ended, match="status 142"):
+            future.result(timeout=30)
+    assert "SystemExit" not in capfd.readouterr().err
 
 
 def test_half_an_answer_is_none():

@@ -29,6 +29,8 @@ IDLE = 60.0
 """Seconds after which a process that has nothing to do ends."""
 LEAVING = 5.0
 """Seconds that a process which says nothing any more may take to end by itself."""
+AGAIN = 0.05
+"""Seconds after which an end is tried again that could not be raised where it came."""
 START = "from hidet.build.remote import serve; serve()"
 
 
@@ -193,6 +195,8 @@ def serve() -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever is printed is no answer
     signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGALRM, leave)
+    sys.unraisablehook = leave_later
     seams.call("load_operators")
     gc.collect()
     gc.freeze()
@@ -205,3 +209,11 @@ def serve() -> None:
 def leave(number: int, frame: FrameType | None) -> None:
     """End in an orderly way: what was started is ended too, and passing files are removed."""
     sys.exit(128 + number)
+
+
+def leave_later(lost: sys.UnraisableHookArgs) -> None:
+    """End soon, where an end came while nothing may be raised, as within a destructor."""
+    if lost.exc_type is SystemExit:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    else:
+        sys.__unraisablehook__(lost)
