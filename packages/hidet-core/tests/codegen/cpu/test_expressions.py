@@ -51,10 +51,9 @@ COMPARISONS = (Less, LessEqual, Equal, NotEqual)
 BITS = (BitAnd, BitOr, BitXor)
 
 
-# Without the macro the compiler seems to be one for another machine, whose _Float16 is taken.
-@pytest.fixture(scope="module", params=["-D_16", "-U__SSE2__"], ids=["own_f16", "native"])
-def library(compile_cpp, operations, request):
-    return compile_cpp(emit(operations(KernelKind.CPU)), "-O1", request.param)
+@pytest.fixture(scope="module")
+def library(compile_cpp, operations):
+    return compile_cpp(emit(operations(KernelKind.CPU)), "-O1")
 
 
 def edges(of):

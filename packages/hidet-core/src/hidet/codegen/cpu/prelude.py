@@ -21,11 +21,12 @@ NATIVE = (f32, f64, i8, i16, i32, i64, u8, u16, u32, u64)
 LANES = (2, 4, 8, 16, 32, 64)
 
 # Assignments are spelled out: of one that copies a structure whole, compilers make no vectors.
-# Nor do they of conversions of _Float16 on x86, whose instructions for these take whole vectors.
+# Nor do they of conversions of _Float16 on x86, whose instructions for these take whole vectors;
+# on ARM GCC has none in C++ before 13.
 SMALL_FLOATS = {
     "f16": Part("""\
-#if defined __FLT16_MAX__ && !defined __SSE2__
-using f16 = _Float16;
+#ifdef __ARM_FP16_FORMAT_IEEE
+using f16 = __fp16;
 #else
 struct f16 {
   unsigned short raw;
@@ -191,12 +192,12 @@ template <class F> INLINE F load_bf16(const bf16 *from) {
     "load_f16": Part("""\
 template <class F> INLINE F load_f16(const f16 *from) {
   F y;
+#ifdef __F16C__
 #ifdef __AVX512F__
   constexpr int most = 64;
 #else
   constexpr int most = 32;
 #endif
-#ifdef __F16C__
   if constexpr (sizeof(F) >= 32 && sizeof(F) <= most) {
     typename Halves<sizeof(F)>::type half;
     __builtin_memcpy(&half, from, sizeof(half));
