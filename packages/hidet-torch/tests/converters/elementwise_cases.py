@@ -44,6 +44,9 @@ for _name in ["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal"]:
 for _name in ["asin", "acos", "atanh"]:
     case(_name, getattr(torch, _name), x(7, low=-0.9, high=0.9))
 case("acosh", torch.acosh, x(7, low=1.1))
+case("erfinv", torch.erfinv, x(7, low=-0.99, high=0.99))
+for _name in ["lgamma", "digamma"]:
+    case(_name, getattr(torch, _name), x(7, low=0.2, high=9))
 for _name in [
     "abs",
     "neg",

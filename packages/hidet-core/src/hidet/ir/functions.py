@@ -43,6 +43,17 @@ def _each(function: Callable[[float], float]) -> Callable[[Any], Any]:
     return apply
 
 
+def log_of_gamma(x: float) -> float:
+    """The logarithm of gamma(x) without its sign; infinite at the poles."""
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+log_gamma = _each(log_of_gamma)
+
+
 def _code(x: Any, of: np.dtype[Any]) -> Any:
     """The bytes of numbers rounded to a narrow type."""
     return np.asarray(x).astype(of).view(np.uint8)
@@ -89,6 +100,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("atanh", 1, np.arctanh),
         Function("erf", 1, _each(math.erf)),
         Function("erfc", 1, _each(math.erfc)),
+        Function("lgamma", 1, log_gamma),
         Function("floor", 1, np.floor),
         Function("ceil", 1, np.ceil),
         Function("trunc", 1, np.trunc),

@@ -20,6 +20,7 @@ tf.rows(
         "Sin": ops.sin, "Cos": ops.cos, "Tan": ops.tan, "Asin": ops.asin, "Acos": ops.acos,
         "Atan": ops.atan, "Sinh": ops.sinh, "Cosh": ops.cosh, "Asinh": ops.asinh,
         "Acosh": ops.acosh, "Atanh": ops.atanh, "Erf": ops.erf, "Erfc": ops.erfc,
+        "Erfinv": ops.erfinv, "Lgamma": ops.lgamma, "Digamma": ops.digamma,
         "IsNan": ops.isnan, "IsInf": ops.isinf, "IsFinite": ops.isfinite,
         "LogicalNot": ops.logical_not, "Invert": ops.bitwise_not,
     }

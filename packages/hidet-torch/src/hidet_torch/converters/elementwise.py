@@ -20,6 +20,7 @@ Operand = Tensor | Scalar
 # fmt: off
 MATHEMATICS = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "erf", "erfc",
+    "erfinv", "lgamma", "digamma",
     "sigmoid", "reciprocal", "square", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "tanh", "asinh", "acosh", "atanh",
 )
