@@ -10,6 +10,7 @@ from hidet.ops.attention import Attention
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.attention import Lanes, attention_rows
 from hidet.target import Target
+from hidet.toolchain import flags_for, probe_isa
 from hidet.types import bf16, boolean, f16, f32, f64, i32
 
 TARGET = Target.parse("cpu+avx512")
@@ -24,6 +25,12 @@ FIXED = [
     (Attention(*(f32[3, 2, 49, 32],) * 3, f32[2, 49, 49], False, 0.2), (6, 4)),
     (Attention(f32[1, 21, 33], f32[1, 129, 33], f32[1, 129, 65], None, True, 0.2), (4, 4)),
 ]
+PAIRS = Target.parse("cpu+avx512+bf16")
+IN_PAIRS = [
+    (Attention(bf16[2, 19, 33], bf16[2, 50, 33], bf16[2, 50, 1], bf16[2, 1, 50], True, 1), (4, 1)),
+    (Attention(*(bf16[3, 2, 49, 32],) * 3, bf16[2, 49, 49], False, 0.2), (6, 4)),
+    (Attention(bf16[1, 129, 7], bf16[1, 67, 7], bf16[1, 67, 65], None, True, 0.5), (8, 3)),
+]
 SYMBOLIC = Attention(f32[2, M, 16], f32[2, N, 16], f32[2, N, 16], None, True, 0.2)
 MODULES = [attention_rows(op, TARGET, Lanes(*point)).module for op, point in FIXED]
 MODULES.append(attention_rows(SYMBOLIC, TARGET, Lanes()).module)
@@ -32,6 +39,33 @@ MODULES.append(attention_rows(SYMBOLIC, TARGET, Lanes()).module)
 @pytest.fixture(scope="module")
 def library(compile_modules):
     return compile_modules(MODULES)
+
+
+@pytest.fixture(scope="module", params=["instruction", "loop"])
+def library_of_pairs(compile_modules, request):
+    """Pairs of bfloat16 by the instruction, and as C++ spells it."""
+    if request.param == "instruction" and "bf16" not in probe_isa():
+        pytest.skip("this CPU has no vdpbf16ps")
+    flags = flags_for(PAIRS) if request.param == "instruction" else ()
+    modules = [attention_rows(op, PAIRS, Lanes(*point)).module for op, point in IN_PAIRS]
+    return compile_modules(modules, *flags)
+
+
+@pytest.mark.parametrize("number", range(len(IN_PAIRS)))
+def test_pairs_of_bfloat16(library_of_pairs, number):
+    op, _ = IN_PAIRS[number]
+    compare(library_of_pairs, number, op, op.examples(seed=number))
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (2, 7), (13, 37)])
+def test_the_simulator_agrees_on_pairs(m, n):
+    op = Attention(bf16[2, m, 5], bf16[2, n, 5], bf16[2, n, 19], None, True, 0.3)
+    arrays = op.examples(seed=m)
+    y = sim.empty(op.infer().shape, "bfloat16")
+    sim.launch(attention_rows(op, PAIRS, Lanes(4, 1)).module, *arrays, y)
+    (expected,) = refer(op, arrays)
+    most = np.abs(arrays[2].astype(np.float64)).max()
+    assert np.abs(y.astype(np.float64) - expected).max() <= 2.0**-7 * most
 
 
 def compare(library, number, op, arrays, **sizes):

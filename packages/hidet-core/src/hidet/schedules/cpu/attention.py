@@ -2,6 +2,8 @@
 
 A thread owns some rows of one head. Keys come by in tiles, from panels that lie as vectors are
 read; the running softmax of each row is kept beside its sums (Milakov and Gimelshein 2018).
+Queries, keys, weights and values are multiplied in float32, or as pairs of bfloat16 where they are
+of that type and the machine has an instruction for it.
 """
 
 from __future__ import annotations
@@ -10,9 +12,7 @@ from __future__ import annotations
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 # mypy: disable-error-code="comparison-overlap"
 from dataclasses import dataclass
-from typing import Any
 
-from hidet.compute.sizes import product
 from hidet.compute.steps import stepped
 from hidet.cost import Work
 from hidet.lang import (
@@ -21,14 +21,12 @@ from hidet.lang import (
     cast,
     cdiv,
     exp,
-    load,
     parallel,
     register_tensor,
     script,
     script_module,
     select,
     static,
-    store,
     vectorize,
 )
 from hidet.lang import max as maximum
@@ -36,8 +34,9 @@ from hidet.lang import min as minimum
 from hidet.lang.memory import get
 from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
-from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
+from hidet.schedules.attention import is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cpu.attention_tiles import Tiles, grouped, halves, multiplying
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
@@ -80,36 +79,15 @@ class Lanes:
         tile = self.vectors * target.vector_bytes // 4
         keys = estimated(rows.keys)
         turns = -(-keys // tile)
-        products = 2.0 * (turns * tile * rows.size + keys * rows.width) / busy
+        products = 2.0 * (turns * tile * rows.size + keys * rows.width) / busy / grouped(op, target)
         flops = blocks * self.rows * seen * (products + turns * (tile * WEIGHT + TURN))
         return Work(*rows.nbytes, flops, "float32", blocks, 1)
-
-
-class Tiles:
-    """Where the elements of a tile are, and the types of the panels."""
-
-    def __init__(self, op: Attention, target: Target, point: Lanes) -> None:
-        self.op, self.rows = op, Rows(op, few=0)
-        self.lanes = max(2, target.vector_bytes // f32.nbytes)
-        self.height, self.vectors = point.rows, range(point.vectors)
-        self.keys = point.vectors * self.lanes
-        whole = -(-self.rows.width // self.lanes)
-        self.pieces = -(-whole // point.vectors)
-        self.across = range(-(-whole // self.pieces))
-        """The vectors of a piece of a value, all of which meet the rows at once."""
-        self.piece = len(self.across) * self.lanes
-        self.count = cdiv(self.rows.keys, self.keys)
-        self.down = cdiv(self.rows.length, self.height)
-        self.heads = product((*self.rows.batch, op.k.shape[-3]))
-        self.keys_type = f32[self.heads * self.count, self.rows.size, self.keys]
-        values = (self.pieces, self.keys, self.piece)
-        self.values_type = f32[self.heads * self.count, *values]
 
 
 @schedule_for(Attention, target="cpu", space=Lanes, when=pays)
 def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
     """Panels of keys and values, then rows, over the threads."""
-    t = Tiles(op, target, point)
+    t = Tiles(op, target, point.rows, point.vectors)
     rows, height, keys = t.rows, t.height, t.keys
 
     with script_module():
@@ -126,20 +104,21 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
                 make_panels(k, v, panels, values, panel)
             for task in parallel(rows.stacks * t.down):
                 z, top = task // t.down, task % t.down * height
-                own = register_tensor(f32, (height, rows.size))
+                own = register_tensor(t.held, (height, t.depth * t.group), init=0.0)
                 scores = register_tensor(f32, (height, keys))
+                weights = register_tensor(t.held, (height, keys))
                 tops = register_tensor(f32, (height,), init=LOW)
                 totals = register_tensor(f32, (height, t.lanes), init=0.0)
                 sums = register_tensor(f32, (t.pieces, height, t.piece), init=0.0)
                 for i in range(height):
                     for c in vectorize(rows.size):
-                        own[i, c] = cast(get(q, *rows.row_at(z, top + i, c)), f32)
+                        own[i, c] = cast(get(q, *rows.row_at(z, top + i, c)), t.held)
                 seen = minimum(rows.keys, top + height) if op.causal else rows.keys
                 for turn in range(cdiv(seen, keys)):
                     panel = z // rows.times * t.count + turn
                     score(own, panels, mask, scores, z, top, panel, turn * keys)
                     met = minimum(keys, seen - turn * keys)
-                    weigh(scores, values, tops, totals, sums, panel, met)
+                    weigh(scores, weights, values, tops, totals, sums, panel, met)
                 for i in range(height):
                     for half in halves(t.lanes):
                         for lane in vectorize(half):
@@ -155,59 +134,29 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
     return Scheduled(module, point)
 
 
-def halves(lanes: int) -> Any:
-    """Half the lanes, a quarter of them and so on: what is added or compared at once, until one
-    lane has it all."""
-    return static([lanes >> step for step in range(1, lanes.bit_length())])
-
-
 def making(t: Tiles) -> ScriptFunction:
     """A part of a kernel: (k, v, panels, values, panel). Keys become columns of a panel."""
-    rows = t.rows
+    rows, group = t.rows, t.group
 
     @script
     def make_panels(k, v, panels, values, panel):  # type: ignore[no-untyped-def]
         head, first = panel // t.count, panel % t.count * t.keys
-        key = register_tensor(f32, (rows.size,))
+        key = register_tensor(t.held, (t.depth * group,), init=0.0)
         for j in range(t.keys):
             for c in vectorize(rows.size):
-                key[c] = cast(get(k, *rows.source_at(head, first + j, c)), f32)
-            for c in range(rows.size):
-                panels[panel, c, j] = key[c]
+                key[c] = cast(get(k, *rows.source_at(head, first + j, c)), t.held)
+            for c in range(t.depth):
+                for each in static(range(group)):
+                    panels[panel, c, j * group + each] = key[c * group + each]
         for piece in range(t.pieces):
-            for j in range(t.keys):
+            for j in range(t.keys // group):
                 for c in vectorize(t.piece):
-                    at = rows.source_at(head, first + j, piece * t.piece + c)
-                    values[panel, piece, j, c] = cast(get(v, *at), f32)
+                    for each in static(range(group)):
+                        row = first + j * group + each
+                        found = get(v, *rows.source_at(head, row, piece * t.piece + c))
+                        values[panel, piece, j, c * group + each] = cast(found, t.held)
 
     return make_panels
-
-
-def multiplying(t: Tiles, vectors: range, fresh: bool) -> ScriptFunction:
-    """A part of a kernel: (left, right, done, factors, at, to, length): left times so many rows
-    of the matrix at `right[*at]`. `done[*to]` becomes that if it is `fresh`; else it grows by that,
-    each row rescaled first."""
-    lanes, height = t.lanes, t.height
-    own = [(i, v * lanes) for i in range(height) for v in vectors]
-
-    @script
-    def multiply(left, right, done, factors, at, to, length):  # type: ignore[no-untyped-def]
-        sums = register_tensor(f32, (height, len(vectors) * lanes), init=0.0)
-        for r in range(length):
-            row = [load(right, *at, r, v * lanes, lanes=lanes) for v in vectors]
-            for i in static(range(height)):
-                each = left[i, r]
-                for v in static(vectors):
-                    kept = load(sums, i, v * lanes, lanes=lanes)
-                    store(sums, i, v * lanes, kept + each * row[v])
-        # Apart from the tile: sums stay in registers only while every index is a constant.
-        for i, v in static(own):
-            found = load(sums, i, v, lanes=lanes)
-            if not fresh:
-                found = factors[i] * load(done, *to, i, v, lanes=lanes) + found
-            store(done, *to, i, v, found)
-
-    return multiply
 
 
 def scoring(t: Tiles) -> ScriptFunction:
@@ -218,7 +167,7 @@ def scoring(t: Tiles) -> ScriptFunction:
 
     @script
     def score(own, panels, mask, scores, z, top, panel, key):  # type: ignore[no-untyped-def]
-        multiply(own, panels, scores, own, (panel,), (), rows.size)
+        multiply(own, panels, scores, own, (panel,), (), t.depth)
         for i in range(height):
             last = minimum(rows.keys - 1, top + i) if op.causal else rows.keys - 1
             for j in vectorize(keys):
@@ -232,13 +181,13 @@ def scoring(t: Tiles) -> ScriptFunction:
 
 
 def weighing(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (scores, values, tops, totals, sums, panel, met). Adds the weighted
-    values of a panel, which has `met` of them."""
+    """A part of a kernel: (scores, weights, values, tops, totals, sums, panel, met). Adds the
+    weighted values of a panel, which has `met` of them."""
     height, keys, lanes = t.height, t.keys, t.lanes
     rescale, multiply = rescaling(t), multiplying(t, t.across, fresh=False)
 
     @script
-    def weigh(scores, values, tops, totals, sums, panel, met):  # type: ignore[no-untyped-def]
+    def weigh(scores, weights, values, tops, totals, sums, panel, met):  # type: ignore[no-untyped-def]
         shifts = register_tensor(f32, (height,))
         factors = register_tensor(f32, (height,))
         rescale(scores, tops, shifts, factors)
@@ -248,10 +197,11 @@ def weighing(t: Tiles) -> ScriptFunction:
             for v in range(keys // lanes):
                 for lane in vectorize(lanes):
                     weight = exp(scores[i, v * lanes + lane] - shifts[i])
-                    scores[i, v * lanes + lane] = weight
+                    weights[i, v * lanes + lane] = cast(weight, t.held)
                     totals[i, lane] += weight
+        groups = cdiv(met, t.group)
         for piece in range(t.pieces):
-            multiply(scores, values, sums, factors, (panel, piece), (piece,), met)
+            multiply(weights, values, sums, factors, (panel, piece), (piece,), groups)
 
     return weigh
 
