@@ -11,11 +11,20 @@ from dataclasses import dataclass
 
 from hidet import ops
 from hidet.compute.sizes import broadcast
-from hidet.frontend.operands import size_of
+from hidet.errors import NotYet
+from hidet.frontend.operands import size_of, sizes_of
 from hidet.graph import Tensor
+from hidet.types import DType
 from hidet_tf.converters.table import tf
 
 COMPLEX = "complex "
+
+
+@dataclass(frozen=True)
+class ComplexOf:
+    """The element type of complex numbers with such parts."""
+
+    parts: DType
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,7 @@ tf.rows(
         COMPLEX + "Angle": lambda z: ops.atan2(z.imaginary, z.real),
         COMPLEX + "Conj": lambda z: joined(z.real, ops.negative(z.imaginary)),
         COMPLEX + "AddV2": lambda a, b: Complex(ops.add(a.parts, b.parts)),
+        COMPLEX + "Neg": lambda z: Complex(ops.negative(z.parts)),
         COMPLEX + "Sub": lambda a, b: Complex(ops.subtract(a.parts, b.parts)),
     }
 )
@@ -63,16 +73,61 @@ def multiply(a: Complex, b: Complex) -> Complex:
     return joined(real, other)
 
 
-@tf(COMPLEX + "FFT")
-def fft(z: Complex) -> Complex:
-    """The Fourier transform of the last axis."""
-    return Complex(ops.dft(z.parts))
+@tf(COMPLEX + "RealDiv")
+def divide(a: Complex, b: Complex) -> Complex:
+    """The quotients."""
+    size = ops.add(ops.square(b.real), ops.square(b.imaginary))
+    found = multiply(a, joined(b.real, ops.negative(b.imaginary)))
+    return Complex(ops.divide(found.parts, ops.unsqueeze(size, -1)))
 
 
-@tf(COMPLEX + "IFFT")
-def inverse_fft(z: Complex) -> Complex:
-    """What has this Fourier transform."""
-    return Complex(ops.dft(z.parts, inverse=True))
+@tf(COMPLEX + "Cast")
+def cast(x: Tensor | Complex, *, DstT: DType | ComplexOf, Truncate: bool) -> Tensor | Complex:
+    """Real numbers as complex ones, these in another type, or their real parts."""
+    if Truncate:
+        raise NotYet("a Cast that cuts bits off instead of rounding")
+    real = x.real if isinstance(x, Complex) else x
+    if not isinstance(DstT, ComplexOf):
+        return ops.cast(real, DstT)
+    if isinstance(x, Complex):
+        return Complex(ops.cast(x.parts, DstT.parts))
+    return joined(ops.cast(real, DstT.parts), ops.zeros_like(real, DstT.parts))
+
+
+def transform(name: str, axes: int, *, inverse: bool = False) -> None:
+    """File the Fourier transform of so many last axes."""
+
+    def convert(z: Complex) -> Complex:
+        parts = z.parts
+        for axis in range(-2, -2 - axes, -1):
+            parts = ops.dft(parts, axis=axis, inverse=inverse)
+        return Complex(parts)
+
+    tf(COMPLEX + name)(convert)
+
+
+transform("FFT", 1)
+transform("FFT2D", 2)
+transform("FFT3D", 3)
+transform("IFFT", 1, inverse=True)
+transform("IFFT2D", 2, inverse=True)
+transform("IFFT3D", 3, inverse=True)
+
+
+@tf(COMPLEX + "RFFT2D")
+def real_fft_2d(x: Tensor, lengths: Tensor) -> Complex:
+    """Half of the Fourier transform of two axes of real numbers, cut or filled to these sizes."""
+    rows, columns = sizes_of(lengths)
+    found = ops.dft(ops.unsqueeze(x, -1), columns, onesided=True)
+    return Complex(ops.dft(found, rows, axis=-3))
+
+
+@tf(COMPLEX + "IRFFT2D")
+def inverse_real_fft_2d(z: Complex, lengths: Tensor) -> Tensor:
+    """The real numbers that have this half of a Fourier transform of two axes."""
+    rows, columns = sizes_of(lengths)
+    found = ops.dft(z.parts, rows, axis=-3, inverse=True)
+    return ops.squeeze(ops.dft(found, columns, inverse=True, onesided=True), -1)
 
 
 @tf(COMPLEX + "RFFT")

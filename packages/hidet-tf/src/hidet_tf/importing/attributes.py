@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from hidet.types import DType
+from hidet_tf.converters.complex import ComplexOf
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.walk import FuncGraph, function_graph
 
@@ -50,9 +51,11 @@ def shape(op: tf.Operation, given: Any) -> tuple[int | None, ...] | None:
     return None if found.rank is None else tuple(found.as_list())
 
 
-def element(op: tf.Operation, given: Any) -> DType | None:
+def element(op: tf.Operation, given: Any) -> DType | ComplexOf | None:
     """An element type; None for one that the compiler lacks, which operands show."""
     own = tf.as_dtype(given)
+    if own.is_complex:
+        return ComplexOf(hidet_dtype(own.real_dtype))
     return hidet_dtype(own) if own not in OPAQUE else None
 
 

@@ -21,11 +21,21 @@ def require_pairs(op: tf.Operation, table: Container[str]) -> None:
     met, waiting = {op}, [op]
     while waiting:
         now = waiting.pop()
-        if COMPLEX + now.type not in table:
+        if now.type != "Const" and COMPLEX + now.type not in table:
             raise NotYet(f"complex numbers that {now.type} takes or gives")
         near = {*connected(now)} - met
         met |= near
         waiting += near
+
+
+def are_pairs(op: tf.Operation, table: Container[str]) -> bool:
+    """Whether complex numbers of an operator, if it has any, stay in the graph."""
+    try:
+        if is_complex(op):
+            require_pairs(op, table)
+    except NotYet:
+        return False
+    return True
 
 
 def connected(op: tf.Operation) -> Iterator[tf.Operation]:

@@ -21,10 +21,10 @@ from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load
 from hidet_tf.converters import tf as table
-from hidet_tf.converters.complex import COMPLEX
+from hidet_tf.converters.complex import COMPLEX, Complex
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.attributes import attributes
-from hidet_tf.importing.complex import is_complex, require_pairs
+from hidet_tf.importing.complex import are_pairs, is_complex, require_pairs
 from hidet_tf.importing.foreign import Left
 from hidet_tf.importing.operands import grouped
 from hidet_tf.importing.place import place_of
@@ -84,7 +84,7 @@ class TfImporter(Importer[Node]):
     def visit(self, node: Node) -> None:
         if node.op.type in CALLS:
             self.call(node)
-        elif node.op.type == "Const" and not is_complex(node.op):
+        elif node.op.type == "Const" and are_pairs(node.op, self.table):
             self.bind(node, [self.constant(node.op)])
         elif node.op.type not in self.silent:
             super().visit(node)
@@ -176,6 +176,8 @@ class TfImporter(Importer[Node]):
         given = np.asarray(array)
         if own == tf.string:
             return given
+        if own.is_complex:
+            return Complex(self.held(np.stack([given.real, given.imag], -1), own.real_dtype, name))
         kind, number = hidet_dtype(own), one_number(given)
         if number is not None:
             return ops.full(given.shape, number, kind, device=self.device)
