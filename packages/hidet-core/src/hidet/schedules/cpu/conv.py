@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hidet.compute.sizes import same
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
@@ -25,9 +26,10 @@ class ConvRegisters(Registers):
 
 
 def by_images(op: Conv) -> Convolution:
-    """The products of a convolution: of each image, where only the call tells how many."""
-    is_open = not isinstance(op.x.shape[0], int) and not op.channels_last
-    return ImagesApart(op) if is_open else convolution_of(op)
+    """The products of a convolution: of each image, unless there is one. So neighbours of a tile
+    are neighbours in an image, wherever it ends."""
+    several = same(op.x.shape[0], 1) is not True and not op.channels_last
+    return ImagesApart(op) if several else convolution_of(op)
 
 
 def of_integers(op: Conv) -> bool:

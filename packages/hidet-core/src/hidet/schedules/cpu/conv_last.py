@@ -169,18 +169,23 @@ def is_of_pixels(op: Conv) -> bool:
 
 
 def gains(op: Conv, target: Target) -> bool:
-    """Whether vectors of output channels are no longer than a group has them."""
-    lanes = target.vector_bytes // accumulator(op.x.dtype).nbytes
-    return is_of_pixels(op) and (op.groups == 1 or int(op.weight.shape[0]) // op.groups >= lanes)
+    """Whether it is computed in its own type, and vectors of output channels are no longer than a
+    group has them."""
+    if op.x.dtype is not accumulator(op.x.dtype) or not is_of_pixels(op):
+        return False
+    lanes = target.vector_bytes // op.x.dtype.nbytes
+    return op.groups == 1 or int(op.weight.shape[0]) // op.groups >= lanes
 
 
 def gains_alone(op: Conv, target: Target) -> bool:
-    """Whether so much is computed of each element that its image may be turned for it."""
+    """Whether so much is computed of each element that its image may be turned for it: images are
+    copied for windows anyway."""
     if not gains(op, target):
         return False
+    if prod(map(int, op.window)) > 1:
+        return True
     read, written = int(op.each) * op.groups, int(op.weight.shape[0])
-    products = int(op.each) * prod(map(int, op.window)) * written
-    return products >= TURNED * (read + written)
+    return int(op.each) * written >= TURNED * (read + written)
 
 
 @schedule_for(

@@ -111,7 +111,7 @@ def is_of_rows(op: Conv, target: Target) -> bool:
 @schedule_for(
     Conv, target="cpu", space=RowPixels,
     when=lambda op, target: op.channels_last and is_of_rows(op, target), closed=(0,),
-    channels_last_among=is_of_rows,
+    channels_last=is_of_rows,
 )  # fmt: skip
 def depthwise_last(op: Conv, target: Target, point: RowPixels) -> Scheduled:
     """Rows over the threads, vectors of channels one after the other."""
