@@ -8,14 +8,18 @@ from hidet import ops
 from hidet.build.compiled import build_graph
 from hidet.codegen import cuda
 from hidet.graph import evaluate
+from hidet.ir.evaluate import evaluate as evaluate_size
 from hidet.ir.expr import Var
 from hidet.ops.attention import Attention
 from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear
+from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.maps import Map
 from hidet.schedules.base import candidates
+from hidet.schedules.cuda.matmul_mma import MatmulStages, matmul_stages
+from hidet.schedules.cuda.pipeline import in_stages
+from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.toolchain.nvrtc import compile_cuda
@@ -66,6 +70,26 @@ def test_one_archive_is_right_at_all_sizes(make, monkeypatch):
         (found,) = compiled.run([hidet.asarray(each) for each in given])
         (wanted,) = evaluate(graph, *given)
         assert_close(found.numpy(), wanted, graph.outputs[0].dtype, 64.0)
+
+
+@pytest.mark.parametrize("number", [0, 1, 5, 17])
+@pytest.mark.parametrize(
+    "op",
+    [
+        Linear(f16[33, 8 * B], f16[40, 8 * B], f16[40]),
+        Matmul(f16[7, 8 * B], f16[8 * B, 8 * B]),
+        Matmul(f16[2, B, 24], f16[2, 24, 4 * B]),
+    ],
+    ids=str,
+)
+def test_copies_of_rows_whose_length_is_a_multiple(op, number, check, is_right_simulated):
+    point = MatmulStages((32, 32), 64, (2, 2), 1, 3)
+    assert in_stages(product_of(op), TARGET)
+    assert point.fits(op, TARGET)
+    fixed = op.with_sizes(lambda size: int(evaluate_size(size, {B: number})))
+    if all(0 not in of.shape for of in fixed.results()):
+        module = matmul_stages(op, TARGET, point).module
+        is_right_simulated(module, fixed, check, b=number)
 
 
 DYNAMIC = [
