@@ -66,7 +66,7 @@ class Machine:
         for module in (relaunch, stream_region):
             monkeypatch.setattr(module, "StreamMemory", lambda stream: HostMemory())
 
-    def program(self, bound, modules, host_steps, scratch, fixed, chain):
+    def program(self, bound, modules, host_steps, scratch, fixed, chain, threads):
         """A program as for a GPU, in place of one for the host."""
         loaded = {name: Module(self, module, bound) for name, module in modules.items()}
         return StreamProgram(bound, loaded, host_steps, fixed, self.use_graph, chain, scratch)
