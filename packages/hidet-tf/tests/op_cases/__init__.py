@@ -16,6 +16,7 @@ from op_cases import (  # isort: skip
     linalg,
     losses,
     matmul,
+    morphology,
     norm,
     ordering,
     pool,
@@ -35,7 +36,7 @@ FAMILIES = {
     for family in (
         elementwise, activation, reduce, matmul, conv, pool, norm, shape, slices, index, create,
         selection, segments, ordering, resample, quantize, linalg, image, losses, random, xla,
-        complex,
+        complex, morphology,
     )
 }  # fmt: skip
 """The cases, by the module that has them."""
