@@ -41,6 +41,7 @@ VECTORS = [
     (Matmul(f16[3, 17], f16[17, 1030]), Columns(8)),
     (Matmul(bf16[1, 7], bf16[7, 515]), Columns(8)),
     (Matmul(f32[2, 1], f32[1, 1]), Columns(8)),
+    (Matmul(f32[1, 13], f32[13, 1024]), Columns(8)),
 ]
 SYMBOLIC = [
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),

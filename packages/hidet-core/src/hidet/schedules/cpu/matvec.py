@@ -33,12 +33,15 @@ from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
 
-RUN = 512
-"""Elements of a row of the matrix that are read at once, where they lie along rows: shorter runs
+RUN = 2048
+"""Bytes of a row of the matrix that are read at once, where they lie along rows: shorter runs
 are over before memory has been read ahead."""
 BESIDE = 8
 """Rows, or columns, of the matrix that are read side by side: more may compete for one set of the
 cache."""
+
+CONFLICT = 4096
+"""Bytes: rows a multiple of them apart compete in any case, so that fewer are read side by side."""
 
 
 @dataclass(frozen=True)
@@ -152,33 +155,52 @@ def writing(p: Product, width: int, lanes: int) -> ScriptFunction:
 def along_columns(p: Product, lanes: int) -> ScriptFunction:
     """Vectors along the columns: neighbouring rows of the matrix are read side by side, a run of
     each that is long enough for memory to be read ahead."""
-    m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
-    count = cdiv(n, RUN)
-    width = cdiv(cdiv(n, count), lanes) * lanes if isinstance(n, int) else RUN
+    n = p.n
+    width = RUN // p.b.dtype.nbytes
+    if isinstance(n, int):
+        width = cdiv(cdiv(n, max(2, cdiv(n, width))), lanes) * lanes  # for more than one thread
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
 
     with script_module():
-        add_rows, add_row = adding_rows(p, BESIDE), adding_rows(p, 1)
+        compute = computing(p, width)
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
                 z, left = block // blocks, block % blocks * width
-                there = min(width, n - left)
-                sums = register_tensor(wide, (m, width), init=0)
-                for step in range(k // BESIDE):
-                    add_rows(a, b, sums, z, left, step * BESIDE, there)
-                for r in range(k // BESIDE * BESIDE, k):
-                    add_row(a, b, sums, z, left, r, there)
-                for i in range(m):
-                    for lane in vectorize(there):
-                        total = sums[i, lane]
-                        if p.bias is not None:
-                            total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
-                        c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
+                if not isinstance(n, int):
+                    compute(a, b, bias, c, z, left, min(width, n - left))
+                elif left + width <= n:
+                    compute(a, b, bias, c, z, left, width)
+                else:  # a number that is known, too: compilers need that for vectors
+                    compute(a, b, bias, c, z, left, n % width)
 
     return matvec
+
+
+def computing(p: Product, width: int) -> ScriptFunction:
+    """A part of a kernel: computes `there` neighbouring columns of the result."""
+    m, k, wide = estimated(p.m), p.k, p.wide
+    apart = p.n * p.b.dtype.nbytes if isinstance(p.n, int) else 1
+    beside = BESIDE if apart % CONFLICT else BESIDE // 2
+    add_rows, add_row = adding_rows(p, beside), adding_rows(p, 1)
+
+    @script
+    def compute(a, b, bias, c, z, left, there):  # type: ignore[no-untyped-def]
+        sums = register_tensor(wide, (m, width), init=0)
+        for step in range(k // beside):
+            add_rows(a, b, sums, z, left, step * beside, there)
+        for r in range(k // beside * beside, k):
+            add_row(a, b, sums, z, left, r, there)
+        for i in range(m):
+            for lane in vectorize(there):
+                total = sums[i, lane]
+                if p.bias is not None:
+                    total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
+                c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
+
+    return compute
 
 
 def adding_rows(p: Product, count: int) -> ScriptFunction:
