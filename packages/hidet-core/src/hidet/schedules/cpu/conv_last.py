@@ -73,24 +73,27 @@ class PixelTile:
         p = Pixels(op, self, target)
         sums = p.high * p.wide * self.vectors
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (p.high * p.wide + self.vectors))
-        tiles = estimated(p.images, p.images) * p.down * p.across * p.panel_count
-        flops = 2.0 * tiles * sums * p.lanes * p.each * p.taps / busy
+        tiles = estimated(p.images, p.images) * p.out[0] * p.down * p.across * p.panel_count
+        flops = 2.0 * tiles * sums * p.counted * p.each * p.taps / busy
         flops += COPIED * estimated(p.images, p.images) * prod(p.copied) * p.channels
         return Work(0, 0, flops, p.type.name, tiles, 1)
 
 
 class Pixels:
-    """Sizes of tiles and of the copy; one spatial axis counts as a line of pixels."""
+    """Sizes of tiles and of the copy; places have a depth, a line and a column in any case."""
 
     def __init__(self, op: Conv, tile: PixelTile, target: Target) -> None:
         self.op, self.type = op, accumulator(op.x.dtype)
-        self.lanes = max(2, target.vector_bytes // self.type.nbytes)
-        self.vectors, self.width = range(tile.vectors), self.lanes * tile.vectors
         self.each, self.channels = int(op.each), int(op.each) * op.groups
         self.outputs = int(op.weight.shape[0]) // op.groups
+        most = max(2, target.vector_bytes // self.type.nbytes)
+        self.lanes = max(2, min(most, 1 << (self.outputs - 1).bit_length()))
+        """Those that few output channels fill: machines multiply short vectors two at a time."""
+        self.counted = max(self.lanes, most // 2)
+        self.vectors, self.width = range(tile.vectors), self.lanes * tile.vectors
         self.panels_each = cdiv(self.outputs, self.width)
         self.panel_count = op.groups * self.panels_each
-        line = (1,) * (2 - len(op.stride))
+        line = (1,) * (3 - len(op.stride))
         self.images = op.x.shape[0]
         self.out = tuple(map(int, (*line, *op.spatial())))
         self.window = tuple(map(int, (*line, *op.window)))
@@ -102,20 +105,21 @@ class Pixels:
         self.before = tuple(pair[0] for pair in ((0, 0),) * len(line) + op.padding)
         self.taps = prod(self.window)
         # Tiles of almost one width: a row is cut evenly, and short rows are taken together.
-        self.wide = cdiv(self.out[1], cdiv(self.out[1], tile.pixels))
-        self.high = max(1, min(tile.pixels // self.wide, self.out[0]))
-        self.down, self.across = cdiv(self.out[0], self.high), cdiv(self.out[1], self.wide)
+        depth, lines, columns = self.out
+        self.wide = cdiv(columns, cdiv(columns, tile.pixels))
+        self.high = max(1, min(tile.pixels // self.wide, lines))
+        self.down, self.across = cdiv(lines, self.high), cdiv(columns, self.wide)
         self.runs = cdiv(self.down * self.across, TOGETHER)
-        counts = (self.down * self.high, self.across * self.wide)
+        counts = (depth, self.down * self.high, self.across * self.wide)
         self.copied = tuple(
             (count - 1) * step + (window - 1) * apart + 1
             for count, step, window, apart in zip(
                 counts, self.stride, self.window, self.dilation, strict=True
             )
         )
-        """Lines and columns of the copy."""
+        """Depth, lines and columns of the copy."""
         self.in_planes = self.channels <= FEW
-        unlucky = self.channels * self.stride[1] % CONFLICT == 0
+        unlucky = self.channels * self.stride[2] % CONFLICT == 0
         self.pixel = self.channels + (APART if unlucky else 0)
         parts = min(cdiv(self.each * self.taps, STRETCH), cdiv(self.each, LEAST))
         self.part: int = cdiv(self.each, parts)
@@ -140,10 +144,9 @@ class Pixels:
         """The type of the packed weight."""
         return self.type[self.panel_count, self.taps * self.each, self.width]
 
-    def pixel_at(self, image: Any, line: Any, column: Any, channel: Any) -> tuple[Any, ...]:
+    def pixel_at(self, image: Any, place: tuple[Any, ...], channel: Any) -> tuple[Any, ...]:
         """Where an element lies in the copy."""
-        inner = (channel, line, column) if self.in_planes else (line, column, channel)
-        return (image, *inner)
+        return (image, channel, *place) if self.in_planes else (image, *place, channel)
 
     def row(self, start: Any, tap: Any, turn: Any) -> Any:
         """Where a panel has channel `start + turn` of a window position: in the order of reading,
@@ -151,30 +154,50 @@ class Pixels:
         count = minimum(self.part, self.each - start)
         return start * self.taps + tap * count + turn
 
-    def corner(self, tile: Any) -> tuple[Any, Any]:
-        """The first pixel of a tile of the result."""
-        return tile // self.across * self.high, tile % self.across * self.wide
+    def corner(self, depth: Any, tile: Any) -> tuple[Any, Any, Any]:
+        """The first pixel of a tile of a depth of the result."""
+        return depth, tile // self.across * self.high, tile % self.across * self.wide
 
-    def place(self, line: Any, column: Any) -> tuple[Any, ...]:
-        """A place as x and the result have it."""
-        return (line, column)[2 - len(self.op.stride) :]
+    def position(self, tap: Any) -> tuple[Any, Any, Any]:
+        """A window position by its number."""
+        _, high, wide = self.window
+        return tap // (high * wide), tap // wide % high, tap % wide
+
+    def place(self, depth: Any, line: Any, column: Any) -> tuple[Any, ...]:
+        """A place as x, the weight and the result have it."""
+        return (depth, line, column)[3 - len(self.op.stride) :]
+
+    def read(self, place: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The place of x that one of the copy is of."""
+        found = (
+            at * step - before
+            for at, step, before in zip(place, self.taken, self.before, strict=True)
+        )
+        return self.place(*found)
+
+    def tap(self, place: tuple[Any, ...], window: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The place of the copy that a window position of a place of the result reads."""
+        return tuple(
+            at * step + by * apart
+            for at, step, by, apart in zip(place, self.stride, window, self.dilation, strict=True)
+        )
 
 
 def is_of_pixels(op: Conv) -> bool:
-    """Whether it is of floats in one or two dimensions of known sizes, in which channels meet."""
-    if len(op.stride) > 2 or not op.x.dtype.is_float or not has_channels(op):
+    """Whether it is of floats in up to three dimensions of known sizes, in which channels meet."""
+    if len(op.stride) > 3 or not op.x.dtype.is_float or not has_channels(op):
         return False
     sizes = (*op.weight.shape, *op.spatial())
     return all(isinstance(size, int) for size in sizes) and isinstance(op.each, int)
 
 
 def gains(op: Conv, target: Target) -> bool:
-    """Whether it is computed in its own type, and vectors of output channels are no longer than a
-    group has them."""
+    """Whether it is computed in its own type, and half a vector of output channels or more is in a
+    group."""
     if op.x.dtype is not accumulator(op.x.dtype) or not is_of_pixels(op):
         return False
     lanes = target.vector_bytes // op.x.dtype.nbytes
-    return op.groups == 1 or int(op.weight.shape[0]) // op.groups >= lanes
+    return 2 * (int(op.weight.shape[0]) // op.groups) >= lanes
 
 
 def gains_alone(op: Conv, target: Target) -> bool:
@@ -208,22 +231,24 @@ def conv_last(op: Conv, target: Target, point: PixelTile) -> Scheduled:
         ) -> None:  # fmt: skip
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
-            for number in parallel(p.images * p.copied[0]):
-                copy_line(x, copy, number // p.copied[0], number % p.copied[0])
-            for number in parallel(p.images * op.groups * p.runs * panels_each):
+            for number in parallel(p.images * p.copied[0] * p.copied[1]):
+                above = number // p.copied[1]
+                copy_line(x, copy, above // p.copied[0], above % p.copied[0], number % p.copied[1])
+            for number in parallel(p.images * p.out[0] * op.groups * p.runs * panels_each):
                 stack = number // (p.runs * panels_each)
                 rest = number % (p.runs * panels_each)
                 run = rest // panels_each if p.weights_stay else rest % p.runs
                 part = rest % panels_each if p.weights_stay else rest // p.runs
-                image, group, first = stack // op.groups, stack % op.groups, run * TOGETHER
+                slab, group, first = stack // op.groups, stack % op.groups, run * TOGETHER
+                image, depth = slab // p.out[0], slab % p.out[0]
                 count = min(TOGETHER, p.down * p.across - first)
                 zero = None if p.is_one_stretch else 0
                 done = register_tensor(p.type, (TOGETHER, p.high * p.wide, p.width), init=zero)
                 panel = group * panels_each + part
-                multiply(copy, panels, done, image, group, panel, first, count)
+                multiply(copy, panels, done, image, depth, group, panel, first, count)
                 for turn in range(count):
-                    top, left = p.corner(first + turn)
-                    write(bias, done, turn, y, image, group, part * p.width, top, left)
+                    corner = p.corner(depth, first + turn)
+                    write(bias, done, turn, y, image, group, part * p.width, corner)
 
     names = op.operand_labels()
     kernels = [packing(p), conv]
@@ -244,7 +269,7 @@ def packing(p: Pixels) -> ScriptFunction:
                 group, left = panel // p.panels_each, panel % p.panels_each * p.width
                 for start in range(0, each, p.part):
                     for tap in range(p.taps):
-                        at = p.place(tap // p.window[1], tap % p.window[1])
+                        at = p.place(*p.position(tap))
                         for turn in range(minimum(p.part, each - start)):
                             for lane in range(p.width):
                                 found = cast(0.0, p.type)
@@ -257,42 +282,37 @@ def packing(p: Pixels) -> ScriptFunction:
 
 
 def copying(p: Pixels) -> ScriptFunction:
-    """A part of a kernel: (x, copy, image, line). A line of the copy, zero beyond the image."""
-    (down, across), (line_step, step) = p.before, p.taken
+    """A part of a kernel: (x, copy, image, depth, line). A line of the copy, zero beyond x."""
 
     @script
-    def copy_line(x, copy, image, line):  # type: ignore[no-untyped-def]
+    def copy_line(x, copy, image, depth, line):  # type: ignore[no-untyped-def]
         if p.in_planes:
             for c in static(range(p.channels)):
-                for column in vectorize(p.copied[1]):
-                    found = get(
-                        x, image, *p.place(line * line_step - down, column * step - across), c
-                    )
-                    copy[image, c, line, column] = cast(found, p.type)
+                for column in vectorize(p.copied[2]):
+                    found = get(x, image, *p.read((depth, line, column)), c)
+                    copy[image, c, depth, line, column] = cast(found, p.type)
         else:
-            for column in range(p.copied[1]):
+            for column in range(p.copied[2]):
                 for c in vectorize(p.channels):
-                    found = get(
-                        x, image, *p.place(line * line_step - down, column * step - across), c
-                    )
-                    copy[image, line, column, c] = cast(found, p.type)
+                    found = get(x, image, *p.read((depth, line, column)), c)
+                    copy[image, depth, line, column, c] = cast(found, p.type)
 
     return copy_line
 
 
 def multiplying(p: Pixels) -> ScriptFunction:
-    """A part of a kernel: (copy, panels, done, image, group, panel, first, count). The sums of
-    `count` tiles from `first` on: a stretch of the weight meets all of them while it is near."""
+    """A part of a kernel: (copy, panels, done, image, depth, group, panel, first, count). The
+    sums of `count` tiles from `first` on: a stretch of the weight meets all while it is near."""
     add_stretch = adding_stretch(p)
     own = [(i, v * p.lanes) for i in range(p.high * p.wide) for v in p.vectors]
 
     @script
-    def multiply(copy, panels, done, image, group, panel, first, count):  # type: ignore[no-untyped-def]
+    def multiply(copy, panels, done, image, depth, group, panel, first, count):  # type: ignore[no-untyped-def]
         for start in range(0, p.each, p.part):
             for turn in range(count):
                 sums = register_tensor(p.type, (p.high * p.wide, p.width), init=0)
-                top, left = p.corner(first + turn)
-                add_stretch(copy, panels, sums, image, group, panel, top, left, start)
+                corner = p.corner(depth, first + turn)
+                add_stretch(copy, panels, sums, image, group, panel, corner, start)
                 # Apart from the tile: sums stay in registers while every index is a constant.
                 for place in static(own):
                     found = load(sums, *place, lanes=p.lanes)
@@ -306,20 +326,21 @@ def adding_stretch(p: Pixels) -> ScriptFunction:
     """A part of a kernel: adds the products of some channels, at all window positions, to a tile.
     The innermost loop is the one whose elements lie side by side in the copy."""
     add = adding(p)
-    high, wide = p.window
+    deep, high, wide = p.window
 
     @script
-    def add_stretch(copy, panels, sums, image, group, panel, top, left, start):  # type: ignore[no-untyped-def]
+    def add_stretch(copy, panels, sums, image, group, panel, corner, start):  # type: ignore[no-untyped-def]
         if p.in_planes:
             for c in range(p.each):
-                for i in range(high):
-                    for j in range(wide):
-                        add(copy, panels, sums, image, group, panel, top, left, 0, i, j, c)
+                for d in range(deep):
+                    for i in range(high):
+                        for j in range(wide):
+                            add(copy, panels, sums, image, group, panel, corner, (d, i, j), 0, c)
         else:
-            for i in range(high):
-                for j in range(wide):
-                    for turn in range(minimum(p.part, p.each - start)):
-                        add(copy, panels, sums, image, group, panel, top, left, start, i, j, turn)
+            for tap in range(deep * high * wide):
+                position = p.position(tap)
+                for turn in range(minimum(p.part, p.each - start)):
+                    add(copy, panels, sums, image, group, panel, corner, position, start, turn)
 
     return add_stretch
 
@@ -327,16 +348,21 @@ def adding_stretch(p: Pixels) -> ScriptFunction:
 def adding(p: Pixels) -> ScriptFunction:
     """A part of a kernel: adds the products of one channel at one window position to a tile."""
     lanes = p.lanes
-    down, across = p.stride
+    _, high, wide = p.window
 
     @script
-    def add(copy, panels, sums, image, group, panel, top, left, start, i, j, turn):  # type: ignore[no-untyped-def]
-        r, c = p.row(start, i * p.window[1] + j, turn), start + turn
-        row = [load(panels, panel, r, v * lanes, lanes=lanes) for v in p.vectors]
+    def add(copy, panels, sums, image, group, panel, corner, position, start, turn):  # type: ignore[no-untyped-def]
+        depth, top, left = corner
+        d, i, j = position
+        row = [
+            load(
+                panels, panel, p.row(start, (d * high + i) * wide + j, turn), v * lanes, lanes=lanes
+            )
+            for v in p.vectors
+        ]
         for at in static(range(p.high * p.wide)):
-            line = (top + at // p.wide) * down + i * p.dilation[0]
-            column = (left + at % p.wide) * across + j * p.dilation[1]
-            each = copy[p.pixel_at(image, line, column, group * p.each + c)]
+            pixel = p.tap((depth, top + at // p.wide, left + at % p.wide), (d, i, j))
+            each = copy[p.pixel_at(image, pixel, group * p.each + start + turn)]
             for v in static(p.vectors):
                 kept = load(sums, at, v * lanes, lanes=lanes)
                 store(sums, at, v * lanes, kept + each * row[v])
@@ -345,12 +371,13 @@ def adding(p: Pixels) -> ScriptFunction:
 
 
 def writing(p: Pixels) -> ScriptFunction:
-    """A part of a kernel: (bias, done, turn, y, image, group, first, top, left). The pixels of a
+    """A part of a kernel: (bias, done, turn, y, image, group, first, corner). The pixels of a
     tile, whose channels from `first` on are there."""
     op = p.op
 
     @script
-    def write(bias, done, turn, y, image, group, first, top, left):  # type: ignore[no-untyped-def]
+    def write(bias, done, turn, y, image, group, first, corner):  # type: ignore[no-untyped-def]
+        depth, top, left = corner
         for i in range(p.high):
             for j in range(p.wide):
                 for lane in vectorize(p.width):
@@ -359,6 +386,6 @@ def writing(p: Pixels) -> ScriptFunction:
                     if op.bias is not None:
                         value += cast(get(bias, k), p.type)
                     if first + lane < p.outputs:
-                        y.put(image, *p.place(top + i, left + j), k, cast(value, op.result))
+                        y.put(image, *p.place(depth, top + i, left + j), k, cast(value, op.result))
 
     return write
