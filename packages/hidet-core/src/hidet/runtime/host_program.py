@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -38,7 +39,9 @@ class HostProgram:
         threads: Callable[[], int],
     ) -> None:
         self.bound, self.scratch, self.chain = bound, scratch, chain
-        self.on_team = OnTeam(threads)
+        self.threads = threads
+        has_loops = any(each.has_loops for each in modules.values())
+        self.on_team = OnTeam(threads) if has_loops else nullcontext()
         self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
         for buffer, address in fixed.items():
             self.pointers[buffer].value = address
@@ -62,9 +65,7 @@ class HostProgram:
         if isinstance(step, Host):
             return self.host(step, host_steps)
         bodies = [
-            HostProgram(
-                each, modules, host_steps, self.scratch, {}, self.chain, self.on_team.threads
-            )
+            HostProgram(each, modules, host_steps, self.scratch, {}, self.chain, self.threads)
             for each in self.bound.bodies[number]
         ]
         return self.region(step, bodies, modules)

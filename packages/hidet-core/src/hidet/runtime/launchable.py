@@ -34,7 +34,8 @@ class HostModule:
             ) from error
         finally:
             Path(path).unlink(missing_ok=True)
-        join(self.library)
+        self.has_loops = join(self.library)
+        """Whether there are loops in it that the team of threads runs."""
 
     def function(self, name: str) -> Any:
         """A function that takes pointers and numbers and returns nothing."""

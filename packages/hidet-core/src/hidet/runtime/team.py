@@ -58,15 +58,18 @@ def offer(load: Callable[[], ctypes.CDLL]) -> None:
             _team = Team(load())
 
 
-def join(kernels: ctypes.CDLL) -> None:
-    """Let the loops of a binary run on the process's team; those of a binary without any, and all
-    where there is no team, are left as they are: they run on the thread that meets them."""
+def join(kernels: ctypes.CDLL) -> bool:
+    """Let the loops of a binary run on the process's team; whether it has any.
+
+    Where there is no team they run on the thread that meets them.
+    """
     try:
         variable = ctypes.c_void_p.in_dll(kernels, PARALLEL)
     except ValueError:
-        return
+        return False
     if _team is not None:
         variable.value = _team.run.value
+    return True
 
 
 def stop_team() -> None:
