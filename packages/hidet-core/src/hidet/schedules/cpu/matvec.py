@@ -30,7 +30,7 @@ from hidet.schedules.contraction import names_of
 from hidet.schedules.cpu.matmul import few_rows, is_float
 from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
-from hidet.schedules.typical import estimated
+from hidet.schedules.typical import estimated, size_bytes
 from hidet.target import Target
 
 RUN = 2048
@@ -41,7 +41,8 @@ BESIDE = 8
 cache."""
 
 CONFLICT = 4096
-"""Bytes: rows a multiple of them apart compete in any case, so that fewer are read side by side."""
+"""Bytes: rows a multiple of them apart compete for one set of the first cache. Of a matrix that
+comes from the second one fewer are read side by side then; memory takes longer than that."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,17 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     p = product_of(op)
     lanes = max(2, target.vector_bytes // p.wide.nbytes)
     width = point.of_rows(estimated(p.m))
-    kernel = along_k(p, lanes, width) if p.b_along_k else along_columns(p, lanes)
+    kernel = (
+        along_k(p, lanes, width) if p.b_along_k else along_columns(p, lanes, rows_beside(p, target))
+    )
     return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"]), point)
+
+
+def rows_beside(p: Product, target: Target) -> int:
+    """How many rows of a matrix are read side by side, where neighbours lie along rows."""
+    near = size_bytes(p.b) <= target.l2_bytes
+    apart = p.n * p.b.dtype.nbytes if isinstance(p.n, int) else 1
+    return BESIDE // 2 if near and apart % CONFLICT == 0 else BESIDE
 
 
 def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
@@ -152,7 +162,7 @@ def writing(p: Product, width: int, lanes: int) -> ScriptFunction:
     return write
 
 
-def along_columns(p: Product, lanes: int) -> ScriptFunction:
+def along_columns(p: Product, lanes: int, beside: int) -> ScriptFunction:
     """Vectors along the columns: neighbouring rows of the matrix are read side by side, a run of
     each that is long enough for memory to be read ahead."""
     n = p.n
@@ -162,7 +172,7 @@ def along_columns(p: Product, lanes: int) -> ScriptFunction:
     blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
 
     with script_module():
-        compute = computing(p, width)
+        compute = computing(p, width, beside)
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
@@ -179,11 +189,9 @@ def along_columns(p: Product, lanes: int) -> ScriptFunction:
     return matvec
 
 
-def computing(p: Product, width: int) -> ScriptFunction:
+def computing(p: Product, width: int, beside: int) -> ScriptFunction:
     """A part of a kernel: computes `there` neighbouring columns of the result."""
     m, k, wide = estimated(p.m), p.k, p.wide
-    apart = p.n * p.b.dtype.nbytes if isinstance(p.n, int) else 1
-    beside = BESIDE if apart % CONFLICT else BESIDE // 2
     add_rows, add_row = adding_rows(p, beside), adding_rows(p, 1)
 
     @script
