@@ -62,7 +62,7 @@ def cheapest(op: Op, target: Target) -> Candidate:
     return choices(op, target)[0]
 
 
-def gain(op: Op, other: Op, written: Sequence[TensorType], target: Target) -> float:
+def saving(op: Op, other: Op, written: Sequence[TensorType], target: Target) -> float:
     """The seconds that another operator saves for which these tensors are written, each by a kernel
     more; minus infinity where either has no schedule."""
     one, two = choices(op, target), choices(other, target)

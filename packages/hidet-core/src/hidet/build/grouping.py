@@ -10,10 +10,10 @@ from hidet.build.choices import (
     cheapest,
     chosen,
     closed_to,
-    gain,
     has_schedule,
     is_faster,
     is_scheduled_as,
+    saving,
 )
 from hidet.cost import Work, seconds
 from hidet.fusion.group import Group, mark_shared
@@ -44,7 +44,7 @@ def optimized(graph: FlowGraph, target: Target, observers: Sequence[Observer] = 
         observers,
         scheduled=lambda op: has_schedule(op, target),
         channels_last=lambda op: gains_by_channels_last(op, target, several),
-        gain=lambda op, other, written: gain(op, other, written, target),
+        saving=lambda op, other, written: saving(op, other, written, target),
         faster=lambda op, other: is_faster(op, other, target),
         suits=lambda op, product: is_scheduled_as(op, product, target),
     )

@@ -14,7 +14,7 @@ from hidet.ops.conv import Conv
 from hidet.ops.layout import to_last, to_second
 from hidet.ops.pool import AvgPool, MaxPool
 from hidet.optimize.blocks import has_blocks, in_blocks
-from hidet.optimize.channels_last import Gain, attributes_of, convolved, no_gain, operator_of
+from hidet.optimize.channels_last import Saving, attributes_of, convolved, no_saving, operator_of
 from hidet.optimize.constants import Constants
 from hidet.optimize.given_weights import saved_by_turning, turning_pays
 from hidet.optimize.layouts import Layouts, Made, Rules, again
@@ -23,7 +23,7 @@ from hidet.optimize.layouts import Layouts, Made, Rules, again
 def assign_layout(
     graph: FlowGraph,
     prefers: Callable[[Conv], bool] = lambda op: False,
-    gain: Gain = no_gain,
+    saving: Saving = no_saving,
 ) -> FlowGraph:
     """Let convolutions that gain by it, and what follows them, run with their channels last.
 
@@ -38,17 +38,17 @@ def assign_layout(
     """
     if not any(isinstance(node.op, Conv) and prefers(node.op) for node in graph.nodes):
         return graph
-    return ChannelsLast(graph, prefers, gain).run()
+    return ChannelsLast(graph, prefers, saving).run()
 
 
 class ChannelsLast(Layouts):
     """One graph on its way, the other order being that of channels last."""
 
-    def __init__(self, graph: FlowGraph, prefers: Callable[[Conv], bool], gain: Gain) -> None:
+    def __init__(self, graph: FlowGraph, prefers: Callable[[Conv], bool], saving: Saving) -> None:
         super().__init__(graph, to_last, to_second, RULES)
-        self.prefers, self.gain = prefers, gain
+        self.prefers, self.saving = prefers, saving
         self.constants = Constants(graph)
-        self.turns_weights = turning_pays(graph, self.constants, gain)
+        self.turns_weights = turning_pays(graph, self.constants, saving)
         """Whether convolutions whose weights each call brings may have channels last."""
 
 
@@ -63,7 +63,7 @@ def convolution(layouts: ChannelsLast, node: Node) -> Made | None:
     known, follows = weight in layouts.constants, x in layouts.other
     if op.channels_last or not (follows or layouts.prefers(op)):
         return None
-    if not (known or (layouts.turns_weights and saved_by_turning(op, layouts.gain) > 0)):
+    if not (known or (layouts.turns_weights and saved_by_turning(op, layouts.saving) > 0)):
         return None
     image, taps = layouts.in_other_order(x), layouts.in_other_order(weight)
     shift = None if bias is None else layouts.as_it_was(bias)
@@ -71,7 +71,7 @@ def convolution(layouts: ChannelsLast, node: Node) -> Made | None:
     if known and not follows and has_blocks(op):
         blocks = in_blocks(op, layouts.as_it_was(x), layouts.as_it_was(weight))
         other = convolved(*blocks, shift, dtype=op.dtype)
-        saved = layouts.gain(operator_of(made), operator_of(other), [blocks[0].type])
+        saved = layouts.saving(operator_of(made), operator_of(other), [blocks[0].type])
         made = other if saved > 0 else made
     return Made(made)
 

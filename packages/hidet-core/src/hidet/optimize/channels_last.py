@@ -12,12 +12,12 @@ from hidet.graph.tensor import Tensor
 from hidet.ops.conv import Conv
 from hidet.types import TensorType
 
-Gain: TypeAlias = Callable[[Op, Op, Sequence[TensorType]], float]
+Saving: TypeAlias = Callable[[Op, Op, Sequence[TensorType]], float]
 """The seconds that the second of two operators saves, for which these tensors are written first,
 each by a kernel more; minus infinity where one of them has no schedule."""
 
 
-def no_gain(op: Op, other: Op, written: Sequence[TensorType]) -> float:
+def no_saving(op: Op, other: Op, written: Sequence[TensorType]) -> float:
     """Where nothing is known of the time that operators take."""
     return float("-inf")
 

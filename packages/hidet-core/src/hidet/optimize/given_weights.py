@@ -7,12 +7,12 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.ops.conv import Conv
 from hidet.ops.layout import to_last
-from hidet.optimize.channels_last import Gain, attributes_of, convolved, operator_of
+from hidet.optimize.channels_last import Saving, attributes_of, convolved, operator_of
 from hidet.optimize.constants import Constants
 from hidet.types import TensorType
 
 
-def turning_pays(graph: FlowGraph, constants: Constants, gain: Gain) -> bool:
+def turning_pays(graph: FlowGraph, constants: Constants, saving: Saving) -> bool:
     """Whether such convolutions save more, all together, than it takes to turn the image of the
     first and the result of the last: between them they follow each other."""
     given = [
@@ -23,18 +23,18 @@ def turning_pays(graph: FlowGraph, constants: Constants, gain: Gain) -> bool:
     if not given:
         return False
     first, last = given[0], given[-1]
-    ends = gain(first, first, [first.x]) + gain(last, last, [*last.results()])
-    return sum(max(0.0, saved_by_turning(op, gain)) for op in given) + ends > 0
+    ends = saving(first, first, [first.x]) + saving(last, last, [*last.results()])
+    return sum(max(0.0, saved_by_turning(op, saving)) for op in given) + ends > 0
 
 
-def saved_by_turning(op: Conv, gain: Gain) -> float:
+def saved_by_turning(op: Conv, saving: Saving) -> float:
     """The seconds that a convolution saves by channels last if its weight is turned first."""
     if op.channels_last:
         return 0.0
     image, taps = turned(op.x), turned(op.weight)
     shift = None if op.bias is None else Tensor(op.bias)
     other = operator_of(convolved(image, taps, shift, **attributes_of(op)))
-    return gain(op, other, [taps.type])
+    return saving(op, other, [taps.type])
 
 
 def turned(of: TensorType) -> Tensor:

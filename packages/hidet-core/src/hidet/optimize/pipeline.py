@@ -12,7 +12,7 @@ from hidet.ops.conv import Conv
 from hidet.optimize.assign_layout import assign_layout
 from hidet.optimize.bodies import optimize_bodies
 from hidet.optimize.channels_first import channels_first
-from hidet.optimize.channels_last import Gain, no_gain
+from hidet.optimize.channels_last import Saving, no_saving
 from hidet.optimize.control import settle_control
 from hidet.optimize.duplicate_creators import duplicate_creators
 from hidet.optimize.find_activations import find_activations
@@ -74,7 +74,7 @@ def optimize(
     observers: Iterable[Observer] = (),
     scheduled: Callable[[Op], bool] = lambda op: False,
     channels_last: Callable[[Conv], bool] = lambda op: False,
-    gain: Gain = no_gain,
+    saving: Saving = no_saving,
     suits: Callable[[Op, Op], bool] = lambda op, product: False,
     faster: Callable[[Op, Op], bool] = lambda op, other: False,
 ) -> FlowGraph:
@@ -82,7 +82,7 @@ def optimize(
 
     `scheduled` says which operators the target computes whole: those are not spelled out, unless
     the option `attention` is off. `channels_last` says which convolutions gain by that layout,
-    `gain` what another operator saves for which tensors are yet to be written, `suits`
+    `saving` what another operator saves for which tensors are yet to be written, `suits`
     whether a product with a norm in it is computed as it would be without, `faster` whether an
     operator is no slower than another one.
     """
@@ -90,7 +90,7 @@ def optimize(
     whole = scheduled if options.attention.get() else lambda op: False
 
     def inside(body: FlowGraph) -> FlowGraph:
-        return optimize(body, (), scheduled, channels_last, gain, suits, faster)
+        return optimize(body, (), scheduled, channels_last, saving, suits, faster)
 
     advised: dict[GraphPass, GraphPass] = {
         optimize_bodies: partial(optimize_bodies, run=inside),
@@ -98,7 +98,7 @@ def optimize(
         unpack_weights: partial(unpack_weights, scheduled=scheduled),
         spell_attention: partial(spell_attention, scheduled=whole),
         hand_norms: partial(hand_norms, suits=suits),
-        assign_layout: partial(assign_layout, prefers=channels_last, gain=gain),
+        assign_layout: partial(assign_layout, prefers=channels_last, saving=saving),
     }
     for each in PASSES:
         graph = advised.get(each, each)(graph)
