@@ -48,9 +48,11 @@ def network(name: str, batch: int, dtype: torch.dtype, device: str) -> tuple[Any
     """A network as a function of its input and all of its parameters, and these."""
     model, (x,) = build(name, dtype, device, batch)
     names = [each for each, _ in model.named_parameters()]
+    kept = {name: each for name, each in model.named_buffers() if each.is_floating_point()}
 
     def function(x: torch.Tensor, *values: torch.Tensor) -> Any:
-        return functional_call(model, dict(zip(names, values, strict=True)), (x,))
+        as_wide = {name: each.to(x.dtype) for name, each in kept.items()}  # float64 for the error
+        return functional_call(model, as_wide | dict(zip(names, values, strict=True)), (x,))
 
     return function, (x, *model.parameters())
 
