@@ -92,6 +92,21 @@ def test_on_a_gpu_as_it_is_simulated(size):
     close(traced(ops.solve, x, b, target="sim"), np.linalg.solve(x.astype(np.float64), b))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_on_a_gpu(size):
+    a, b = positive(2, size, size), random(2, size, 3)
+    x, right = symbol(a.shape), symbol(b.shape)
+    with tracing():
+        graph = trace_from((ops.solve(x, right), ops.cholesky(x)), [x, right])
+    wide = a.astype(np.float64)
+    for _ in range(2):
+        found = graph(*(from_numpy(each).to("cuda") for each in (a, b)))
+        wanted = np.linalg.solve(wide, b), np.linalg.cholesky(wide)
+        for tensor, each in zip(found, wanted, strict=True):
+            close(tensor.cpu().numpy(), each)
+
+
 def test_open_sizes():
     n, k, m = map(size_symbol, "nkm")
     x, b = symbol([n, k, k]), symbol([n, k, m])
