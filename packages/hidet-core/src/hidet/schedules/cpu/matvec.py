@@ -41,8 +41,8 @@ BESIDE = 8
 cache."""
 
 CONFLICT = 4096
-"""Bytes: rows a multiple of them apart compete for one set of the first cache. Of a matrix that
-comes from the second one fewer are read side by side then; memory takes longer than that."""
+"""Bytes: rows a multiple of them apart compete for one set of the first cache. Of a matrix that is
+likely in a cache fewer are read side by side then; memory takes longer than that."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
 
 def rows_beside(p: Product, target: Target) -> int:
     """How many rows of a matrix are read side by side, where neighbours lie along rows."""
-    near = size_bytes(p.b) <= target.l2_bytes
+    near = size_bytes(p.b) <= 4 * target.l2_bytes  # of one core; more lies in the last cache
     apart = p.n * p.b.dtype.nbytes if isinstance(p.n, int) else 1
     return BESIDE // 2 if near and apart % CONFLICT == 0 else BESIDE
 
