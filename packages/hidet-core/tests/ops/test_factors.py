@@ -96,7 +96,7 @@ def test_on_a_gpu_as_it_is_simulated(size):
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_on_a_gpu(size):
     a, b = positive(2, size, size), random(2, size, 3)
-    x, right = symbol(a.shape), symbol(b.shape)
+    x, right = (symbol(each.shape, device="cuda") for each in (a, b))
     with tracing():
         graph = trace_from((ops.solve(x, right), ops.cholesky(x)), [x, right])
     wide = a.astype(np.float64)

@@ -55,7 +55,7 @@ def test_no_access_races(watched, name):
 
 
 def test_a_race_would_be_seen(watched, tmp_path):
-    """A team that forgets to wait for its helpers."""
+    """A team that forgets to wait for its helpers; on a busy machine some runs see none of them."""
     text = team_source()
     waits = "    wait_for_helpers(*me.place);"
     assert waits in text
@@ -63,5 +63,5 @@ def test_a_race_would_be_seen(watched, tmp_path):
     source.write_text(text.replace(waits, "    {}"))
     command = ["g++", "-std=c++17", "-O2", "-pthread", *SANITIZER, str(source), str(DRIVER)]
     subprocess.run([*command, "-o", str(program)], check=True)
-    done = subprocess.run([program, "callers"], capture_output=True, text=True, timeout=300)
-    assert done.returncode != 0
+    runs = (subprocess.run([program, "callers"], capture_output=True, timeout=300) for _ in range(9))
+    assert any(done.returncode for done in runs)
