@@ -63,5 +63,7 @@ def test_a_race_would_be_seen(watched, tmp_path):
     source.write_text(text.replace(waits, "    {}"))
     command = ["g++", "-std=c++17", "-O2", "-pthread", *SANITIZER, str(source), str(DRIVER)]
     subprocess.run([*command, "-o", str(program)], check=True)
-    runs = (subprocess.run([program, "callers"], capture_output=True, timeout=300) for _ in range(9))
+    runs = (
+        subprocess.run([program, "callers"], capture_output=True, timeout=300) for _ in range(9)
+    )
     assert any(done.returncode for done in runs)
