@@ -10,6 +10,7 @@ from hidet import ops
 from hidet.build import tuned
 from hidet.build.compile import compile_graph
 from hidet.build.draft import Draft
+from hidet.build.grouping import optimized
 from hidet.build.tuning_facts import device_name, facts_of, subject_of
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
@@ -74,7 +75,8 @@ def test_the_whole_space_is_measured(make):
     graph = make()
     check(graph, compiled(graph, 2))
     record = only_record()
-    op = next(n.op for n in graph.nodes if n.op.name in ("matmul", "conv"))
+    made = optimized(graph, measured_target())
+    op = next(n.op for n in made.nodes if n.op.name in ("matmul", "conv"))
     names = {name_of(each.choice) for each in choices(op, measured_target())}
     assert record.level == 2
     assert {each.name for each in record.trials} == names

@@ -27,12 +27,10 @@ def slope(v: Expr) -> Expr:
     one, zero = constant(1, v.dtype), constant(0, v.dtype)
     below = v <= zero
     x = select(below, one - v, v)
-    far: Expr = x
-    steps: Expr = zero
-    for _ in range(FAR):
-        near = far < FAR
-        steps = steps + select(near, one / far, zero)
-        far = select(near, far + one, far)
+    # Each step is counted from x: told from the step before, the last would be written 3^12 times.
+    near = [x + step for step in range(FAR)]
+    steps = sum((select(each < FAR, one / each, zero) for each in near), zero)
+    far = x + sum((select(each < FAR, one, zero) for each in near), zero)
     inverse = one / (far * far)
     right = f.log(far) - one / (far * 2) - inverse * polynomial(inverse, SERIES) - steps
     turn = v - f.rint(v)
