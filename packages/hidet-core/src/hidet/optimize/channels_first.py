@@ -14,6 +14,7 @@ from hidet.ops.pool import Pool
 from hidet.ops.selection import repeat_interleave
 from hidet.ops.shape import Expand, Permute, Reshape
 from hidet.optimize.layouts import Layouts, Made, Rules
+from hidet.optimize.normalize import maker
 from hidet.types import Size
 
 
@@ -93,11 +94,6 @@ def repetition(x: Tensor, shape: Shape) -> tuple[Tensor, list[tuple[int, Size]]]
             found = (of, []) if same_shape(of.shape, plain) else repetition(of, plain)
             return None if found is None else (found[0], [*found[1], (axis, count)])
     return None
-
-
-def maker(x: Tensor) -> Node | None:
-    """The node that computes a tensor."""
-    return None if x.trace is None else x.trace[0]
 
 
 RULES: Rules = ((Permute, permuted), (Reshape, reshaped))

@@ -35,6 +35,12 @@ def convolved(image: Tensor, taps: Tensor, shift: Tensor | None, **how: Any) -> 
     return found if shift is None else found + ops.cast(shift, found.dtype)
 
 
+def turned(of: TensorType) -> TensorType:
+    """The type of an image or a weight with its channels last."""
+    n, channels, *places = of.shape
+    return of.with_(shape=(n, *places, channels))
+
+
 def attributes_of(op: Conv) -> dict[str, Any]:
     """What a convolution is told beside its operands and where channels are."""
     names = ("stride", "padding", "dilation", "groups", "dtype")

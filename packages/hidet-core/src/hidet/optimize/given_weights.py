@@ -6,10 +6,14 @@ from __future__ import annotations
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.ops.conv import Conv
-from hidet.ops.layout import to_last
-from hidet.optimize.channels_last import Saving, attributes_of, convolved, operator_of
+from hidet.optimize.channels_last import (
+    Saving,
+    attributes_of,
+    convolved,
+    operator_of,
+    turned,
+)
 from hidet.optimize.constants import Constants
-from hidet.types import TensorType
 
 
 def turning_pays(graph: FlowGraph, constants: Constants, saving: Saving) -> bool:
@@ -31,12 +35,7 @@ def saved_by_turning(op: Conv, saving: Saving) -> float:
     """The seconds that a convolution saves by channels last if its weight is turned first."""
     if op.channels_last:
         return 0.0
-    image, taps = turned(op.x), turned(op.weight)
+    image, taps = Tensor(turned(op.x)), Tensor(turned(op.weight))
     shift = None if op.bias is None else Tensor(op.bias)
     other = operator_of(convolved(image, taps, shift, **attributes_of(op)))
     return saving(op, other, [taps.type])
-
-
-def turned(of: TensorType) -> Tensor:
-    """A tensor of a type with its channels last."""
-    return Tensor(of.with_(shape=tuple(of.shape[axis] for axis in to_last(of.ndim))))

@@ -17,7 +17,8 @@ from hidet.ops import integer_matmul
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.ops.quantize import Dequantize
-from hidet.types import Size, TensorType, f32, i8, i32, u8
+from hidet.optimize.channels_last import turned
+from hidet.types import Size, f32, i8, i32, u8
 
 LONGEST = 2**31 // (255 * 128)
 """How many products of bytes an int32 certainly holds the sum of."""
@@ -120,12 +121,6 @@ def multiplied(
         return None
     zero = None if b.zero is None else vector(b.zero, (-1,))
     return integer_matmul.multiplied(a.x, b.x, a.zero, zero, bool(along_k))
-
-
-def turned(of: TensorType) -> TensorType:
-    """The type of an image or a weight with its channels last."""
-    n, channels, *places = of.shape
-    return of.with_(shape=(n, *places, channels))
 
 
 def is_along(scale: Tensor, axis: int, rank: int) -> bool:

@@ -29,6 +29,7 @@ from hidet.ops.slicing import Slice
 from hidet.ops.trace import Trace
 from hidet.optimize.constants import Readers
 from hidet.optimize.merge_gates import is_function
+from hidet.optimize.normalize import maker
 
 FEWEST, MOST = 3, 4
 """How many gates a cell has: two are any gated layer, and `merge_gates` is for them."""
@@ -254,11 +255,6 @@ def in_turns(weight: Tensor, gates: Gates, product: Node) -> Tensor:
         return ops.reshape(ops.transpose(parted, 0, 1), weight.shape)
     parted = ops.reshape(weight, (weight.shape[0], count, -1))
     return ops.reshape(ops.transpose(parted, 1, 2), weight.shape)
-
-
-def maker(tensor: Tensor) -> Node | None:
-    """The node that computes a tensor."""
-    return None if tensor.trace is None else tensor.trace[0]
 
 
 def is_row(node: Node) -> bool:

@@ -13,12 +13,13 @@ from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
 from hidet.ops.quantize import Dequantize, Quantize
 from hidet.optimize.constants import Constants, Readers
-from hidet.optimize.keep_bytes import LEAST, MOST
 from hidet.optimize.normalize import value_of
 from hidet.types import f32
 
 DEEPEST = 16
 """How many operators one after the other are looked through."""
+LEAST, MOST = 2.0**-30, 2.0**30
+"""Scales by which constants between 2^-96 and 2^97 are divided and stay normal float32."""
 
 
 def requantize(graph: FlowGraph) -> FlowGraph:
@@ -41,7 +42,7 @@ def requantize(graph: FlowGraph) -> FlowGraph:
         if by is None or by == 1 or not LEAST <= by <= MOST:
             return None
         with tracing(), placed(node.place):
-            divided = Division(constants, readers, scale).of(original.inputs[0], x)
+            divided = Division(constants, readers, by).of(original.inputs[0], x)
             if divided is None:
                 return None
             return (ops.quantize(divided, ops.ones_like(scale), zero, dtype=node.op.dtype),)
@@ -52,7 +53,7 @@ def requantize(graph: FlowGraph) -> FlowGraph:
 class Division:
     """Tensors divided by a scale, by dividing the constants that they are products of."""
 
-    def __init__(self, constants: Constants, readers: Readers, scale: Tensor) -> None:
+    def __init__(self, constants: Constants, readers: Readers, scale: float) -> None:
         self.constants, self.readers, self.scale = constants, readers, scale
 
     def of(self, original: Tensor, x: Tensor, depth: int = 0) -> Tensor | None:
@@ -74,8 +75,8 @@ class Division:
         """A constant, divided: a number stays one that others can look at."""
         value = value_of(x)
         if value is None or x.dtype is not f32:
-            return ops.divide(x, self.scale)
-        return ops.full_like(x, float(np.float32(value) / np.float32(value_of(self.scale))))
+            return ops.divide(ops.cast(x, f32), self.scale)
+        return ops.full_like(x, float(np.float32(value) / np.float32(self.scale)))
 
     def of_result(self, original: Node, node: Node, depth: int) -> Tensor | None:
         """What a node gives, divided."""

@@ -34,10 +34,10 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import estimated
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.panel_layout import STRETCH
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 TURNED = 333

@@ -33,9 +33,9 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.contraction import estimated
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 
