@@ -1,10 +1,7 @@
 """Kernels of one block around intrinsics, simulated and compiled."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from cuda.bindings import nvrtc
 from cuda.pathfinder import find_nvidia_header_directory
 
 from hidet.codegen.cuda import emit
@@ -12,6 +9,7 @@ from hidet.ir.expr import Builtin, Const, Load, Var
 from hidet.ir.kernel import ONE, Kernel, KernelKind, Launch
 from hidet.ir.stmt import Declare, Invoke, Store
 from hidet.sim import launch
+from hidet.toolchain import compile_cuda
 from hidet.types import dtype, i32
 
 THREAD = Builtin("threadIdx.x")
@@ -52,19 +50,12 @@ def each_lane():
 @pytest.fixture(scope="session")
 def assembled():
     """Compile a lowered kernel for sm_90a: its text and its inline PTX are right."""
-    headers = Path(find_nvidia_header_directory("cudart"))
+    folder = find_nvidia_header_directory("cudart")
+    options = (f"-I{folder}", f"-I{folder}/cccl")
 
     def build(kernel):
         text = emit([kernel])
-        _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
-        options = [b"--gpu-architecture=sm_90a", f"-I{headers}".encode()]
-        options += [f"-I{headers / 'cccl'}".encode(), b"--std=c++17"]
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
-        nvrtc.nvrtcDestroyProgram(program)
-        assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode() + text
+        compile_cuda(text, arch="sm_90a", options=options)
         return text
 
     return build

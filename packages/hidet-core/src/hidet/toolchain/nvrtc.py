@@ -113,11 +113,10 @@ def checked(result: tuple[Any, ...]) -> Any:
 
 
 def read(program: Any, size: Any, fill: Any) -> bytes:
-    """One of NVRTC's outputs."""
+    """One of NVRTC's outputs. It writes into memory that is ours: Python shares bytes objects."""
     buffer = bytearray(checked(size(program)))
-    as_bytes = bytes(buffer)
-    checked((*fill(program, as_bytes), None))
-    return as_bytes
+    checked((*fill(program, buffer), None))
+    return bytes(buffer)
 
 
 @lru_cache(maxsize=1)
