@@ -18,7 +18,7 @@ SEAMS: dict[str, str] = {
     "build_graph": "hidet.build.compiled:build_graph",
     "explain_fusion": "hidet.build.explain:explain_fusion",
     "correctness_report": "hidet.build.correctness:correctness_report",
-    "optimize_graph": "hidet.optimize.pipeline:optimize",
+    "optimize_graph": "hidet.build.optimized:optimize_graph",
     "build_module": "hidet.build.module:build_module",
     "saved_steps": "hidet.frontend.saved:saved_steps",
     "load_simulated": "hidet.sim.plan:load_simulated",

@@ -13,7 +13,7 @@ from hidet.compute.guards import assumptions
 from hidet.errors import BadArgument, InternalError
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.picture import picture
-from hidet.graph.show import show
+from hidet.graph.show import Fused, show
 from hidet.graph.stored import restored, stored
 from hidet.graph.tensor import Node, Tensor, alike
 from hidet.graph.told import Told, found_in, stages_of
@@ -199,14 +199,18 @@ class FlowGraph:
         """
         return FlowGraph(*restored(Path(path).read_bytes(), os.fspath(path), device, FlowGraph))
 
+    def fused(self) -> Sequence[Fused] | None:
+        """Which operators share a kernel, once that is known; None before `optimize`."""
+        return None
+
     def __str__(self) -> str:
-        return show(self)
+        return show(self, self.fused())
 
     def show(self, form: Literal["text", "svg"] = "text") -> str:
         """The graph as text, or as a picture: the text of an SVG file."""
         if form not in ("text", "svg"):
             raise BadArgument(f"a graph cannot be shown as {form!r}", help="use 'text' or 'svg'")
-        return picture(self) if form == "svg" else show(self)
+        return picture(self) if form == "svg" else str(self)
 
     def _repr_svg_(self) -> str:
         return picture(self)  # what a notebook shows
@@ -228,7 +232,11 @@ def trace_from(
 
 
 def optimize(graph: FlowGraph) -> FlowGraph:
-    """The graph after all passes: what is compiled, before operators are grouped into kernels."""
+    """The graph after all passes, for the target of its inputs; printed, it shows which operators
+    share a kernel: `FusedMatmulAdd(x, c, c_1, fused_graph=FlowGraph(Matmul, Add), anchor=0)`.
+
+    Its `nodes` are the single operators; it can be called, compiled and saved as any graph.
+    """
     return seams.call("optimize_graph", graph)  # type: ignore[no-any-return]
 
 
