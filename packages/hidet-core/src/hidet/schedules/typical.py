@@ -82,6 +82,13 @@ def estimated_once(size: Expr, images: Size) -> int:
     return max(0, bound(size, symbols))
 
 
+def fewest(size: Size | Any) -> int:
+    """A size as one number: what it comes to where each symbol in it is 1."""
+    if isinstance(size, int):
+        return size
+    return max(0, bound(size, dict.fromkeys(variables(size), 1)))
+
+
 def bound(size: Expr, symbols: dict[Expr, int]) -> int:
     """What a size comes to where its symbols are numbers."""
     return int(evaluate(size, symbols))

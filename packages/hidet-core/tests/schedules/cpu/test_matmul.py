@@ -46,6 +46,8 @@ VECTORS = [
 SYMBOLIC = [
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(12, 2, True)),
+    (Linear(f32[M, 2, 300], f32[20, 300], f32[20]), MatmulRegisters(8, 1, False)),
+    (Matmul(f16[3, M, 17], f16[3, 17, 40]), MatmulRegisters(2, 2, False)),
     (Matmul(f32[2, 5, M], f32[2, M, 9]), MatmulRegisters(8, 2, False)),
 ]
 SYMBOLIC_VECTORS = [
@@ -70,7 +72,7 @@ def library(compile_modules):
 def test_products(library, number, check):
     op, _ = CASES[number]
     symbolic = number - len(PANELS) in range(len(SYMBOLIC) + len(SYMBOLIC_VECTORS))
-    for m in (1, 37, 530) if symbolic else (0,):
+    for m in (1, 2, 7, 37, 530) if symbolic else (0,):
         fixed = op.with_sizes(lambda size, m=m: m)
         arrays = fixed.examples(seed=number)
         result = fixed.results()[0]
@@ -87,6 +89,18 @@ def test_the_simulator_agrees_on_few_rows(size, turned, check):
     found = sim.empty((2, 7), "float32")
     sim.launch(matvec(op, TARGET, Columns(8)).module, *arrays, found)
     check(op, arrays, found)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 129])
+@pytest.mark.parametrize("k", [33, 300])
+def test_the_simulator_agrees_on_rows_that_a_call_tells(m, k, check):
+    """Tiles of fewer rows where there are no more; 300 is summed in two stretches."""
+    op = Linear(f32[M, k], f32[20, k], f32[20])
+    fixed = op.with_sizes(lambda size: m)
+    arrays = fixed.examples(seed=m)
+    found = sim.empty((m, 20), "float32")
+    sim.launch(matmul_panels(op, TARGET, MatmulRegisters(7, 1, False)).module, *arrays, found)
+    check(fixed, arrays, found)
 
 
 @pytest.mark.parametrize("isa", ["cpu", "cpu+avx2", "cpu+avx512"])

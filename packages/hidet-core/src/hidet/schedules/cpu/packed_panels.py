@@ -133,7 +133,7 @@ def multiplying(t: PackedPanels) -> ScriptFunction:
 
     with script_module():
         make_rows, unpack = making_rows(t), unpacking(t)
-        add_stretch, write = adding_stretch(t), writing(t)
+        add_stretch, write = adding_stretch(t, t.heights), writing(t)
 
         @script
         def multiply(
@@ -154,7 +154,9 @@ def multiplying(t: PackedPanels) -> ScriptFunction:
                     count = min(STRETCH, p.k - start)
                     unpack(scale, zero_point, order, weight, columns, start, count)
                     for tile in range(tiles):
-                        add_stretch(rows, weight, done, tile, top + tile, start, 0, 0, count)
+                        panel = top + tile
+                        there = t.there(rows, panel)
+                        add_stretch(rows, weight, done, tile, panel, start, 0, 0, count, there)
                 for tile in range(tiles):
                     write(bias, rows, done, tile, y, top + tile, columns)
 

@@ -18,6 +18,7 @@ from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cpu.panel_elements import BYTES, SIGN, Elements, elements_of
 from hidet.schedules.space import choice
+from hidet.schedules.typical import fewest
 from hidet.target import Target
 from hidet.types import i8, u8
 
@@ -110,8 +111,10 @@ class Panels:
 
     @property
     def is_one_stretch(self) -> bool:
-        """Whether all products of a sum are added up at once, so that tiles need not begin at 0."""
-        return isinstance(self.depth, int) and self.depth <= STRETCH and self.table is None
+        """Whether all products of a tile are added up at once, so that it need not begin at 0."""
+        if self.table is not None or len(self.heights) > 1:
+            return False
+        return isinstance(self.depth, int) and self.depth <= STRETCH
 
     @property
     def row_panels(self) -> Any:
@@ -141,6 +144,18 @@ class Panels:
         if self.table is None:
             return z, number * self.height
         return self.p.place(table, z, number, self.height)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """How many rows tiles have: also fewer, where a call may have no more than those."""
+        known = isinstance(self.rows, int) or self.table is not None
+        if known or fewest(self.rows) >= self.height:
+            return (self.height,)
+        return tuple(sorted({1, (self.height + 1) // 2, self.height}))
+
+    def there(self, table: Any, panel: Any) -> Any:
+        """How many rows there are from the first of a panel on."""
+        return self.rows - self.placed(table, panel)[1]
 
     def is_used(self, table: Any, panel: Any) -> Any:
         """Whether there is such a panel of rows, where only the data tell how many there are."""

@@ -21,37 +21,62 @@ from hidet.schedules.cpu.panel_layout import STRETCH, Panels
 
 
 def multiplying(t: Panels) -> ScriptFunction:
-    """A part of a kernel: tile 0 becomes the product of a panel of rows and one of columns; where
-    that is several stretches it is added to tile 0."""
-    add_stretch, correct = adding_stretch(t, t.is_one_stretch), correcting(t)
+    """A part of a kernel: tile 0 becomes the product of a panel of rows, of which so many are
+    `there`, and one of columns; where that is several stretches it is added to tile 0."""
+    add_stretch, correct = adding_stretch(t, t.heights, t.is_one_stretch), correcting(t)
 
     @script
-    def multiply(rows, columns, done, row_panel, column_panel):  # type: ignore[no-untyped-def]
+    def multiply(rows, columns, done, row_panel, column_panel, there):  # type: ignore[no-untyped-def]
         for stretch in range(cdiv(t.depth, STRETCH)):
             start = stretch * STRETCH
             count = min(STRETCH, t.depth - start)
-            add_stretch(rows, columns, done, 0, row_panel, start, column_panel, start, count)
+            add_stretch(rows, columns, done, 0, row_panel, start, column_panel, start, count, there)
         if t.offset:
             correct(columns, done, column_panel)
 
     return multiply
 
 
-def adding_stretch(t: Panels, only: bool = False) -> ScriptFunction:
+def adding_stretch(t: Panels, heights: tuple[int, ...], only: bool = False) -> ScriptFunction:
     """A part of a kernel: adds products along a stretch of k to a tile of `done`, of the groups
     from `first` on in a panel of rows and from `start` on in one of columns. The `only` stretch is
-    not added, but is the tile."""
-    lanes, vectors = t.lanes, t.vectors
-    own = [(i, v * lanes) for i in range(t.height) for v in vectors]
+    not added, but is the tile.
+
+    Of the `heights` it takes the least that has the rows that are `there`.
+    """
+    *fewer, height = heights
+    add_rows = adding_rows(t, height, only)
+    if not fewer:
+        return add_rows
+    add_fewer = adding_stretch(t, tuple(fewer), only)
 
     @script
     def add_stretch(  # type: ignore[no-untyped-def]
-        rows, columns, done, tile, row_panel, first, column_panel, start, count
+        rows, columns, done, tile, row_panel, first, column_panel, start, count, there
     ):
-        sums = register_tensor(t.wide, (t.height, t.width), init=0)
+        if there <= fewer[-1]:
+            add_fewer(
+                rows, columns, done, tile, row_panel, first, column_panel, start, count, there
+            )
+        else:
+            add_rows(rows, columns, done, tile, row_panel, first, column_panel, start, count, there)
+
+    return add_stretch
+
+
+def adding_rows(t: Panels, height: int, only: bool) -> ScriptFunction:
+    """The same for as many rows of a panel as `height` says."""
+    lanes, vectors = t.lanes, t.vectors
+    own = [(i, v * lanes) for i in range(height) for v in vectors]
+
+    @script
+    def add_rows(  # type: ignore[no-untyped-def]
+        rows, columns, done, tile, row_panel, first, column_panel, start, count, there
+    ):
+        sums = register_tensor(t.wide, (height, t.width), init=0)
         for step in range(count):
             row = [t.column_groups(columns, column_panel, start + step, v) for v in vectors]
-            for i in static(range(t.height)):
+            for i in static(range(height)):
                 each = t.row_group(rows, row_panel, i, first + step)
                 for v in static(vectors):
                     kept = load(sums, i, v * lanes, lanes=lanes)
@@ -62,7 +87,7 @@ def adding_stretch(t: Panels, only: bool = False) -> ScriptFunction:
             before = 0 if only else load(done, tile, *place, lanes=lanes)
             store(done, tile, *place, found if only else before + found)
 
-    return add_stretch
+    return add_rows
 
 
 def correcting(t: Panels) -> ScriptFunction:

@@ -80,7 +80,8 @@ def meeting(t: Panels) -> ScriptFunction:
             done = register_tensor(t.wide, (1, t.height, t.width), init=first)
             if t.has_matrix(table, row_panel):
                 met = t.meets(table, row_panel, column_panel)
-                multiply(rows, columns, done, t.held(row_panel), met)
+                there = t.there(table, row_panel)
+                multiply(rows, columns, done, t.held(row_panel), met, there)
             write(bias, table, done, 0, c, row_panel, column_panel)
 
     return meet
