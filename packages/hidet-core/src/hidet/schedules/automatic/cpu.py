@@ -42,6 +42,8 @@ LANES = 16
 TILE = 64
 WINDOW = 64
 """Elements of a reduction up to which it is written out: its sums then stay in registers."""
+RUN = 16
+"""Of these so many are combined one after the other: expressions stay shallow."""
 NEAR = 4
 """Steps up to which a vector gathered from memory is faster than its elements one by one."""
 
@@ -180,9 +182,10 @@ def tiled(stage: MapStage, reduces: list[AnyReduce]) -> bool:
 
 
 def few(reduce: AnyReduce) -> bool:
-    """Whether a reduction is of so few elements that it can be written out."""
+    """Whether a reduction is of so few elements that it can be written out; integers may be indices,
+    which are computed once."""
     sizes = [constant_size(extent) for extent in reduce.extents]
-    return all(sizes) and known_product(reduce.extents) <= WINDOW
+    return reduce.dtype.is_float and all(sizes) and known_product(reduce.extents) <= WINDOW
 
 
 def written_out(stage: MapStage, reduce: AnyReduce) -> MapStage:
@@ -191,7 +194,10 @@ def written_out(stage: MapStage, reduce: AnyReduce) -> MapStage:
     for place in product_of(*(range(constant_size(extent) or 0) for extent in reduce.extents)):
         index = {v: constant(at, i32) for v, at in zip(reduce.vars, place, strict=True)}
         values.append(substitute(reduce.value, index))
-    known: dict[Expr, Expr] = {reduce: fold(partial(joined, reduce.how), values)}
+    while len(values) > 1:
+        runs = (values[first : first + RUN] for first in range(0, len(values), RUN))
+        values = [fold(partial(joined, reduce.how), run) for run in runs]
+    known: dict[Expr, Expr] = {reduce: values[0]}
     also = tuple((out, replaced(value, known)) for out, value in stage.also)
     return replace(stage, value=replaced(stage.value, known), also=also)
 
