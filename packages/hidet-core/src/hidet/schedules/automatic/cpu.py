@@ -182,8 +182,8 @@ def tiled(stage: MapStage, reduces: list[AnyReduce]) -> bool:
 
 
 def few(reduce: AnyReduce) -> bool:
-    """Whether a reduction is of so few elements that it can be written out; integers may be indices,
-    which are computed once."""
+    """Whether a reduction is of few elements, to be written out; integers may be indices, which are
+    computed once."""
     sizes = [constant_size(extent) for extent in reduce.extents]
     return reduce.dtype.is_float and all(sizes) and known_product(reduce.extents) <= WINDOW
 
