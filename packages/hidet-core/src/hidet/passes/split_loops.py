@@ -62,7 +62,7 @@ def split(loop: For) -> Body:
         return (loop,)
     begins = {condition: p.limit for condition, p in at.items() if p.begins}
     ends = {condition: p.limit for condition, p in at.items() if not p.begins}
-    zero = constant(0, extent.dtype)
+    zero: Expr = constant(0, extent.dtype)
     first = simplify_expression(Minimum(reduce(Maximum, begins.values(), zero), extent))
     final = simplify_expression(Maximum(reduce(Minimum, ends.values(), extent), first))
     ahead, (start, end) = named(first=first, final=final)
