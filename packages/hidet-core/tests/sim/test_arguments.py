@@ -36,7 +36,7 @@ def arrays():
         (lambda x, f, y: (x.astype(np.float64), f, y), DtypeMismatch, "x is .*holds float64"),
         (lambda x, f, y: (x, f, y[:2]), ShapeMismatch, r"y is .* has shape \(2, 4\)"),
         (lambda x, f, y: (x[0], f, y), ShapeMismatch, r"x is .* has shape \(4,\)"),
-        (lambda x, f, y: (x.tolist(), f, y), BadArgument, "pass a numpy array, not list"),
+        (lambda x, f, y: (x.tolist(), f, y), BadArgument, "pass an array or a tensor, not list"),
         (lambda x, f, y: (x, x, y), BadArgument, "factor is f32; ndarray does not fit"),
         (lambda x, f, y: (x, "2", y), BadArgument, "factor is f32; str does not fit"),
         (lambda x, f, y: (x, None, y), BadArgument, "factor is f32; NoneType does not fit"),

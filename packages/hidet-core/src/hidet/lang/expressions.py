@@ -284,7 +284,16 @@ class Expressions:
             return call(name, *args)
         if isinstance(function, Expr):
             raise BadScript(f"{spoken(function)} cannot be called")
-        return function(*args, **keywords)
+        try:
+            return function(*args, **keywords)
+        except TypeError as error:
+            if name in FUNCTIONS and any(isinstance(arg, Expr) for arg in args):
+                owner = getattr(function, "__module__", None) or type(function).__module__ or ""
+                raise BadScript(
+                    f"{owner.partition('.')[0] or 'this'}'s {name} takes no element of a kernel",
+                    help=f"use hidet.lang.{name}",
+                ) from error
+            raise
 
     def inline(
         self, node: ast.Call, function: Captured, args: list[Any], keywords: dict[str, Any]

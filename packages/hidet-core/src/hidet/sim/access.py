@@ -13,6 +13,7 @@ from hidet.sim.clusters import reached
 from hidet.sim.conflicts import report_race
 from hidet.sim.dependents import check as check_pending
 from hidet.sim.faults import (
+    GUARD,
     ClusterMisuse,
     MbarrierMisuse,
     Misaligned,
@@ -126,6 +127,7 @@ def check_bounds(gang: Gang, buffer: Buffer, offset: Value, width: int, lanes: A
             f"{buffer.scope} {buffer.name} has {buffer.size} bytes; "
             f"{width} are accessed at byte {worst}, {buffer.at(worst)}",
             bad_row(gang, outside, lanes),
+            GUARD,
         )
 
 

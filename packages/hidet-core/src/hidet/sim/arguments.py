@@ -12,6 +12,8 @@ import numpy as np
 from hidet.errors import BadArgument, DtypeMismatch, Place, ShapeMismatch, at
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
+from hidet.runtime.dlpack import view_of_dlpack
+from hidet.runtime.memory import array_of
 from hidet.sim.constants import number
 from hidet.sim.memory import Buffer, fresh, wrapped
 from hidet.sim.undefined import is_undefined
@@ -53,7 +55,7 @@ def bind(
     places: Sequence[Place] = (),
 ) -> Bound:
     """The parameters, written at `places`, with values; `BadArgument` where they do not fit."""
-    given = list(arguments)
+    given = [each if isinstance(each, np.generic) else shared(each) for each in arguments]
     for var in params[len(given) :]:
         if var.name not in sizes:
             names = ", ".join(each.name for each in params)
@@ -82,6 +84,20 @@ def bind(
     return found
 
 
+def shared(value: Any) -> Any:
+    """A tensor of any library as a numpy array on its memory; anything else as it is."""
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    view, has_gaps, _ = view_of_dlpack(value)
+    if view.device != "cpu":
+        raise BadArgument(
+            f"a tensor on {view.device} cannot be simulated", help="pass a copy of it on the CPU"
+        )
+    if has_gaps:
+        raise BadArgument("a tensor with gaps cannot be simulated", help="pass a contiguous copy")
+    return array_of(view)
+
+
 def scalar(var: Var, value: Any) -> Any:
     """A number at the type of its parameter."""
     of = var.of
@@ -96,7 +112,9 @@ def scalar(var: Var, value: Any) -> Any:
 def array(var: Var, value: Any, memory: dict[tuple[int, int], Buffer]) -> Buffer:
     """The caller's array as a buffer; the same memory twice is one buffer."""
     if not isinstance(value, np.ndarray):
-        raise BadArgument(f"{var.name} is {var.of}: pass a numpy array, not {type(value).__name__}")
+        raise BadArgument(
+            f"{var.name} is {var.of}: pass an array or a tensor, not {type(value).__name__}"
+        )
     if value.dtype != var.dtype.numpy and not (var.dtype is u8 and value.dtype in STORED):
         raise DtypeMismatch(f"{var.name} is {var.of}; the array holds {value.dtype}")
     if not value.flags.c_contiguous:

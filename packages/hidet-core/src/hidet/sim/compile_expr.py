@@ -36,7 +36,7 @@ from hidet.ir.numeric import BINARY, UNARY
 from hidet.ir.walk import find
 from hidet.sim.access import load
 from hidet.sim.conversions import cast
-from hidet.sim.faults import OutOfBounds, Uninitialised
+from hidet.sim.faults import GUARD, OutOfBounds, Uninitialised
 from hidet.sim.gang import Gang
 from hidet.sim.special_registers import special
 from hidet.sim.spread import owner_table
@@ -314,6 +314,7 @@ def check_index(
             OutOfBounds,
             f"{tensor}[{index}{width}] is outside of the shape ({shape}) in dimension {axis}",
             row,
+            GUARD,
         )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from hidet.errors import SimulationError
+from hidet.ir.kernel import KernelKind
 from hidet.sim.actors import AGENTS, AT_MBARRIER, Who, pick
 from hidet.sim.faults import MissingFence, MissingWait, Race
 from hidet.sim.gang import Gang, thread_name
 from hidet.sim.memory import Buffer
 from hidet.sim.races import Conflict
 from hidet.sim.values import Array
+from hidet.types import Scope
 
 ADVICE: dict[type[SimulationError], str] = {
     Race: "put a barrier between the accesses, or use an atomic",
@@ -18,6 +20,14 @@ ADVICE: dict[type[SimulationError], str] = {
     "synchronise with those who did not wait",
     MissingFence: "let the threads that wrote call fence_proxy_async() before they synchronise",
 }
+
+BLOCKS = (
+    "no barrier orders blocks: use an atomic, choose a grid whose blocks write elements of their "
+    "own, or read in a second launch what the first one wrote"
+)
+"""What to do about a race between two blocks."""
+TURNS = "let each turn write elements of its own, or make the loop a serial one"
+"""What to do about a race between turns of a parallel loop."""
 
 
 def report_race(
@@ -37,17 +47,24 @@ def report_race(
         kind,
         f"race on {buffer.scope} {buffer.at(where)}: {me} {verb} what "
         f"{other_name(gang, conflict.other)} {conflict.verb}{at}, and {REASONS[kind]}",
-        help=advice(gang, kind, int(who.thread[conflict.entry]), conflict),
+        help=advice(gang, kind, buffer, int(who.thread[conflict.entry]), conflict),
     )
 
 
-def advice(gang: Gang, kind: type[SimulationError], thread: int, conflict: Conflict) -> str:
+def advice(
+    gang: Gang, kind: type[SimulationError], buffer: Buffer, thread: int, conflict: Conflict
+) -> str:
     """What to do; for who waited for a wrong phase of an mbarrier, where that was."""
     by_agent = conflict.other <= AGENTS
     if by_agent and gang.clocks.agent(conflict.other).completes_in[0] == AT_MBARRIER:
         found = gang.last_wait(int(np.argmax(gang.number == thread)))
         if found is not None:
             return found
+    if kind is Race and buffer.scope is Scope.GLOBAL and conflict.other >= 0:
+        if gang.run.kernel.kind is KernelKind.CPU:
+            return TURNS
+        if thread // gang.team.threads != conflict.other // gang.team.threads:
+            return BLOCKS
     return ADVICE[kind]
 
 

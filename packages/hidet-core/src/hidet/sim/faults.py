@@ -11,6 +11,10 @@ class OutOfBounds(SimulationError):
     code = "out-of-bounds"
 
 
+GUARD = "guard the access by `if`, or use `x.get(i)` and `y.put(i, v)`, which check the bounds"
+"""What to do about an access that leaves a tensor."""
+
+
 class Misaligned(SimulationError):
     """An access at an address that is not a multiple of the access's width."""
 

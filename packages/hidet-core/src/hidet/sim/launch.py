@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from hidet.errors import BadArgument, BadKernel
+from hidet.errors import BadArgument, BadKernel, SimulationError
 from hidet.intrinsics.boxes import Boxes
 from hidet.ir import host
 from hidet.ir.expr import Expr, Var
@@ -34,10 +34,11 @@ def launch(
     measure: bool = True,
     **sizes: Any,
 ) -> Report:
-    """Run a kernel, or the kernels of a module in order, on numpy arrays; results are in place.
+    """Run a kernel, or the kernels of a module in order, on arrays; results are in place.
 
     `kernel` is a script function, a script module, or their IR. `arguments` are the parameters in
-    order: C-contiguous arrays of the parameter's element type, and numbers. Symbols in shapes are
+    order: numpy arrays, or tensors of any library on the CPU, without gaps and of the parameter's
+    element type, and numbers. Symbols in shapes are
     read off the arrays; `sizes` gives by name those that are not, and scalar parameters left out at
     the end. A name that the kernel does not mention is ignored, so that one call serves a kernel
     before and after lowering. Mistakes of the kernel are `SimulationError`s; `step_limit` bounds
@@ -55,8 +56,11 @@ def launch(
         known.arrays[var] = workspace(var, known)
     programs = {each.name: compiled(each) for each in module.kernels}
     finest = min(program.granule[Scope.GLOBAL] for program in programs.values())
-    with np.errstate(all="ignore"):
-        run_calls(module, programs, known, report, finest, step_limit)
+    try:
+        with np.errstate(all="ignore"):
+            run_calls(module, programs, known, report, finest, step_limit)
+    except SimulationError as error:
+        raise error.with_traceback(None) from None  # the kernel's mistake: our frames tell nothing
     for buffer in known.arrays.values():
         if buffer.source is not None and buffer.written is not None:
             buffer.source.note(buffer.written, buffer.granule)
