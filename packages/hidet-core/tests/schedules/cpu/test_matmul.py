@@ -9,6 +9,8 @@ from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.matvec import Columns, matvec
+from hidet.schedules.cpu.panel_layout import Panels
+from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.types import bf16, f16, f32, f64, i32
 
@@ -28,6 +30,9 @@ PANELS = [
     (Matmul(f16[2, 3, 17, 9], f16[3, 9, 8]), MatmulRegisters(8, 2, False)),
     (Matmul(bf16[4, 16], bf16[2, 16, 3]), MatmulRegisters(8, 2, True)),
     (Matmul(f32[5, 3, 7], f32[7, 2]), MatmulRegisters(8, 1, False)),
+    (Linear(f32[53, 300], f32[24, 300], f32[24]), MatmulRegisters(8, 3, False)),
+    (Linear(f32[509, 300], f32[24, 300], f32[24]), MatmulRegisters(8, 3, False)),
+    (Linear(f32[509, 7], f32[129, 7], f32[129]), MatmulRegisters(12, 2, False)),
 ]
 VECTORS = [
     (Linear(f32[129], f32[33, 129], f32[33]), Columns(8)),
@@ -101,6 +106,47 @@ def test_the_simulator_agrees_on_rows_that_a_call_tells(m, k, check):
     found = sim.empty((m, 20), "float32")
     sim.launch(matmul_panels(op, TARGET, MatmulRegisters(7, 1, False)).module, *arrays, found)
     check(fixed, arrays, found)
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 129, 509])
+@pytest.mark.parametrize("n", [24, 5])
+def test_the_simulator_agrees_on_half_vectors_and_even_tiles(m, n, check):
+    """509 rows are enough for threads to make panels of rows of their own."""
+    op = Linear(f32[m, 17], f32[n, 17], f32[n])
+    arrays = op.examples(seed=m)
+    found = sim.empty((m, n), "float32")
+    sim.launch(matmul_panels(op, TARGET, MatmulRegisters(8, 3, False)).module, *arrays, found)
+    check(op, arrays, found)
+
+
+def panels_of(op, point, target=TARGET):
+    return Panels(product_of(op), point, target)
+
+
+def test_tiles_are_of_almost_one_height():
+    op = Linear(f32[49, 960], f32[160, 960], None)
+    assert panels_of(op, MatmulRegisters(12, 2, False)).height == 10  # 50 rows instead of 60
+    assert panels_of(op, MatmulRegisters(14, 2, True)).height == 14  # 160 columns: 12 tiles
+
+
+def test_vectors_are_halved_where_they_would_be_filled_in_part():
+    narrow = Linear(f32[3136, 96], f32[24, 96], None)
+    assert panels_of(narrow, MatmulRegisters(8, 3, False)).width == 24
+    assert panels_of(narrow, MatmulRegisters(14, 2, False)).width == 32
+    whole = Linear(f32[3136, 96], f32[32, 96], None)
+    assert panels_of(whole, MatmulRegisters(8, 4, False)).lanes == 16
+    few = Linear(f32[3136, 96], f32[3, 96], None)
+    for isa, lanes in (("cpu", 4), ("cpu+avx2", 8)):  # shorter ones are no faster there
+        assert panels_of(few, MatmulRegisters(4, 2, False), Target.parse(isa)).lanes == lanes
+
+
+def test_what_a_thread_makes_for_itself_needs_no_memory():
+    own = panels_of(Linear(f32[3136, 256], f32[64, 256], None), MatmulRegisters(14, 2, False))
+    assert own.at_once
+    assert own.row_panels.shape[0] == 1
+    deep = panels_of(Linear(f32[3136, 8192], f32[32, 8192], None), MatmulRegisters(14, 2, False))
+    assert not deep.at_once  # 458 KB are too much for a stack
+    assert deep.row_panels.shape[0] == 224
 
 
 @pytest.mark.parametrize("isa", ["cpu", "cpu+avx2", "cpu+avx512"])

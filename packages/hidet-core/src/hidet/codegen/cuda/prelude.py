@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hidet.codegen.common.prelude import (
     BITS,
+    EXTREMES,
     INTEGERS,
     TYPES,
     Part,
@@ -200,13 +201,6 @@ READERS = {
 MAPS = {
     # NVRTC has no <cuda.h>; only the size and the alignment of its CUtensorMap matter.
     "TensorMap": Part("struct alignas(64) TensorMap { unsigned long long opaque[16]; };"),
-}
-
-EXTREMES = {
-    "minimum": Part("""\
-template <class T> INLINE T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }"""),
-    "maximum": Part("""\
-template <class T> INLINE T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }"""),
 }
 
 PARTS: dict[str, Part] = {

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from functools import reduce as fold
-from itertools import product as product_of
-
 from hidet.compute import Reduce
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
@@ -40,10 +35,6 @@ PARALLEL_WORK = 1 << 14
 """Elements below which starting the team costs more than it saves."""
 LANES = 16
 TILE = 64
-WINDOW = 64
-"""Elements of a reduction up to which it is written out: its sums then stay in registers."""
-RUN = 16
-"""Of these so many are combined one after the other: expressions stay shallow."""
 NEAR = 4
 """Steps up to which a vector gathered from memory is faster than its elements one by one."""
 
@@ -67,8 +58,6 @@ def map_body(stage: MapStage) -> Body:
     needed = set().union(*(free(each) for each in reduces))
     real = {v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1}
     if real and real <= needed and tiled(stage, reduces):
-        if few(reduces[0]):
-            return elementwise(written_out(stage, reduces[0]))
         return tiles(stage, reduces)
     return rows(by_runs(stage))
 
@@ -179,27 +168,6 @@ def tiled(stage: MapStage, reduces: list[AnyReduce]) -> bool:
     last = stage.vars[-1]
     plain = all(isinstance(each, Reduce) for each in reduces) and len(reduces) == 1
     return plain and stage.shape[-1] != 1 and mostly_contiguous(reduces[0].value, last, NEAR)
-
-
-def few(reduce: AnyReduce) -> bool:
-    """Whether a reduction is of few elements, to be written out; integers may be indices, which are
-    computed once."""
-    sizes = [constant_size(extent) for extent in reduce.extents]
-    return reduce.dtype.is_float and all(sizes) and known_product(reduce.extents) <= WINDOW
-
-
-def written_out(stage: MapStage, reduce: AnyReduce) -> MapStage:
-    """The stage with a window's elements combined one by one, instead of its reduction."""
-    values = []
-    for place in product_of(*(range(constant_size(extent) or 0) for extent in reduce.extents)):
-        index = {v: constant(at, i32) for v, at in zip(reduce.vars, place, strict=True)}
-        values.append(substitute(reduce.value, index))
-    while len(values) > 1:
-        runs = (values[first : first + RUN] for first in range(0, len(values), RUN))
-        values = [fold(partial(joined, reduce.how), run) for run in runs]
-    known: dict[Expr, Expr] = {reduce: values[0]}
-    also = tuple((out, replaced(value, known)) for out, value in stage.also)
-    return replace(stage, value=replaced(stage.value, known), also=also)
 
 
 def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:

@@ -74,7 +74,7 @@ class PackedPanels(Panels):
     def __init__(self, op: PackedLinear, registers: Registers, target: Target) -> None:
         p = layer_of(op)
         super().__init__(p, registers, target, in_sums(p))
-        self.op = op
+        self.op, self.at_once = op, False
         self.part = min(op.block, STRETCH)
         """Neighbours along k that are unpacked by one scale of each column."""
         self.alike = min(self.part, IN_WORD)
@@ -143,7 +143,7 @@ def multiplying(t: PackedPanels) -> ScriptFunction:
             attr.func_kind = "cpu_kernel"
             attr.func_name = op.name
             for panel in parallel(t.row_tiles):
-                make_rows(x, x, rows, rows, panel)  # rows of x need no table
+                make_rows(x, x, rows, rows, panel, panel)  # rows of x need no table
             for number in parallel(t.lane_tiles * groups):
                 columns, top = number // groups, number % groups * TOGETHER
                 tiles = min(TOGETHER, t.row_tiles - top)

@@ -9,6 +9,7 @@ lie side by side in groups: one instruction multiplies and adds a group in each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from hidet.cost import Work
@@ -29,8 +30,12 @@ FOUND = 128.0
 STRETCH = 256
 """Products that are summed before they join the sum of the others: long sums of rounded products
 lose digits, sums of short ones fewer."""
+OWN = 1 << 18
+"""Bytes of a panel that a thread may have on its stack: the smallest stacks have 512 KiB."""
 LINE = 64
 """Bytes of a cache line."""
+HALF = 32
+"""Bytes of the vectors that machines with longer ones multiply two at a time."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,10 @@ class Registers:
         tiles = plain if t.table is None else p.tiles_down(t.height)
         rows = tiles * t.height
         columns = -(-p.estimated(t.columns) // t.width) * t.width
-        sums = self.rows * self.vectors
+        sums = t.height * self.vectors
         moved = PACKED_SCALAR * t.elements.group
         # Eight multiply-adds are under way at once; two loads come with one at most.
-        busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (self.rows + self.vectors))
+        busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (t.height + self.vectors))
         making = [rows * (1.0 if t.rows_as_stored else moved)]
         lanes_cost = 1.0 if t.lanes_as_stored else moved
         making += [columns * (FOUND if p.scattered else lanes_cost)]
@@ -87,17 +92,19 @@ class Panels:
         self.elements = elements or elements_of(p, registers.flip, target)
         self.wide, self.group = self.elements.sums, self.elements.group
         self.depth = cdiv(p.k, self.group)
-        self.lanes = max(2, target.vector_bytes // self.wide.nbytes)
-        self.vectors, self.height = range(registers.vectors), registers.rows
-        self.width = self.lanes * registers.vectors
         self.rows, self.columns = (p.n, p.m) if self.flip else (p.m, p.n)
+        self.lanes = self.filled(registers.vectors, target)
+        self.vectors, self.width = range(registers.vectors), self.lanes * registers.vectors
+        self.table = None if self.flip else p.table(registers.rows)
+        self.height = (
+            registers.rows if self.table is not None else evened(self.rows, registers.rows)
+        )
         along_k = (p.b_along_k, p.a_along_k) if self.flip else (p.a_along_k, p.b_along_k)
         self.weight_in_rows = (p.weight == "b") == self.flip
         self.lanes_as_stored = not along_k[1]
         self.rows_along_k = along_k[0] and isinstance(p.k, int)
         self.rows_as_stored = self.rows_along_k or not along_k[0]
         self.row_tiles = cdiv(self.rows, self.height) if self.flip else p.down(self.height)
-        self.table = None if self.flip else p.table(self.height)
         self.matrices = p.batch if self.flip else p.matrices
         self.row_matrices = p.batch if self.flip else p.a_matrices
         self.lane_tiles = cdiv(self.columns, self.width)
@@ -106,8 +113,19 @@ class Panels:
         self.offset = self.elements is BYTES and rows_type is i8
         """Whether rows lie in panels with `SIGN` added, which their sums are too large by."""
         enough = p.estimated(p.batch) * p.estimated(self.rows) >= 4 * target.cores * self.height
-        self.at_once = not self.weight_in_rows and enough and columns_bytes <= 2 * target.l2_bytes
-        """Whether a panel of rows is made just before it meets all columns, still in the cache."""
+        near = columns_bytes <= 2 * target.l2_bytes and self.is_own
+        self.at_once = not self.weight_in_rows and enough and near
+        """Whether a panel of rows is made just before it meets all columns, still in the cache: it
+        is the thread's own, so that it need not reach memory."""
+
+    def filled(self, vectors: int, target: Target) -> int:
+        """The lanes of the vectors of a tile: half as many where these hold all columns, of which
+        whole vectors would be filled in part, and the machine multiplies two at a time."""
+        lanes = max(2, target.vector_bytes // self.wide.nbytes)
+        halved = target.vector_bytes > HALF and self.group == 1 and isinstance(self.columns, int)
+        if halved and self.columns % lanes and 2 * self.columns <= lanes * vectors:
+            return lanes // 2
+        return lanes
 
     @property
     def is_one_stretch(self) -> bool:
@@ -117,14 +135,27 @@ class Panels:
         return isinstance(self.depth, int) and self.depth <= STRETCH
 
     @property
-    def row_panels(self) -> Any:
-        """The type of all panels of rows."""
+    def row_panel(self) -> Any:
+        """The type of one panel of rows, in a list of one."""
         # Rows of a panel an odd number of cache lines apart do not compete for one set.
         line = LINE // self.elements.rows.nbytes
         stride = (cdiv(self.p.k, line) // 2 * 2 + 1) * line
         tile = (self.depth, self.height * self.group)
         each = (self.height, stride) if self.rows_along_k else tile
-        return self.elements.rows[self.row_matrices * self.row_tiles, *each]
+        return self.elements.rows[1, *each]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a thread has place for a panel of rows on its stack."""
+        own = self.row_panel
+        sizes = [size for size in own.shape if isinstance(size, int)]
+        return len(sizes) == len(own.shape) and prod(sizes) * own.dtype.nbytes <= OWN
+
+    @property
+    def row_panels(self) -> Any:
+        """The type of the panels of rows that lie in memory: none where each is a thread's own."""
+        count = 1 if self.at_once else self.row_matrices * self.row_tiles
+        return self.elements.rows[count, *self.row_panel.shape[1:]]
 
     @property
     def lane_panels(self) -> Any:
@@ -211,3 +242,8 @@ class Panels:
         """Element r of column j."""
         found = get(a, *self.p.a_at(z, j, r)) if self.flip else get(b, *self.p.b_at(z, r, j))
         return cast(found, self.elements.lanes)
+
+
+def evened(rows: Any, height: int) -> Any:
+    """The rows of a tile that are so many at most, where tiles are of almost one height."""
+    return cdiv(rows, cdiv(rows, height)) if isinstance(rows, int) and rows else height

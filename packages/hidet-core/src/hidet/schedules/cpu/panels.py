@@ -51,18 +51,20 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                     make_columns(a, b, columns, panel)
             if t.at_once:
                 for panel in parallel(batch * row_tiles):
-                    make_rows(a, b, table, rows, panel)
+                    own = register_tensor(t.row_panel.dtype, t.row_panel.shape)
+                    make_rows(a, b, table, own, panel, 0)
                     for tile in range(lane_tiles):
                         lane_panel = panel // row_tiles * lane_tiles + tile
-                        meet(bias, table, rows, columns, c, panel, lane_panel)
+                        meet(bias, table, own, columns, c, panel, 0, lane_panel)
             else:
                 if not t.weight_in_rows:
                     for panel in parallel(batch * row_tiles):
-                        make_rows(a, b, table, rows, panel)
+                        make_rows(a, b, table, rows, panel, panel)
                 for number in parallel(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
-                    meet(bias, table, rows, columns, c, row_panel, column_panel)
+                    held = t.held(row_panel)
+                    meet(bias, table, rows, columns, c, row_panel, held, column_panel)
 
     placing = [] if t.table is None else p.placing(name, t.height, target.kind)
     kernels = [*placing, pack, product]
@@ -70,18 +72,19 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
 
 
 def meeting(t: Panels) -> ScriptFunction:
-    """A part of a kernel: the tile of the result of a panel of rows and one of columns."""
+    """A part of a kernel: the tile of the result of a panel of rows, the one that is `held` there
+    in `rows`, and one of columns."""
     multiply, write = multiplying(t), writing(t)
 
     @script
-    def meet(bias, table, rows, columns, c, row_panel, column_panel):  # type: ignore[no-untyped-def]
+    def meet(bias, table, rows, columns, c, row_panel, held, column_panel):  # type: ignore[no-untyped-def]
         if t.is_used(table, row_panel):
             first = None if t.is_one_stretch else 0
             done = register_tensor(t.wide, (1, t.height, t.width), init=first)
             if t.has_matrix(table, row_panel):
                 met = t.meets(table, row_panel, column_panel)
                 there = t.there(table, row_panel)
-                multiply(rows, columns, done, t.held(row_panel), met, there)
+                multiply(rows, columns, done, held, met, there)
             write(bias, table, done, 0, c, row_panel, column_panel)
 
     return meet
@@ -97,7 +100,7 @@ def packing(t: Panels, name: str) -> ScriptFunction:
         attr.func_name = f"{name}_pack"
         if t.weight_in_rows:
             for panel in parallel(t.row_matrices * t.row_tiles):
-                make_rows(a, b, rows, rows, panel)  # the weight's rows need no table
+                make_rows(a, b, rows, rows, panel, panel)  # the weight's rows need no table
         else:
             for panel in parallel(t.matrices * t.lane_tiles):
                 make_columns(a, b, columns, panel)
@@ -106,11 +109,11 @@ def packing(t: Panels, name: str) -> ScriptFunction:
 
 
 def making_rows(t: Panels) -> ScriptFunction:
-    """A part of a kernel: fills a panel of rows."""
+    """A part of a kernel: fills the panel of rows that lies in `rows` where `held` says."""
     group = t.group
 
     @script
-    def make_rows(a, b, table, rows, panel):  # type: ignore[no-untyped-def]
+    def make_rows(a, b, table, rows, panel, held):  # type: ignore[no-untyped-def]
         if t.is_used(table, panel):
             z, top = t.placed(table, panel)
             if t.rows_along_k:
@@ -119,15 +122,15 @@ def making_rows(t: Panels) -> ScriptFunction:
                         for r in vectorize(t.p.run):
                             # No variable for the place: what divides it is simplified.
                             element = t.row_element(a, b, z, top + i, part * t.p.run + r)
-                            rows[panel, i, part * t.p.run + r] = element
+                            rows[held, i, part * t.p.run + r] = element
                     for r in range(t.p.k, t.depth * group):
-                        rows[panel, i, r] = t.row_element(a, b, z, top + i, r)
+                        rows[held, i, r] = t.row_element(a, b, z, top + i, r)
             else:
                 for r in range(t.depth):
                     for i in vectorize(t.height):
                         for each in static(range(group)):
                             element = t.row_element(a, b, z, top + i, r * group + each)
-                            rows[panel, r, i * group + each] = element
+                            rows[held, r, i * group + each] = element
 
     return make_rows
 
