@@ -56,10 +56,10 @@ def test_bench_compares_with_onnx_runtime(folder: Path, capsys: pytest.CaptureFi
     assert main(["bench", "model.onnx", "--size", "batch=5", "--repeat", "3"]) == 0
     said = capsys.readouterr().out
     for name in ("hidet", "onnxruntime"):
-        median, least, error, _ = map(float, re.search(rf"^{name} +(.*)$", said, re.M)[1].split())
-        assert 0 < least <= median
-        assert error < 1e-5
-    assert re.search(r"\d times the speed of onnxruntime", said)
+        median, faster, error, _, _ = re.search(rf"^{name} +(.*)$", said, re.M)[1].split()
+        assert float(median) > 0
+        assert float(faster.removesuffix("x")) > 0
+        assert float(error) < 1e-5
 
 
 @pytest.mark.parametrize(

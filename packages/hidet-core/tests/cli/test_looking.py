@@ -118,13 +118,6 @@ def test_options_of_files_are_refused_for_models(option, capsys):
     assert "are for files" in capsys.readouterr().err
 
 
-def test_an_error_in_the_users_function_is_shown_as_it_is(tmp_path, monkeypatch):
-    (tmp_path / "broken_model.py").write_text("def make():\n    return nothing.weights\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(NameError, match="nothing"):
-        main(["bench", "broken_model:make"])
-
-
 @pytest.mark.parametrize("command", ["run", "bench"])
 def test_a_size_that_the_graph_does_not_have(command, capsys, tmp_path):
     path = tmp_path / "graph.hidet"

@@ -8,4 +8,5 @@ FRONTEND = Frontend(
     module="hidet_torch",
     framework="torch",
     requires="torch>=2.11,<2.14",
+    beside_model="hidet_torch.beside:systems",
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
-import numpy as np
-
+from hidet.cli.bench_table import Measured, table
 from hidet.cli.run import arguments
 from hidet.errors import HidetError
 from hidet.frontend.files import CompiledFile, compile_file, others
@@ -20,22 +18,10 @@ Run = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
 @dataclass
-class Measured:
-    """What was measured of one program: milliseconds of each call, results, seconds to begin."""
+class Program(Measured):
+    """A program with what runs it."""
 
-    name: str
-    run: Run
-    seconds: float
-    results: Sequence[Any] = ()
-    times: list[float] = field(default_factory=list)
-
-    def row(self, expected: Sequence[Any] | None) -> str:
-        """Its line of the table."""
-        error = "" if expected is None else f"{difference(self.results, expected):.1e}"
-        return (
-            f"{self.name:12}  {median(self.times):10.3f}  {min(self.times):10.3f}  {error:>8}  "
-            f"{self.seconds:7.1f}"
-        )
+    run: Run = field(kw_only=True)
 
 
 def bench_file(
@@ -52,8 +38,8 @@ def bench_file(
     seconds = time.perf_counter() - start
     given = [each.cpu().numpy() for each in arguments(compiled, files, sizes)]
     named = dict(zip(compiled.plan.input_names, given, strict=True))
-    rows = [Measured("hidet", lambda feeds: model.run([*feeds.values()]), seconds)]
-    rows += beside(path, device)
+    rows = beside(path, device)
+    rows.append(Program("hidet", seconds, run=lambda feeds: model.run([*feeds.values()])))
     rows = [each for each in rows if is_running(each, named)]
     for _ in range(repeat):  # in turns, so that what disturbs one disturbs the other
         for each in rows:
@@ -62,23 +48,18 @@ def bench_file(
             each.times.append((time.perf_counter() - start) * 1e3)
     expected = in_float64(model, given)
     print(f"{path} on {compiled.device}, {repeat} calls in turns")
-    print(f"{'':12}  {'median ms':>10}  {'min ms':>10}  {'error':>8}  {'start s':>7}")
-    for each in rows:
-        print(each.row(expected))
-    ours, *rest = rows
-    for each in rest:
-        print(f"{median(each.times) / median(ours.times):.3g} times the speed of {each.name}")
+    print(*table(rows, expected), sep="\n")
     return 0
 
 
-def beside(path: str, device: str | None) -> list[Measured]:
+def beside(path: str, device: str | None) -> list[Program]:
     """The other programs here that run the file."""
     start = time.perf_counter()
     found = others(path, device)
-    return [Measured(name, run, time.perf_counter() - start) for name, run in found.items()]
+    return [Program(name, time.perf_counter() - start, run=run) for name, run in found.items()]
 
 
-def is_running(program: Measured, named: Mapping[str, Any]) -> bool:
+def is_running(program: Program, named: Mapping[str, Any]) -> bool:
     """Whether a program runs the model, tried and warmed up; what other programs say is printed."""
     try:
         for _ in range(WARM_UPS):
@@ -98,13 +79,3 @@ def in_float64(model: CompiledFile, given: Sequence[Any]) -> Sequence[Any] | Non
     except (HidetError, NotImplementedError) as error:
         print(f"errors are not known: {error}")
         return None
-
-
-def difference(found: Sequence[Any], expected: Sequence[Any]) -> float:
-    """The largest difference, in parts of the largest value of that result."""
-    worst = 0.0
-    for one, other in zip(found, expected, strict=False):
-        wide = np.asarray(one, np.float64)
-        scale = max(float(np.abs(other).max(initial=0)), 1e-30)
-        worst = max(worst, float(np.abs(wide - other).max(initial=0)) / scale)
-    return worst

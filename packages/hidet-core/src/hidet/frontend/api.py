@@ -22,7 +22,8 @@ class Frontend:
     files keep of them: from a mapping of payloads to one of steps, by the same keys. `files` says
     how names of model files end that `compile(path, device=...)` of the module takes, as the
     command `hidet` calls it; it gives a `frontend.files.CompiledFile`. `beside` names a function,
-    "hidet_toy.beside:others", that gives other programs which run such a file.
+    "hidet_toy.beside:others", that gives other programs which run such a file; `beside_model` names
+    one that gives what runs a model of the framework, by name, the framework itself first.
     """
 
     name: str
@@ -34,3 +35,4 @@ class Frontend:
     host_steps: str = ""
     files: tuple[str, ...] = ()
     beside: str = ""
+    beside_model: str = ""

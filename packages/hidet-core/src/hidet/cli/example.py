@@ -1,0 +1,62 @@
+"""A model and its inputs from a function of the user's; what goes wrong in it is the user's."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any
+
+from hidet.errors import BadArgument
+
+
+def example(model: str) -> tuple[Any, ...]:
+    """What the named function gives: a model, then its inputs."""
+    module, colon, function = model.partition(":")
+    if not colon:
+        raise BadArgument(
+            f"{model!r} is no file",
+            help="name a model file, what CompiledGraph.save wrote, or module:function that "
+            "gives (model, *inputs)",
+        )
+    if "" not in sys.path and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does: the model is the user's own file
+    found = by_user(lambda: find_spec(module))
+    if found is None:
+        raise BadArgument(
+            f"{model} cannot be imported: there is no module {module!r}",
+            help="call the command in the folder of the file, or install the package",
+        )
+    loaded = by_user(lambda: import_module(module))
+    make = getattr(loaded, function, None)
+    if make is None:
+        raise BadArgument(f"{model} cannot be imported: {module} has no {function!r}")
+    made = by_user(make)
+    if not isinstance(made, tuple) or len(made) < 2:
+        raise BadArgument(f"{model}() gives no (model, *inputs)")
+    return made
+
+
+def by_user(run: Callable[[], Any]) -> Any:
+    """What the user's code gives; its exception ends the command with the user's traceback."""
+    try:
+        return run()
+    except Exception as error:
+        frames = own(error.__traceback__)
+        traceback.print_exception(type(error), error, frames)
+        raise SystemExit(1) from None
+
+
+def own(frames: TracebackType | None) -> TracebackType | None:
+    """The frames from the first on that is neither ours nor Python's import system's."""
+    skipped = (__file__, import_module("importlib").__file__)
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        if file not in skipped and not file.startswith("<frozen"):
+            return frames
+        frames = frames.tb_next
+    return None
