@@ -169,6 +169,17 @@ def zoo(session: nox.Session) -> None:
 
 @nox.session(default=False)
 @timed
+def oldest_tensorflow(session: nox.Session) -> None:
+    """hidet-tf's tests with the oldest TensorFlow it takes, and the numpy that this one needs."""
+    python = Environment(session, "oldest-tensorflow", unpinned=True)
+    python.install("tensorflow-cpu==2.17.*", "numpy<2", *TOOLS)
+    python.editable(*needs("hidet-tf", PACKAGES))
+    both = ["-n", "2", "--dist", "loadfile"]
+    python.pytest("packages/hidet-tf/tests", "-m", "not gpu", *both, *session.posargs)
+
+
+@nox.session(default=False)
+@timed
 def demo(session: nox.Session) -> None:
     """The main job: compile networks and compare with eager and inductor."""
     benchmark(session, "demo")

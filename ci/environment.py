@@ -66,12 +66,21 @@ def needs(package: str, projects: dict[str, dict[str, Any]]) -> list[str]:
 
 
 class Environment:
-    """One environment; made when first named, `fresh` makes it anew."""
+    """One environment; made when first named, `fresh` makes it anew. Versions are those of the
+    constraints, unless it is `unpinned`."""
 
     installed: set[tuple[str, ...]] = set()  # noqa: RUF012  what this run has installed where
 
-    def __init__(self, session: nox.Session, name: str, version: str = "", fresh: bool = False):
+    def __init__(
+        self,
+        session: nox.Session,
+        name: str,
+        version: str = "",
+        fresh: bool = False,
+        unpinned: bool = False,
+    ):
         self.session = session
+        self.pins = () if unpinned else ("-c", str(ROOT / "constraints.txt"))
         self.folder = ROOT / ".nox" / name
         self.python = str(self.folder / "bin" / "python")
         if fresh:
@@ -81,11 +90,10 @@ class Environment:
             self._external(sys.executable, "-m", "virtualenv", "-q", "-p", base, str(self.folder))
 
     def install(self, *arguments: str) -> None:
-        """`pip install` under the constraints, once in a run of nox."""
+        """`pip install`, once in a run of nox."""
         done = (str(self.folder), *arguments)
         if done not in self.installed:
-            constraints = str(ROOT / "constraints.txt")
-            self.run("-m", "pip", "install", "-q", "-c", constraints, *arguments)
+            self.run("-m", "pip", "install", "-q", *self.pins, *arguments)
             self.installed.add(done)
 
     def editable(self, *packages: str) -> None:

@@ -2,6 +2,7 @@
 
 import pickle
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -20,6 +21,7 @@ from hidet.types import (
     tf32,
     u8,
 )
+from hidet.types.dtypes import Kind, narrow
 
 
 @pytest.mark.parametrize("each", DTYPES, ids=str)
@@ -65,3 +67,24 @@ def test_types_print_and_compare_after_pickling():
     assert again == f32
     assert hash(again) == hash(f32)
     assert repr(f32) == str(f32) == "f32"
+
+
+def test_limits_are_those_of_numpy():
+    for each in DTYPES:
+        if each.is_float and each is not tf32:
+            info = ml_dtypes.finfo(each.numpy)
+            assert each.limits == (float(info.min), float(info.max)), each
+        if each.is_integer:
+            info = ml_dtypes.iinfo(each.numpy)
+            assert each.limits == (info.min, info.max), each
+
+
+def test_a_type_that_numpy_lacks_has_facts_but_no_arrays():
+    made = DType("float4_e2m1", "f4e2m1", Kind.FLOAT, 4, narrow("of_a_later_version"))
+    assert (made.limits, made.nbytes, made.is_held) == ((-6.0, 6.0), 1, False)
+    assert all(each.is_held for each in DTYPES)
+    with pytest.raises(BadArgument, match="numpy has no float4_e2m1 here") as caught:
+        _ = made.numpy
+    assert "ml-dtypes>=0.5" in str(caught.value)
+    with pytest.raises(AttributeError):
+        _ = made.nothing

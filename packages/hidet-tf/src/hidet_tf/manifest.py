@@ -7,7 +7,7 @@ FRONTEND = Frontend(
     api=2,
     module="hidet_tf",
     framework="tensorflow",
-    requires="tensorflow>=2.18,<2.22",
+    requires="tensorflow>=2.17,<2.22",
     host_steps="hidet_tf.importing.foreign:steps",
     files=(".keras",),
     beside="hidet_tf.beside:others",

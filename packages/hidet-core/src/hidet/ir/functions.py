@@ -54,14 +54,14 @@ def log_of_gamma(x: float) -> float:
 log_gamma = _each(log_of_gamma)
 
 
-def _code(x: Any, of: np.dtype[Any]) -> Any:
+def _code(x: Any, of: DType) -> Any:
     """The bytes of numbers rounded to a narrow type."""
-    return np.asarray(x).astype(of).view(np.uint8)
+    return np.asarray(x).astype(of.numpy).view(np.uint8)
 
 
-def _number(code: Any, of: np.dtype[Any]) -> Any:
+def _number(code: Any, of: DType) -> Any:
     """The numbers that bytes of a narrow type mean."""
-    return np.asarray(code).view(of).astype(np.float32)
+    return np.asarray(code).view(of.numpy).astype(np.float32)
 
 
 def _rounded_quotient(x: Any, scale: Any, low: Any, high: Any) -> Any:
@@ -124,8 +124,8 @@ CODES: dict[str, Function] = {
     function.name: function
     for of in (*FORMATS, f8e8m0)
     for function in (
-        Function(f"encode_{of}", 1, partial(_code, of=of.numpy), u8),
-        Function(f"decode_{of}", 1, partial(_number, of=of.numpy), f32),
+        Function(f"encode_{of}", 1, partial(_code, of=of), u8),
+        Function(f"decode_{of}", 1, partial(_number, of=of), f32),
     )
 }
 """What narrow floats are made of and become: a float32, by the byte that holds their code."""

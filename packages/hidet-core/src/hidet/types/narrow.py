@@ -95,5 +95,5 @@ def keeps_codes(wide: DType, narrow: DType) -> bool:
     return bool(np.all((there.view(np.uint32) == own.view(np.uint32)) | (own != own)))
 
 
-STORED = frozenset(each.numpy for each in NARROW)
+STORED = frozenset(each.numpy for each in NARROW if each.is_held)
 """Narrow types as numpy knows them."""

@@ -42,14 +42,16 @@ def require_errors(policy: str) -> None:
 
 
 @tf("GatherNd")
-def gather_nd(x: Tensor, index: Tensor, *, bad_indices_policy: str) -> Tensor:
+def gather_nd(x: Tensor, index: Tensor, *, bad_indices_policy: str = "") -> Tensor:
     """The parts of x whose leading positions are the last axis of `index`."""
     require_errors(bad_indices_policy)
     return ops.gather_nd(x, index)
 
 
 @tf("ScatterNd")
-def scatter_nd(index: Tensor, updates: Tensor, shape: Tensor, *, bad_indices_policy: str) -> Tensor:
+def scatter_nd(
+    index: Tensor, updates: Tensor, shape: Tensor, *, bad_indices_policy: str = ""
+) -> Tensor:
     """Zeros with updates added where the last axis of `index` says."""
     require_errors(bad_indices_policy)
     zeros = ops.zeros(sizes_of(shape), updates.dtype, device=updates.device)
@@ -59,7 +61,9 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Tensor, *, bad_indices_pol
 def tensor_scatter(name: str, rule: Rule) -> None:
     """File an operator that combines updates with what is in a tensor."""
 
-    def convert(x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str) -> Tensor:
+    def convert(
+        x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str = ""
+    ) -> Tensor:
         require_errors(bad_indices_policy)
         return ops.scatter_nd(x, index, updates, rule)
 
@@ -75,7 +79,7 @@ tensor_scatter("TensorScatterMax", "max")
 
 @tf("TensorScatterSub")
 def tensor_scatter_sub(
-    x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str
+    x: Tensor, index: Tensor, updates: Tensor, *, bad_indices_policy: str = ""
 ) -> Tensor:
     """x less updates where the last axis of `index` says."""
     require_errors(bad_indices_policy)
