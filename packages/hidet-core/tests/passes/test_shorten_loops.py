@@ -101,7 +101,7 @@ def test_other_loops_and_kernels_stay():
         (LessEqual(j, number(9)), 10),
         (Less(FloorDiv(j + 2, number(4)), number(3)), 10),
         (Less(number(2), j), None),
-        (Less(j * 2, number(9)), None),
+        (Less(j * 2, number(9)), 5),
         (Less(FloorDiv(j, number(2)) + FloorDiv(j, number(3)), number(9)), None),
     ],
 )

@@ -22,6 +22,7 @@ from hidet.passes.round_quotients import round_quotients
 from hidet.passes.shorten_loops import shorten_loops
 from hidet.passes.signal_next import signal_next
 from hidet.passes.simplify import simplify
+from hidet.passes.split_loops import split_loops
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.passes.unroll import unroll
 from hidet.passes.unswitch_loops import unswitch_loops
@@ -51,6 +52,7 @@ CPU: tuple[Pass, ...] = (
     guard_bounds,  # while tensors have shapes
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart
+    split_loops,  # of the conditions on reads that change once along a loop
     unswitch_loops,  # before reads get other indices; those conditions are no masks
     read_anyway,  # where the choices that are left are; an element there is known by its indices
     flatten_indices,  # after guards, which speak in tensor coordinates

@@ -5,26 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import reduce
 
-from hidet.ir.algebra import simplify_expression
-from hidet.ir.expr import (
-    And,
-    Const,
-    Expr,
-    FloorDiv,
-    Less,
-    LessEqual,
-    Load,
-    Minimum,
-    Mul,
-    Var,
-)
+from hidet.ir.expr import And, Expr, Less, LessEqual, Load, Minimum, Var
 from hidet.ir.kernel import Kernel
-from hidet.ir.linear import Form, Terms, add, express
-from hidet.ir.ranges import unwrapped
 from hidet.ir.stmt import Assign, Body, Declare, For, If, Stmt, Store
 from hidet.ir.walk import contains, substitute, variables
 from hidet.passes.base import kernel_pass
 from hidet.passes.fresh import copied
+from hidet.passes.thresholds import conditions, threshold
 from hidet.passes.vector_loops import with_vector_loops
 
 
@@ -93,26 +80,7 @@ def under(asked: list[Expr], then: Body, old: If) -> Body:
     return (*ahead, If(reduce(And, asked), tuple(kept), (), old.place))
 
 
-def conditions(e: Expr) -> list[Expr]:
-    """What all has to hold."""
-    return [*conditions(e.a), *conditions(e.b)] if isinstance(e, And) else [e]
-
-
 def bound(condition: Expr, turn: Var) -> Expr | None:
     """What the turns that meet a condition are below; None if that is not what it says."""
-    if not isinstance(condition, Less | LessEqual) or not unwrapped(condition.a.dtype):
-        return None
-    a: Expr = condition.a
-    b: Expr = condition.b
-    if isinstance(condition, Less):
-        while isinstance(a, FloorDiv) and isinstance(divisor := a.b, Const) and divisor.value > 0:
-            a, b = a.a, Mul(b, divisor)  # floor(a / c) < b, of integers: a < b * c
-    terms = Terms()
-    rest: Form = add(terms.form(a), terms.form(b), -1)
-    if rest.get((turn,)) != 1:
-        return None
-    rest = add(rest, {(turn,): 1}, -1)
-    if any(turn in variables(each) for product in rest for each in product):
-        return None
-    limit = add({(): int(isinstance(condition, LessEqual))}, rest, -1)
-    return simplify_expression(express(limit, a.dtype))
+    found = threshold(condition, turn)
+    return None if found is None or found.begins else found.limit

@@ -23,6 +23,9 @@ def unswitch_loops(kernel: Kernel) -> Kernel:
     after    if 0 <= t[0] < m:  for j in vectorize(n):  y[j] = f(x[t[0], j])
              else:              the loop as it was
 
+    The same where the loop reads one element or another. Where several conditions are asked and one
+    does not hold, the loop stays as it was.
+
     On a CPU only: compilers make no vectors of reads that may not happen.
     """
     return with_vector_loops(kernel, unswitched)
@@ -38,17 +41,25 @@ def unswitched(loop: For) -> Stmt:
     own = {loop.var, *moved, *introduced(loop.body)}
     written = {each.tensor for each in find(loop.body, Store)}
     certain: dict[Expr, Expr] = {}
+    refused: dict[Expr, Expr] = {}
     asked: dict[Expr, None] = {}
     for choice in find(loop.body, Select):
         meant = substitute(choice.condition, known)
-        read = isinstance(choice.then, Load) and isinstance(choice.otherwise, Const)
-        if read and not any(e in own for e in find([meant], Var)) and is_there(meant, written):
-            certain[choice] = choice.then
+        fixed = not any(e in own for e in find([meant], Var))
+        if reads(choice) and fixed and is_there(meant, written):
+            certain[choice], refused[choice] = choice.then, choice.otherwise
             asked[meant] = None
     if not asked:
         return loop
     plain = replace(loop, body=tuple(replaced(each, certain) for each in loop.body))
+    if len(asked) == 1:
+        loop = replace(loop, body=tuple(replaced(each, refused) for each in loop.body))
     return If(reduce(And, asked), (copied((plain,), {})[0],), (loop,), loop.place)
+
+
+def reads(choice: Select) -> bool:
+    """Whether a choice reads an element or has a number, or reads one element or another."""
+    return isinstance(choice.then, Load) and isinstance(choice.otherwise, Load | Const)
 
 
 def is_there(condition: Expr, written: Set[Expr]) -> bool:

@@ -1,6 +1,7 @@
 """Functions through fusion and the automatic schedule, in the simulator and in NVRTC."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -30,8 +31,9 @@ class Made:
         (implemented,) = implement(self.group, target)
         self.module = implemented.module
 
-    def check(self, low=-1, high=1, factor=16, lowered=False):
-        """Simulate it on random operands and compare with float64; returns what it found.
+    def check(self, low=-1, high=1, factor=16, lowered=False, run=None):
+        """Simulate it, or `run` it, on random operands and compare with float64; returns what it
+        found.
 
         What is asynchronous is so only in `lowered` kernels.
         """
@@ -46,7 +48,8 @@ class Made:
         out = np.full(result.shape, 77, result.dtype.numpy)
         kernels = tuple(lower(each) if lowered else each for each in self.module.kernels)
         module = replace(self.module, kernels=kernels)
-        sim.launch(module, *(values[each] for each in self.group.inputs), out)
+        launch = run or partial(sim.launch, module)
+        launch(*(values[each] for each in self.group.inputs), out)
         error = np.abs(out.astype(np.float64) - expected)
         allowed = factor * STEP[out.dtype.itemsize] * np.maximum(1, np.abs(expected))
         assert (error <= allowed).all(), f"{error.max()} at {np.argmax(error)} of {out.shape}"

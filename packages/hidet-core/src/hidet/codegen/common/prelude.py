@@ -110,14 +110,6 @@ template <class T> INLINE T floor_div_float(T a, T b) {{
     }
 
 
-EXTREMES = {
-    # Works on numbers and on the host compiler's vectors alike.
-    "minimum": Part("""\
-template <class T> INLINE T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }"""),
-    "maximum": Part("""\
-template <class T> INLINE T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }"""),
-}
-
 VECTORS = {
     "Vec": Part("""\
 template <class T, int N> struct alignas(sizeof(T) * N % 16 ? sizeof(T) : 16) Vec { T v[N]; };"""),

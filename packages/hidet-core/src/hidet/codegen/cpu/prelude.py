@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hidet.codegen.common.prelude import (
     BITS,
-    EXTREMES,
     INTEGERS,
     TYPES,
     Part,
@@ -219,6 +218,21 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
   __builtin_memcpy((void *)to, &value, sizeof(value));
 }""", ("Vec",)),
 }  # fmt: skip
+
+EXTREMES = {
+    # Works on numbers and vectors alike. Two choices, each of which is an instruction: of one with
+    # both conditions within another one, GCC makes branches.
+    "minimum": Part("""\
+template <class T> INLINE T minimum(T a, T b) {
+  const T least = a < b ? a : b;
+  return a != a ? a : least;
+}"""),
+    "maximum": Part("""\
+template <class T> INLINE T maximum(T a, T b) {
+  const T most = a > b ? a : b;
+  return a != a ? a : most;
+}"""),
+}
 
 CNAMES = {f32: "float", f64: "double", i32: "int"}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hidet.codegen.common.prelude import (
     BITS,
-    EXTREMES,
     INTEGERS,
     TYPES,
     Part,
@@ -201,6 +200,13 @@ READERS = {
 MAPS = {
     # NVRTC has no <cuda.h>; only the size and the alignment of its CUtensorMap matter.
     "TensorMap": Part("struct alignas(64) TensorMap { unsigned long long opaque[16]; };"),
+}
+
+EXTREMES = {
+    "minimum": Part("""\
+template <class T> INLINE T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }"""),
+    "maximum": Part("""\
+template <class T> INLINE T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }"""),
 }
 
 PARTS: dict[str, Part] = {

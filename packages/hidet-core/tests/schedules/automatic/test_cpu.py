@@ -1,0 +1,144 @@
+"""The automatic schedule on CPU: simulated on odd sizes after all passes, and compiled."""
+
+import numpy as np
+import pytest
+
+from hidet import ops, sim
+from hidet.ir.expr import FloorMod, Math, Select
+from hidet.ir.stmt import For, LoopKind
+from hidet.ir.walk import find
+from hidet.passes.pipeline import lower
+from hidet.target import Target
+from hidet.testing.fused import as_run
+from hidet.types import f32, f64, i32
+
+OPTIMIZED = ("-O3", "-fopenmp-simd")
+CPU = Target.parse("cpu+avx512")
+
+
+def windows(n):
+    """Pools and pads of planes whose rows have `n` elements."""
+    image = f32[2, 3, 5, n]
+    return {
+        "average": (lambda x: ops.avg_pool(x, (3, 3), stride=1, padding=1), image),
+        "own count": (
+            lambda x: ops.avg_pool(x, (3, 3), stride=2, padding=1, count_include_pad=False),
+            image,
+        ),
+        "greatest": (lambda x: ops.max_pool(x, (3, 3), stride=2, padding=1), image),
+        "by steps": (lambda x: ops.max_pool(x, (2, 1), stride=(1, 3)), image),
+        "wide": (lambda x: ops.avg_pool(x, (9, 9), stride=1, padding=4), f32[1, 1, 9, n]),
+        "pad": (lambda x: ops.pad(x, [(0, 0), (0, 0), (1, 2), (3, 1)]), image),
+        "doubles": (lambda x: ops.max_pool(x, (3, 3), stride=1, padding=1), f64[1, 2, 3, n]),
+    }
+
+
+def joined(n):
+    return {
+        "three": (lambda a, b, c: ops.concat([a, b, c], 1), f32[3, n], f32[3, 7], f32[3, n]),
+        "rows": (lambda a, b: ops.concat([a, b], 0), f32[2, n], f32[3, n]),
+        "whole": (lambda a, b: ops.concat([a, b], 1), i32[2, n], i32[2, 2 * n]),
+    }
+
+
+def rows(n):
+    """Reductions along rows of `n` elements."""
+    return {
+        "softmax": (lambda x: ops.softmax(x, axis=1), f32[3, n]),
+        "log softmax": (lambda x: ops.log_softmax(x, axis=1), f32[3, n]),
+        "mean": (lambda x: ops.mean(x, axes=1), f32[3, n]),
+        "greatest of a row": (lambda x: ops.max(x, axes=1), f64[3, n]),
+        "product": (lambda x: ops.prod(x * 0.1, axes=1), f32[2, n]),
+        "plane": (lambda x: ops.mean(x, axes=(2, 3)), f32[2, 3, 7, n]),
+        "volume": (lambda x: ops.sum(x, axes=(1, 2, 3)), f32[2, 2, 3, n]),
+        "group norm": (lambda x: ops.group_norm(x, 2), f32[1, 4, 3, n]),
+        "where": (lambda x: ops.argmax(x, axis=1), f32[3, n]),
+        "where of integers": (lambda x: ops.argmin(x, axis=1), i32[3, n]),
+        "columns": (lambda x: ops.sum(x * x, axes=0), f32[71, n]),
+    }
+
+
+CASES = {
+    f"{name} {n}": case
+    for n in (1, 2, 7, 17, 53, 129, 331)
+    for name, case in {**windows(n), **joined(n), **rows(n)}.items()
+    if n < 300 or name in rows(n)
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_simulated(made, name):
+    function, *types = CASES[name]
+    made(function, *types, target=CPU).check(low=-9, high=9, lowered=True)
+
+
+@pytest.fixture(scope="module")
+def library(made, compile_modules):
+    modules = [made(function, *types, target=CPU) for function, *types in CASES.values()]
+    return modules, compile_modules([each.module for each in modules], *OPTIMIZED)
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
+def test_compiled(library, number):
+    modules, compiled = library
+    modules[number].check(low=-9, high=9, run=lambda *arrays: compiled(number, *arrays))
+
+
+def inner_loops(found):
+    """The vector loops of all kernels that have more turns than a vector has lanes."""
+    kernels = (lower(each) for each in found.module.kernels)
+    loops = (loop for kernel in kernels for loop in find(kernel.body, For))
+    return [each for each in loops if each.kind is LoopKind.VECTOR and each.extent.value > 16]
+
+
+@pytest.mark.parametrize("name", ["average 129", "greatest 129", "pad 129", "three 129"])
+def test_what_is_read_inside_has_no_condition(made, name):
+    """Of a row of an image whose window lies inside; the rows at the border ask for rows alone."""
+    function, *types = CASES[name]
+    loops = inner_loops(made(function, *types, target=CPU))
+    assert any(not list(find(loop.body, Select)) for loop in loops)
+    for loop in loops:
+        for choice in find(loop.body, Select):
+            assert loop.var not in find([choice.condition], type(loop.var))
+
+
+def test_nan_is_greater_than_all(made, compile_modules):
+    found = made(lambda x: ops.max_pool(x, (2, 2)), f32[1, 1, 4, 66], target=CPU)
+    x = np.random.default_rng(0).normal(size=(1, 1, 4, 66)).astype(np.float32)
+    x[0, 0, 0, 0] = x[0, 0, 1, 5] = x[0, 0, 2, 64] = x[0, 0, 3, 65] = np.nan
+    y = np.zeros((1, 1, 2, 33), np.float32)
+    compile_modules([found.module], *OPTIMIZED)(0, x, y)
+    wanted = x.reshape(2, 2, 33, 2).max(axis=(1, 3))
+    np.testing.assert_array_equal(y[0, 0], wanted)
+
+
+@pytest.mark.parametrize("n", [64, 67, 331])
+def test_the_first_of_equals_and_of_nan_wins(made, compile_modules, n):
+    found = made(lambda x: ops.argmax(x, axis=1), f32[6, n], target=CPU)
+    x = np.random.default_rng(0).integers(-3, 3, (6, n)).astype(np.float32)
+    x[1] = -np.inf
+    x[2, 40:] = x[3, n - 1] = x[4, 0] = np.nan
+    x[5] = -0.0
+    x[5, 9] = 0.0
+    where = np.zeros(6, np.int64)
+    compile_modules([found.module], *OPTIMIZED)(0, x, where)
+    np.testing.assert_array_equal(where, x.argmax(axis=1))
+    where[:] = 0
+    sim.launch(as_run(found.module, CPU), x, where)
+    np.testing.assert_array_equal(where, x.argmax(axis=1))
+
+
+def test_powers_of_a_softmax_are_computed_once(made):
+    def powers(n):
+        (kernel,) = made(lambda x: ops.softmax(x, axis=1), f32[3, n], target=CPU).module.kernels
+        return len({each for each in find(kernel.body, Math) if each.name == "exp"})
+
+    assert powers(96) == 1
+    assert powers(16384) == 2  # more than a cache should hold
+
+
+def test_axes_that_lie_in_one_run_are_one(made):
+    (kernel,) = made(lambda x: ops.mean(x, axes=(2, 3)), f32[2, 3, 7, 7], target=CPU).module.kernels
+    lanes = [loop for loop in find(lower(kernel).body, For) if loop.kind is LoopKind.VECTOR]
+    assert lanes[0].extent.value == 16
+    assert not list(find(lower(kernel).body, FloorMod))
