@@ -5,6 +5,7 @@ import pytest
 from hidet.build.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.cli.main import main
+from hidet.frontend import Frontend
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,28 @@ def test_doctor_says_what_to_do(capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "--  C++ compiler  there is no C++ compiler '/nonexistent'" in out
     assert "help: install one" in out
+
+
+def test_doctor_tells_a_busy_machine_and_threads(capsys, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (99.0, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "--  load          the machine is busy: 99.0 processes run on 2 cores" in out
+    assert "OMP_NUM_THREADS=1" in out
+    monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
+    main(["doctor"])
+    assert "ok  load " in capsys.readouterr().out
+
+
+def test_doctor_does_not_call_an_unfinished_frontend_ok(capsys, monkeypatch):
+    announced = Frontend("jax", 2, "hidet_jax", "jax", usable=False)
+    monkeypatch.setattr("hidet.cli.doctor.installed", lambda: {"jax": announced})
+    main(["doctor"])
+    out = capsys.readouterr().out
+    assert "--  unfinished    frontend jax cannot compile models yet" in out
+    assert "ok  unfinished" not in out
 
 
 def test_doctor_finds_what_is_no_option_but_looks_like_one(capsys, monkeypatch):

@@ -24,6 +24,7 @@ from hidet.graph.tensor import Tensor
 from hidet.optimize import split
 from hidet.runtime.archive import Archive
 from hidet.runtime.plan import Plan
+from hidet.runtime.progress import at_work
 from hidet.target import Target
 
 RECIPES = Recipes()
@@ -37,7 +38,8 @@ class Draft:
 
     def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
         self.stages, self.device = GraphStages(graph), device_of(graph)
-        graph = optimized(graph, chosen, [self.stages])
+        with at_work(graph.name, "optimizing"):
+            graph = optimized(graph, chosen, [self.stages])
         self.name, self.target, self.units = graph.name, chosen, Units(chosen)
         parts = split(graph)
         derived = {tensor: f"derived{i}" for i, tensor in enumerate(parts.derived)}
@@ -85,9 +87,10 @@ class Draft:
     def archive(self) -> Archive:
         """The archive, without values of weights."""
         with self.units as units:
-            ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
-            self.write_down()
-            binaries, home = units.compile(f"Compiling {self.name}")
+            with at_work(self.name, "lowering"):
+                ahead.work_out(lowered_groups(chain(*self.groups.values())), units, RECIPES)
+                self.write_down()
+            binaries, home = units.compile(f"{self.name}: compiling")
         meta = {"hidet": __version__, "options": options.code_key(), "name": self.name}
         return Archive(self.planned(home), binaries, {}, meta)
 

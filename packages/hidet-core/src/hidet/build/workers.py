@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -14,12 +13,15 @@ from tqdm import tqdm
 
 from hidet import options
 from hidet.runtime.cores import cores
+from hidet.runtime.progress import COLUMNS, is_watched, short
 from hidet.toolchain.host import ended_together
 from hidet.tuning.interrupt import undisturbed
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+TITLE = 32
+"""Columns of a bar that are its title's."""
 LOOK = 0.2
 """Seconds after which one who waits for threads looks whether Ctrl-C was pressed."""
 
@@ -103,6 +105,13 @@ def in_parallel(work: Callable[[T], R], items: Sequence[T], title: str) -> list[
 
 
 def shown(steps, total: int, title: str):  # type: ignore[no-untyped-def]
-    """The steps, with a progress bar if somebody is looking."""
-    quiet = not options.progress.get() or not sys.stderr.isatty()
-    return tqdm(steps, total=total, desc=title, disable=quiet, leave=False, unit="kernel")
+    """The steps, with a progress bar of at most 80 columns if somebody is looking."""
+    return tqdm(
+        steps,
+        total=total,
+        desc=short(title, TITLE),
+        disable=not is_watched(),
+        leave=False,
+        unit="kernel",
+        ncols=COLUMNS,
+    )

@@ -13,10 +13,16 @@ from hidet.cli.cache import spelled
 from hidet.errors import BadArgument, HidetError, NoDevice
 from hidet.frontend import installed
 from hidet.options import OPTIONS
+from hidet.runtime.cores import cores
 from hidet.runtime.device import cuda_capability, cuda_name, device_count
 from hidet.runtime.driver import call
+from hidet.runtime.team import threads_of
 from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, probe_isa
 
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "HIDET_THREADS")
+"""Variables that say how many threads numeric libraries use."""
+BUSY = 0.5
+"""The part of the cores from which on they are busy with something else."""
 PROBE = 'extern "C" {} void probe(float *x) {{ x[0] = 0.0f; }}'
 
 
@@ -81,8 +87,36 @@ def frontends() -> Iterator[str]:
     if not found:
         yield "none installed; pip install hidet-torch, hidet-onnx or hidet-tf"
     for name, manifest in found.items():
-        state = manifest.requires or "for any version"
-        yield f"{name} ({state if manifest.usable else 'cannot compile models yet'})"
+        if manifest.usable:
+            yield f"{name} ({manifest.requires or 'for any version'})"
+
+
+def unfinished() -> Iterator[str]:
+    """Nothing, unless a frontend is announced that cannot compile models yet."""
+    names = [name for name, manifest in installed().items() if not manifest.usable]
+    if names:
+        raise BadArgument(f"frontend {', '.join(names)} cannot compile models yet")
+    yield from ()
+
+
+def threads() -> Iterator[str]:
+    """How many threads kernels on the CPU use, and what says so."""
+    yield f"{threads_of()()} for kernels on the CPU; {cores()} of {os.cpu_count()} cores are ours"
+    told = [f"{name}={os.environ[name]}" for name in THREADS if name in os.environ]
+    if told:
+        yield ", ".join(told)
+
+
+def load() -> Iterator[str]:
+    """Whether other processes have the cores, so that measured times would mean little."""
+    count = os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if busy > BUSY * count:
+        raise BadArgument(
+            f"the machine is busy: {busy:.1f} processes run on {count} cores",
+            help="measure when nothing else runs",
+        )
+    yield f"{busy:.1f} processes run on {count} cores"
 
 
 def cache() -> Iterator[str]:
@@ -108,6 +142,9 @@ CHECKS: dict[str, Callable[[], Iterator[str]]] = {
     "NVRTC": nvrtc,
     "GPU": gpus,
     "frontends": frontends,
+    "unfinished": unfinished,
+    "threads": threads,
+    "load": load,
     "cache": cache,
     "options": settings,
 }

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Sequence
 
 from tqdm import tqdm
 
-from hidet import options
 from hidet.errors.warning import warn
+from hidet.runtime.progress import COLUMNS, is_watched, short
 from hidet.schedules.base import Choice
 from hidet.tuning.record import Trial
 
 LOG = logging.getLogger("hidet.tuning")
 EXPECTED = ("registers are spilled", "wgmma was serialised", "setmaxnreg", "waits were put")
 """Beginnings of the reasons that are no defect of a schedule: the point does not suit."""
+
+
+TITLE = 24
+"""Columns of a bar that are its title's; the best time comes at its end."""
 
 
 class TuningWarning(UserWarning):
@@ -49,8 +52,14 @@ class Bar:
     """The progress of one operator, with the best time so far; quiet where nobody is looking."""
 
     def __init__(self, title: str, total: int) -> None:
-        quiet = not options.progress.get() or not sys.stderr.isatty()
-        self.shown = tqdm(total=total, desc=f"Tuning {title}", disable=quiet, unit="schedule")
+        self.shown = tqdm(
+            total=total,
+            desc=short(f"Tuning {title}", TITLE),
+            disable=not is_watched(),
+            leave=False,  # the next operator takes the line
+            unit="schedule",
+            ncols=COLUMNS,
+        )
 
     def step(self, best: float | None) -> None:
         """One more candidate is judged."""
@@ -63,5 +72,5 @@ class Bar:
             self.shown.set_postfix_str(f"best {1e6 * best:.1f} µs")
 
     def close(self) -> None:
-        """Leave the bar where it is."""
+        """Take the bar away."""
         self.shown.close()
