@@ -12,6 +12,7 @@ import numpy as np
 from hidet import options, seams
 from hidet.build.cache import Cache
 from hidet.build.key import key_of_graph
+from hidet.build.places import with_places
 from hidet.build.target import target_for
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
@@ -67,9 +68,9 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     kept = options.cache.get() and not is_watched()
     key = key_of_graph(graph, chosen, choices) if kept else None
     if key is None:
-        return Compiled(compiled(), weights)
+        return Compiled(with_places(compiled(), graph), weights)
     whole = Cache().made(key, lambda: compiled().to_bytes(), graph.name)
-    return Compiled(read(whole, f"cache entry {key}"), weights, key)
+    return Compiled(with_places(read(whole, f"cache entry {key}"), graph), weights, key)
 
 
 def find_graph(key: str, weights: Mapping[str, Tensor]) -> Compiled | None:

@@ -12,6 +12,8 @@ from hidet.build.bodies import regions
 from hidet.build.grouping import grouped, optimized
 from hidet.build.hoist import hoist
 from hidet.build.kernels import Recipes
+from hidet.build.noted import with_notes
+from hidet.build.places import positions_of
 from hidet.build.planner import Follows, Planner, lowered_groups
 from hidet.build.record import GraphStages
 from hidet.build.stages import Stage, cut
@@ -38,6 +40,7 @@ class Draft:
 
     def __init__(self, graph: FlowGraph, chosen: Target, names: dict[Tensor, str]) -> None:
         self.stages, self.device = GraphStages(graph), device_of(graph)
+        self.positions = positions_of(graph)
         with at_work(graph.name, "optimizing"):
             graph = optimized(graph, chosen, [self.stages])
         self.name, self.target, self.units = graph.name, chosen, Units(chosen)
@@ -101,12 +104,14 @@ class Draft:
 
     def planned(self, home: Mapping[str, str]) -> dict[str, Plan]:
         """The plans; `home` names the binary of each kernel."""
-        return hoist({part: planner.plan(home) for part, planner in self.planners.items()})
+        plans = hoist({part: planner.plan(home) for part, planner in self.planners.items()})
+        notes = {k: v for planner in self.planners.values() for k, v in planner.notes.items()}
+        return {name: with_notes(plan, notes) for name, plan in plans.items()}
 
     def write_down(self) -> None:
         """Let the planners write down all groups."""
         for part, planner in self.planners.items():
-            planner.run(self.groups[part], RECIPES)
+            planner.run(self.groups[part], RECIPES, self.positions)
         for part, planner in self.planners.items():
             self.stages.groups(part, planner.graph, planner.groups, self.target)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from hidet.build.bodies import regions, updated
 from hidet.build.kernels import Part, Recipes
+from hidet.build.noted import placed
+from hidet.build.places import NOWHERE, Positions
 from hidet.build.sizes import plan_size
 from hidet.build.stages import Stage
 from hidet.build.units import Units
@@ -22,6 +24,7 @@ from hidet.ir.walk import variables
 from hidet.ops.control import Loop
 from hidet.optimize.pieces import pieces
 from hidet.optimize.separate_outputs import memory
+from hidet.runtime.kernel_note import KernelNote
 from hidet.runtime.loop_driver import DRIVER
 from hidet.runtime.plan import (
     Branch,
@@ -69,6 +72,7 @@ class Planner:
         self.steps: list[Step] = []
         self.groups: Sequence[Group] = ()
         self.follows: Follows | None = None
+        self.notes: dict[str, KernelNote] = {}
         self.symbols = symbols_of(graph) if given is None else {}
         derived = set(names)
         for position, tensor in enumerate(graph.inputs):
@@ -180,8 +184,10 @@ class Planner:
         """Where workspaces of bodies lie; its size is known when these are bound."""
         return self.workspace("uint8", (0,))
 
-    def run(self, groups: Sequence[Group], recipes: Recipes) -> None:
-        """Write down all groups."""
+    def run(
+        self, groups: Sequence[Group], recipes: Recipes, positions: Positions = NOWHERE
+    ) -> None:
+        """Write down all groups; `positions` are those of places in the graph as it was given."""
         self.groups = groups
         names = {group: list(bodies) for group, bodies in regions(self.part, groups)}
         for group in groups:
@@ -196,6 +202,9 @@ class Planner:
                 parts = recipes.parts(group, self.target)
                 for part in parts:
                     self.compute(part)
+                    for note in part.recipe.notes:
+                        known = self.notes.get(note.function, note)
+                        self.notes[note.function] = placed(known, group, positions)
                 if len(parts) > 1 and group.anchor is not None:
                     why = f"the schedule of {group.anchor.op.name} has no hook for all of it"
                     group.reason = f"{len(parts)} kernels instead of one: {why}"

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from hidet import options
 from hidet.build import effects, limits, record
 from hidet.build.in_place import Pair, in_place
+from hidet.build.noted import note
 from hidet.build.schedule import Implemented
 from hidet.build.sizes import plan_size
 from hidet.build.written import written
@@ -20,6 +21,7 @@ from hidet.ir.kernel import Kernel, KernelKind, LetsNext, TensorMap
 from hidet.passes.base import Observer
 from hidet.passes.overlap_launches import waits_first
 from hidet.passes.signal_next import signals
+from hidet.runtime.kernel_note import KernelNote
 from hidet.runtime.maps import Map, map_of
 from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
 from hidet.target import PAIR, Target
@@ -43,13 +45,15 @@ class Recipe:
     """The element type and the shape of each."""
     launches: tuple[Launch, ...]
     functions: tuple[Function, ...]
+    notes: tuple[KernelNote, ...] = ()
+    """What a profile tells of each function."""
 
 
 def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()) -> Recipe:
     """An implemented group's kernels lowered and written."""
     module = made.module
     numbers = {var: i for i, var in enumerate((*module.params, *module.workspaces))}
-    launches, functions = [], []
+    launches, functions, notes = [], [], []
     overlap = overlap_on(target)
     for call in module.calls:
         kernel = module.kernel(call.kernel)
@@ -61,9 +65,11 @@ def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()
         nbytes = shared_bytes(lowered, target)
         launches.append(replace(made_launch, shared_bytes=nbytes, room=room))
         functions.append(written(lowered, target, {operand for _, operand in pairs}))
+        is_main = label(made, kernel) == made.group.name
+        notes.append(note(lowered.name, made.group, made.schedule, is_main))
     workspaces = tuple(map(described, module.workspaces))
     count = len(module.params)
-    return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions))
+    return Recipe(made.schedule, count, workspaces, tuple(launches), tuple(functions), tuple(notes))
 
 
 def overlap_on(target: Target) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hidet.errors import InternalError
+from hidet.errors.place import standing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 
@@ -27,7 +28,8 @@ def rewrite_from(graph: FlowGraph, change: ChangeFrom) -> FlowGraph:
     new: dict[Tensor, Tensor] = {}
     for node in graph.nodes:
         current = reading(node, tuple(new.get(each, each) for each in node.inputs))
-        results = change(node, current)
+        with standing(node.place):  # what takes its place comes from the same line
+            results = change(node, current)
         outputs = current.outputs if results is None else tuple(results)
         if tuple(each.type for each in outputs) != tuple(each.type for each in node.outputs):
             raise InternalError(f"{node} was replaced by tensors of other types: {outputs}")

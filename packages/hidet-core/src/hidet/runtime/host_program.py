@@ -13,7 +13,7 @@ from hidet.runtime.chain import Chain
 from hidet.runtime.launchable import HostModule
 from hidet.runtime.loop_driver import DRIVER, LoopDriver, drivable
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
-from hidet.runtime.profile import run_steps
+from hidet.runtime.profile import entered, run_steps
 from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.team import OnTeam
@@ -143,6 +143,7 @@ class HostProgram:
     def run(self, addresses: Sequence[int], arena: int) -> None:
         """The same with workspaces in memory that nobody else uses meanwhile."""
         self.place(addresses, arena)
+        entered(self.bound)
         run_steps(self.names, self.calls)
 
     def place(self, addresses: Sequence[int], arena: int) -> None:

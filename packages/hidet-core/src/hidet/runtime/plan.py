@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
+from hidet.runtime.kernel_note import KernelNote
 from hidet.runtime.maps import Map
 from hidet.runtime.sizes import Relation, Size
 from hidet.types import dtype
@@ -336,6 +337,7 @@ class Plan:
     guards: tuple[Guard, ...] = ()
     given: tuple[str, ...] = ()
     then: Then | None = None
+    kernels: tuple[KernelNote, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The plan as JSON-able data."""

@@ -7,6 +7,7 @@ from dataclasses import fields as fields_of
 from typing import Any, cast, get_args
 
 from hidet.errors import BadArchive
+from hidet.runtime.kernel_note import read_note
 from hidet.runtime.maps import Map, read_map
 from hidet.runtime.plan import (
     Argument,
@@ -81,8 +82,11 @@ class Reader:
             for each in self.sequence({"guards": [], **self.data}, "guards", "the plan")
         )
         then = None if self.data.get("then") is None else self.then(self.data["then"])
-        sizes = tuple(self.given)
-        return Plan(target, made, steps, inputs, outputs, self.symbols, limits, guards, sizes, then)
+        found = self.sequence({"kernels": [], **self.data}, "kernels", "the plan")
+        return Plan(
+            target, made, steps, inputs, outputs, self.symbols, limits, guards, tuple(self.given),
+            then, tuple(read_note(each, self.sizes) for each in found),
+        )  # fmt: skip
 
     def then(self, data: Any) -> Then:
         """What follows; what it takes is checked with it (`calls.py`)."""

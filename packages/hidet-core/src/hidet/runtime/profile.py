@@ -1,6 +1,7 @@
 """Where the time of calls goes: microseconds of each kernel and host step.
 
-What runs steps asks `RECORDER`; `stream_profile.py` has the one for a GPU.
+What runs steps asks `RECORDER`; `stream_profile.py` has the one for a GPU, `profiling.py` the one
+for a block of code, which may call any graphs.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hidet.errors import BadArgument
+
+if TYPE_CHECKING:
+    from hidet.runtime.bound import BoundPlan
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ class Profile:
 
 
 class Recorder(Protocol):
-    """Notes the steps of one call."""
+    """Notes the steps of calls."""
+
+    def enter(self, bound: BoundPlan, device: str, stream: int) -> None:
+        """The steps of this plan may come from now on."""
 
     def run(self, name: str, step: Callable[[], object]) -> None:
         """Run a step and note it."""
@@ -64,7 +71,14 @@ class Recorder(Protocol):
         """The steps in order, each with the seconds that it took, if those say anything."""
 
 
-class HostRecorder:
+class OneCall:
+    """What notes the steps of one call, whose plan is known."""
+
+    def enter(self, bound: BoundPlan, device: str, stream: int) -> None:
+        """Nothing is noted of the plan."""
+
+
+class HostRecorder(OneCall):
     """The steps of a call on the CPU."""
 
     def __init__(self) -> None:
@@ -81,7 +95,7 @@ class HostRecorder:
         return self.noted
 
 
-class CountRecorder:
+class CountRecorder(OneCall):
     """The steps of a call in the simulator."""
 
     def __init__(self) -> None:
@@ -118,6 +132,13 @@ def run_step(name: str, step: Callable[[], object]) -> None:
         step()
     else:
         recorder.run(name, step)
+
+
+def entered(bound: BoundPlan, device: str = "cpu", stream: int = 0) -> None:
+    """Tell whoever notes steps that those of a plan may come."""
+    recorder = RECORDER.get()
+    if recorder is not None:
+        recorder.enter(bound, device, stream)
 
 
 def run_steps(names: Sequence[str], calls: Sequence[Callable[[], object]]) -> None:

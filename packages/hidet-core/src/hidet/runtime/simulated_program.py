@@ -13,7 +13,7 @@ from hidet.runtime.chain import Chain
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.memory import exposed
 from hidet.runtime.plan import Branch, Host, Repeat
-from hidet.runtime.profile import run_step
+from hidet.runtime.profile import entered, run_step
 from hidet.runtime.region import HostMemory, on_chain, run_region
 from hidet.runtime.view import View
 
@@ -63,6 +63,7 @@ class SimulatedProgram:
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on memory that the caller provides: of the inputs, then of the outputs."""
         plan = self.bound.plan
+        entered(self.bound)
         at = self.fixed | dict(zip((*plan.inputs, *plan.outputs), addresses, strict=True))
         views: dict[int, View] = {}
         memory: dict[int, np.ndarray[Any, Any]] = {}

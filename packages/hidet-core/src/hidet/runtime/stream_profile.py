@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 
-from hidet.runtime.profile import Profile, profile_of
+from hidet.runtime.profile import OneCall, Profile, profile_of
 from hidet.runtime.stream import Event
 from hidet.runtime.timing import device_seconds, flushing
 
@@ -58,7 +58,7 @@ class Ahead:
         self.needed = time.perf_counter() - start
 
 
-class StreamRecorder:
+class StreamRecorder(OneCall):
     """The steps of one call on a stream: events before and after each."""
 
     def __init__(self, device: str, stream: int) -> None:

@@ -13,7 +13,7 @@ from hidet.runtime.graph_region import ITERATIONS, LoopNodes, fits_graph, graph_
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.launchable import CudaModule
 from hidet.runtime.plan import Branch, Host, Launch, Repeat
-from hidet.runtime.profile import run_step
+from hidet.runtime.profile import entered, run_step
 from hidet.runtime.relaunch import Relaunch
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.segment import Segment
@@ -62,6 +62,7 @@ class StreamProgram:
         scratch = self.scratch
         with scratch.lock:
             changed = self.moved(addresses)
+            entered(self.bound, scratch.device, stream)
             if self.has_workspaces:
                 scratch.begin(stream)
             try:
