@@ -4,6 +4,7 @@ from hidet.lang import meta
 from hidet.lang.attributes import attr, attrs
 from hidet.lang.cuda.inline import asm
 from hidet.lang.functions import absolute, cast, cdiv, choose, maximum, minimum, power, printf
+from hidet.lang.kinds import Bool, Float, Global, Int, Map, Pointer, Registers, Shared
 from hidet.lang.loops import grid, parallel, static, unroll, vectorize
 from hidet.lang.mathematics import (
     acos,
@@ -52,6 +53,7 @@ from hidet.lang.memory import (
     tensor,
     vector,
 )
+from hidet.lang.record import part, record
 from hidet.lang.script import ScriptFunction, ScriptModule, script, script_module
 from hidet.lang.view import as_tensor_pointer, view
 from hidet.mapping import (
@@ -118,8 +120,16 @@ select = choose
 """`then` where the condition holds, else `otherwise`: `choose`."""
 
 __all__ = [
+    "Bool",
+    "Float",
+    "Global",
+    "Int",
+    "Map",
+    "Pointer",
+    "Registers",
     "ScriptFunction",
     "ScriptModule",
+    "Shared",
     "TaskMapping",
     "abs",
     "acos",
@@ -203,8 +213,10 @@ __all__ = [
     "meta",
     "min",
     "parallel",
+    "part",
     "pow",
     "printf",
+    "record",
     "register_tensor",
     "reinterpret",
     "repeat",

@@ -16,6 +16,7 @@ from hidet.lang.expressions import Expressions
 from hidet.lang.memory import is_array, lane, store
 from hidet.lang.names import assigned
 from hidet.lang.operators import binary, construct, positions
+from hidet.lang.record import is_record, number_kind, with_variables
 from hidet.lang.recorder import Recorder, reads
 from hidet.lang.scope import Scope
 from hidet.lang.values import (
@@ -165,12 +166,42 @@ class Assignments(Expressions):
             return items if isinstance(value, list) else tuple(items)
         if isinstance(value, dict):
             return {key: self.settled(name, item) for key, item in value.items()}
+        if is_record(value):
+            return self.settled_record(name, value)
         if not isinstance(value, Expr) or is_array_type(value):
             return value
         if isinstance(value, Var) and value in self.recorder.results:
             self.recorder.results.remove(value)
             return value
         return self.recorder.declare(value.type, value, name)
+
+    def settled_record(self, name: str, value: Any) -> Any:
+        """A record whose numbers are variables of its own."""
+        if id(value) not in self.recorder.records:
+            value = with_variables(value, name, self.settled_field)
+            self.recorder.records[id(value)] = value
+        return value
+
+    def settled_field(self, name: str, value: Any) -> Any:
+        """A number of a record as a variable; a record in it."""
+        if is_record(value):
+            return self.settled_record(name, value)
+        init = expression(value)
+        var = self.recorder.declare(init.type, init, name)
+        self.recorder.fields.add(var)
+        return var
+
+    def assign_field(self, of: Any, name: str, value: Any) -> None:
+        """Give a number of a record another value."""
+        what = f"`{name}` of a {type(of).__name__}"
+        var = getattr(of, name, None)
+        if number_kind(of, name) is None:
+            raise BadScript(
+                f"{what} cannot be assigned", help="fields that are Int, Float or Bool can"
+            )
+        if var not in self.recorder.fields:
+            raise BadScript(f"{what} is no variable yet", help="first give the record a name")
+        self.recorder.assign(var, converted(value, var.type, what))
 
     def assign_element(self, base: Any, index: Any, value: Any) -> None:
         """Store an element of a tensor, or a lane of a vector."""
@@ -190,8 +221,11 @@ class Assignments(Expressions):
             )
 
     def assign_attribute(self, target: ast.Attribute, value: Any, source: ast.expr) -> None:
-        """Set an attribute of the kernel."""
+        """Set an attribute of the kernel, or a number of a record."""
         base = self.evaluate(target.value)
+        if is_record(base):
+            self.assign_field(base, target.attr, value)
+            return
         if not isinstance(base, Attributes):
             raise BadScript(
                 f"a script does not assign attributes of {spoken(base)}",
@@ -226,7 +260,8 @@ class Assignments(Expressions):
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Attribute):
-            raise BadScript("attributes of the kernel are assigned once, by `=`")
+            self.augment_field(node, node.target)
+            return
         element = self.element_place(node.target)
         if isinstance(node.target, ast.Name):
             with self.placed_at(node.target):
@@ -244,6 +279,18 @@ class Assignments(Expressions):
         with self.placed(node):
             result = binary(node.op, old, value)
             self.assign(node.target, element, result, node.value)
+
+    def augment_field(self, node: ast.AugAssign, target: ast.Attribute) -> None:
+        """Change a number of a record."""
+        base = self.evaluate(target.value)
+        if not is_record(base):
+            raise BadScript("attributes of the kernel are assigned once, by `=`")
+        position = len(self.recorder.blocks[-1])
+        old = self.attribute(base, target.attr)
+        value = self.evaluate(node.value)
+        old = self.recorder.pin(old, position)
+        with self.placed(node):
+            self.assign_field(base, target.attr, binary(node.op, old, value))
 
     def do_AnnAssign(self, node: ast.AnnAssign) -> None:
         if not isinstance(node.target, ast.Name):
@@ -290,6 +337,7 @@ class Assignments(Expressions):
         if not isinstance(value, Expr):
             return value
         changed = [self.scope.value(name) for name in assigned(body) if name in self.scope]
+        changed += self.recorder.fields  # which a part may assign that the body calls
         moved = any(var is each for var in find(value, Var) for each in changed)
         return self.recorder.declare(value.type, value, "bound") if moved or reads(value) else value
 

@@ -26,6 +26,7 @@ from hidet.lang.functions import REPLACED, cast
 from hidet.lang.loops import known
 from hidet.lang.memory import address, get, is_array, lane, load, put
 from hidet.lang.operators import as_tuple, binary, compare, construct, positions
+from hidet.lang.record import Method
 from hidet.lang.recorder import Recorder
 from hidet.lang.scope import Scope
 from hidet.lang.values import (
@@ -274,6 +275,8 @@ class Expressions:
             return cast(args[0], function)
         if isinstance(function, Captured):
             return self.inline(node, function, args, keywords)
+        if isinstance(function, Method):
+            return self.inline(node, function.part, [function.owner, *args], keywords)
         if function is breakpoint and not (args or keywords):
             return stop(**self.scope.run_time())
         if isinstance(function, type | BuiltinFunctionType):

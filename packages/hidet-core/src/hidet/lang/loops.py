@@ -58,6 +58,9 @@ class Static:
 
     items: tuple[Any, ...]
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
 
 def span(*bounds: Value, unroll: bool = False) -> Range:
     """`range` of a script: start, stop and step may be expressions."""
@@ -137,8 +140,6 @@ def known(over: Any) -> Iterator[Any]:
         if all(isinstance(v, int) for v in bounds):
             return iter(range(*bounds))
         raise BadScript("this range is known only at run time", help="loop over it by `for`")
-    if isinstance(over, Static):
-        return iter(over.items)
     if isinstance(over, Expr):
         raise BadScript(f"{spoken(over)} cannot be iterated", help="loop over its indices")
     try:

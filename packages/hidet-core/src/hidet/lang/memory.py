@@ -151,7 +151,7 @@ def dynamic_shared(dtype: DType | str = u8) -> Any:
     return Builtin(DYNAMIC_SHARED, PointerType(dtype_of(dtype)))  # type: ignore[arg-type]
 
 
-def reinterpret(value: Any, to: DType | VectorType | PointerType) -> Expr:
+def reinterpret(value: Any, to: DType | VectorType | PointerType) -> Any:
     """The bits of a number or vector as another of the same size; a pointer as another pointer."""
     found = address(value) if is_tensor(value) else expression(value)
     if is_pointer(found) != isinstance(to, PointerType):

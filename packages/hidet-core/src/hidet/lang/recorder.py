@@ -53,6 +53,10 @@ class Recorder:
         """Results of intrinsics that no name stands for yet."""
         self.known: dict[Var, Expr] = {}
         """What variables are that were given a value once, so far."""
+        self.records: dict[int, Any] = {}
+        """Records that have variables of their own, by identity."""
+        self.fields: set[Var] = set()
+        """Their variables, which whoever has the record may assign."""
 
     def emit(self, stmt: Stmt) -> None:
         """Add a statement to the innermost block."""
@@ -106,11 +110,17 @@ class Recorder:
             return value
         if isinstance(value, tuple):
             return tuple(self.pin(each, position) for each in value)
-        if not reads(value):
+        if not reads(value) and not self.moved(value, position):
             return value
         var = Var("earlier", value.type)
         self.blocks[-1].insert(position, Declare(var, value, self.place))
         return var
+
+    def moved(self, value: Expr, position: int) -> bool:
+        """Whether a number of a record in `value` is assigned behind a position of the block."""
+        mentioned = self.fields.intersection(find(value, Var)) if self.fields else ()
+        later = find(self.blocks[-1][position:], Assign) if mentioned else ()
+        return any(each.var in mentioned for each in later)
 
 
 _current: ContextVar[Recorder | None] = ContextVar("hidet_script", default=None)

@@ -17,6 +17,7 @@ from hidet.lang.loops import Grid, Range, Static
 from hidet.lang.memory import address
 from hidet.lang.names import assigned
 from hidet.lang.parameters import Parameters
+from hidet.lang.record import Part
 from hidet.lang.recorder import Recorder, TaskLoop, recording
 from hidet.lang.statements import Statements
 from hidet.lang.values import converted, differ, index, is_number, is_tensor, kind_of, spoken, truth
@@ -224,6 +225,8 @@ class Transcriber(Parameters):
         if function._kernel is not None:
             launched(self.recorder, function._kernel, args, keywords, here)
             return None
+        if isinstance(function, Part):
+            function.check(args, keywords)
         depth, caller = 0, here.called_from
         while caller is not None:
             depth, caller = depth + 1, caller.called_from

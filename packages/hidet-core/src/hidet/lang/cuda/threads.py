@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hidet.intrinsics.builtins import builtin
-from hidet.ir.expr import Builtin, Expr
+from hidet.ir.expr import Builtin
+from hidet.lang.kinds import Int
 
 
 @dataclass(frozen=True)
@@ -15,17 +16,17 @@ class Position:
     name: str
 
     @property
-    def x(self) -> Expr:
+    def x(self) -> Int:
         """The first, fastest varying dimension."""
         return Builtin(f"{self.name}.x")
 
     @property
-    def y(self) -> Expr:
+    def y(self) -> Int:
         """The second dimension."""
         return Builtin(f"{self.name}.y")
 
     @property
-    def z(self) -> Expr:
+    def z(self) -> Int:
         """The third, slowest varying dimension."""
         return Builtin(f"{self.name}.z")
 

@@ -30,13 +30,14 @@ from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.tile_order import Order
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
-from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import Ring, held_by
 from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_statistics import Statistics
-from hidet.schedules.cuda.wgmma_tile import bringing, bringing_ahead, loading_early, order
+from hidet.schedules.cuda.wgmma_tile import bringing_ahead, loading_early
 from hidet.schedules.cuda.wgmma_write import keeping, writing
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
@@ -120,8 +121,6 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     statistics = Statistics(p, moments_type.shape[-2], op.eps)
     rows = WholeRows(p, point.columns, normed)
     with script_module():
-        position, consume = order(p, point), consuming(point, a_side, b_side)
-        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         bring, find = rows.bringing(), statistics.of_two_rows()
         settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
         finish = writing(replace(p, bias=None), point.columns)
@@ -136,17 +135,17 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             attr.cuda_grid_dim = minimum(tiles, target.cores)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = 1
-            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
-            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
-            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
+            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            ring.begin(order, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 count = 0
-                for tile in range(blockIdx.x, tiles, gridDim.x):
-                    _, top, left = position(tile)
+                for number in range(blockIdx.x, tiles, gridDim.x):
+                    tile = order.tile(number)
+                    top, left = tile.top, tile.left
                     near = register_tensor(op.residual.dtype, (rows.blocks, 2, 2))
                     shift = register_tensor(bias_type.dtype, (rows.blocks, 2))
                     stretch = register_tensor(stretch_type.dtype, (rows.blocks, 2))
@@ -155,7 +154,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     bring(residual, bias, residual_gain, near, shift, stretch, top, left)
                     if normed:
                         find(residual_moments, mean, scale, top)
-                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    ring.consume(sums, count, turns)
                     settle(near, shift, stretch, mean, scale, sums, moments, top, left)
                     if asked:
                         # No earlier: what is added has its registers until here.
@@ -166,7 +165,7 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                         finish(sums, staged, bias, scaled, 0, top, left)
                     count += turns
             else:
-                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
+                ring.produce_all(order, tiles, turns)
 
     made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
     return loading_early(made, *EARLY)
@@ -180,9 +179,7 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
     bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
     rows, statistics = shared_rows(op, p, point)
     with script_module():
-        position, keep = order(p, point), keeping(point)
-        begin, bring = beginning(point, a_side, b_side, position), rows.bringing(statistics)
-        produce, consume = producing(point, a_side, b_side), consuming(point, a_side, b_side)
+        keep, bring = keeping(point), rows.bringing(statistics)
         settle = rows.settling(statistics)
 
         @script
@@ -196,15 +193,15 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (slices, 1, 1)
             attr.cuda_min_blocks = 1
-            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
-            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
-            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             pile = shared_tensor(f32, pile_shape(point.block, f32))
-            bars = shared_tensor(u64, (2, stages))
+            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
             share = blockIdx.x % slices
             number, first = blockIdx.x // slices, share * turns
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, number, first, turns)
-            _, top, left = position(number)
+            ring.begin(order, number, first, turns)
+            tile = order.tile(number)
+            top, left = tile.top, tile.left
             near = register_tensor(op.residual.dtype, rows.part)
             shift = register_tensor(bias_type.dtype, rows.part)
             stretch = register_tensor(stretch_type.dtype, rows.part)
@@ -216,10 +213,10 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
                     near, held, shift, stretch, factor, share, top, left,
                 )  # fmt: skip
                 sums = register_tensor(f32, point.columns // 2)
-                consume(tiles_a, tiles_b, bars, sums, 0, turns)
+                ring.consume(sums, 0, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:
-                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, 0, top, left, first, 0, turns)
+                ring.produce(tile, first, 0, turns)
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
@@ -258,8 +255,6 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
     bias_type = operand_type(op.bias, p.c)
     with script_module():
-        position, consume = order(p, point), consuming(point, a_side, b_side)
-        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
         finish = writing(replace(p, bias=None), point.columns)
@@ -272,28 +267,28 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
             attr.cuda_grid_dim = minimum(tiles, target.cores)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = 1
-            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
-            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
-            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
+            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            ring.begin(order, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
                 count = 0
-                for tile in range(blockIdx.x, tiles, gridDim.x):
-                    _, top, left = position(tile)
+                for number in range(blockIdx.x, tiles, gridDim.x):
+                    tile = order.tile(number)
+                    top, left = tile.top, tile.left
                     weights = register_tensor(f32, (point.columns // BLOCK, 2))
                     shift = register_tensor(f32, (point.columns // BLOCK, 2))
                     load(sums_of, bias, weights, shift, left)
                     find(moments, mean, scale, top)
-                    consume(tiles_a, tiles_b, bars, sums, count, turns)
+                    ring.consume(sums, count, turns)
                     norm(sums, mean, scale, weights, shift)
                     finish(sums, staged, bias, c, 0, top, left)
                     count += turns
             else:
-                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
+                ring.produce_all(order, tiles, turns)
 
     made = bringing_ahead(assemble(name, [product], names_of(op), ["c"]), b_side)
     return Scheduled(loading_early(made, "sums_of", "bias"), point)

@@ -35,12 +35,14 @@ HALF, KEPT = 0x1000, 0xFFFFE000
 def large_of(value: Value) -> Value:
     """The tf32 next to a float32: two instructions, where a conversion takes four. Some NaN become
     zero."""
-    return reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
+    found: Value = reinterpret((reinterpret(value, u32) + HALF) & KEPT, tf32)
+    return found
 
 
 def small_of(value: Value, large: Value) -> Value:
     """What is left of a float32. The units drop what is beyond tf32."""
-    return reinterpret(value - cast(large, f32), tf32)
+    found: Value = reinterpret(value - cast(large, f32), tf32)
+    return found
 
 
 def dividing(count: int, values: int, exact: bool = True) -> ScriptFunction:

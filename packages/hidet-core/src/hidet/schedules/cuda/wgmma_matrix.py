@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
 from typing import Any
 
 from hidet.compute.sizes import Shape, product, same, same_shape
-from hidet.lang import ScriptFunction, address, cdiv, script, static
+from hidet.lang import Int, Pointer, address, cdiv, part, static
 from hidet.lang.cuda import tensor_map, tma_load
-from hidet.schedules.cuda.wgmma_operand import Operand, has_even_rows
+from hidet.schedules.cuda.tile_order import Tile
+from hidet.schedules.cuda.wgmma_operand import Held, Operand, has_even_rows
 from hidet.schedules.product import Product
 from hidet.types import Size, TensorType
 
@@ -21,7 +20,6 @@ class Matrix(Operand):
 
     product: Product
     left: bool
-    """Whether the operand is a, not b."""
     extent: int
 
     @property
@@ -83,15 +81,12 @@ class Matrix(Operand):
         box = (1, self.piece, self.depth) if self.along_k else (1, self.depth, self.piece)
         return tensor_map(operand, box, swizzle=self.swizzle, promotion="256B", shape=self.shape)
 
-    def load(self) -> ScriptFunction:
-        @script
-        def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
-            which, first = z if self.stacked else 0, turn * self.depth
-            for part in static(range(0, self.brought, self.piece)):
-                if self.along_k:
-                    into, at = address(tiles, stage, part, 0), (which, start + part, first)
-                else:
-                    into, at = address(tiles, stage, 0, part), (which, first, start + part)
-                tma_load(into, boxes, at, barrier)
-
-        return load
+    @part
+    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
+        which, first, start = tile.z if self.stacked else 0, turn * self.depth, self.start(tile)
+        for along in static(range(0, self.brought, self.piece)):
+            if self.along_k:
+                into, at = address(held.tiles, stage, along, 0), (which, start + along, first)
+            else:
+                into, at = address(held.tiles, stage, 0, along), (which, first, start + along)
+            tma_load(into, held.boxes, at, barrier)

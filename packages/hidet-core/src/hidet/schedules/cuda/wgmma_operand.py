@@ -9,16 +9,15 @@ blocks have room (a product of 100,352 x 64 x 256 with a shortcut: 150 to 107 us
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from abc import ABC, abstractmethod
 from typing import Any
 
-from hidet.lang import ScriptFunction, address, reinterpret, script
+from hidet.lang import Int, Map, Pointer, Shared, address, part, record, reinterpret
 from hidet.lang.cuda import fence_proxy_async, threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.schedules.contraction import together
+from hidet.schedules.cuda.tile_order import Tile
 from hidet.types import DType, PointerType, Size, TensorType, u64
 
 DEPTH_BYTES = 128
@@ -50,6 +49,8 @@ def step_of(dtype: DType) -> int:
 class Operand(ABC):
     """One operand of a contraction, of which a block has tiles of `extent` rows (or columns)."""
 
+    left: bool
+    """Whether the operand is a, whose tiles are rows of the product, not b."""
     extent: int
     effort = 1.0
     """How much longer copies take for a row than for one that is a line of memory; measured."""
@@ -103,11 +104,13 @@ class Operand(ABC):
         """The tensor map, inside of a kernel."""
 
     @abstractmethod
-    def load(self) -> ScriptFunction:
-        """A part of a kernel: (map, tiles, stage, barrier, z, start, turn).
+    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
+        """A part of kernels: one thread starts the copies of what a tile of the result needs at
+        place `turn` along k."""
 
-        One thread starts this block's copies of tile `turn` along k of those that begin at `start`.
-        """
+    def start(self, tile: Tile) -> Any:
+        """The first row (or column) of a tile of the result."""
+        return tile.top if self.left else tile.left
 
     @property
     def row_bytes(self) -> int:
@@ -155,21 +158,17 @@ class Operand(ABC):
         """How the tiles of all stages lie in shared memory."""
         return wgmma_layout(self.of.dtype, stages, *self.tile, swizzle=self.row_bytes)
 
-    def clear(self, stages: int, threads: int) -> ScriptFunction:
-        """A part of a kernel: (tiles). All threads set what no copy will bring to zero."""
+    @part
+    def clear(self, tiles: Shared, stages: int, threads: int) -> None:
+        """All threads set what no copy will bring to zero."""
         words = (self.nbytes - self.brought_bytes) // u64.nbytes
-
-        @script
-        def clear(tiles):  # type: ignore[no-untyped-def]
-            for stage in range(stages):
-                # The pattern permutes rows in themselves: those from `brought` on lie together.
-                rest = reinterpret(address(tiles, stage, self.brought, 0), PointerType(u64))
-                for step in range(-(-words // threads)):
-                    if step * threads + threadIdx.x < words:
-                        rest[step * threads + threadIdx.x] = 0
-            fence_proxy_async("shared::cta")
-
-        return clear
+        for stage in range(stages):
+            # The pattern permutes rows in themselves: those from `brought` on lie together.
+            rest = reinterpret(address(tiles, stage, self.brought, 0), PointerType(u64))
+            for step in range(-(-words // threads)):
+                if step * threads + threadIdx.x < words:
+                    rest[step * threads + threadIdx.x] = 0
+        fence_proxy_async("shared::cta")
 
     def descriptor(self, tiles: Any, stage: Any, start: Any) -> Descriptor:
         """Where a product finds the part of a stage's tile that begins at row (column) `start`."""
@@ -180,3 +179,12 @@ class Operand(ABC):
     def step_bytes(self) -> int:
         """From what one instruction multiplies to what the next one does."""
         return STEP_BYTES if self.along_k else step_of(self.of.dtype) * DEPTH_BYTES
+
+
+@record
+class Held:
+    """The tiles of an operand in shared memory, and the map by which copies find them."""
+
+    side: Operand
+    boxes: Map
+    tiles: Shared

@@ -9,18 +9,18 @@ that a block needs first are brought ahead of its wait for the kernels before
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap"
 from typing import Any
 
-from hidet.lang import ScriptFunction, minimum, script, static
+from hidet.lang import Int, Registers, Shared, part, record, shared_tensor, static
 from hidet.lang.cuda import (
+    blockIdx,
     fence_mbarrier_init,
+    gridDim,
     mbarrier_arrive,
     mbarrier_arrive_expect_tx,
     mbarrier_init,
     mbarrier_wait,
+    setmaxnreg_dec,
     syncthreads,
     threadIdx,
     tma_prefetch_map,
@@ -29,125 +29,115 @@ from hidet.lang.cuda import (
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.schedules.cuda.warpgroups import Warpgroups
-from hidet.schedules.cuda.wgmma_operand import STEP_BYTES, Operand, step_of
+from hidet.lang.functions import minimum
+from hidet.schedules.cuda.tile_order import Order, Tile
+from hidet.schedules.cuda.warpgroups import FEW, Warpgroups
+from hidet.schedules.cuda.wgmma_operand import STEP_BYTES, Held, Operand, step_of
 from hidet.target import WARP, WARPGROUP
 
 FULL, EMPTY = 0, 1
 """The two barriers of a stage."""
 
 
-def beginning(
-    point: Warpgroups, a_side: Operand, b_side: Operand, position: ScriptFunction
-) -> ScriptFunction:
-    """A part of a kernel, for all threads: (barriers, map of a, of b, tiles of a, of b, number of a
-    tile of the result, whose `position` is known; first turn, turns). Barriers are made, and
-    weights of the first turns are on their way, as many as there is room for."""
-    clear_a = a_side.clear(point.stages, point.threads)
-    clear_b = b_side.clear(point.stages, point.threads)
-    fill = filling(a_side, b_side)
+@record
+class Ring:
+    """The stages of a block, through which both operands of a contraction go."""
 
-    @script
-    def begin(  # type: ignore[no-untyped-def]
-        bars, boxes_a, boxes_b, tiles_a, tiles_b, number, first, turns
-    ):
-        if a_side.brought < a_side.extent:
-            clear_a(tiles_a)
-        if b_side.brought < b_side.extent:
-            clear_b(tiles_b)
+    point: Warpgroups
+    a: Held
+    b: Held
+    bars: Shared
+
+    @part
+    def begin(self, order: Order, number: Int, first: Int, turns: Int) -> None:
+        """For all threads: barriers are made, and weights of the first turns of a tile are on their
+        way, as many as there is room for."""
+        for held in static((self.a, self.b)):
+            if held.side.brought < held.side.extent:
+                held.side.clear(held.tiles, self.point.stages, self.point.threads)
         if threadIdx.x == 0:
-            tma_prefetch_map(boxes_a)
-            tma_prefetch_map(boxes_b)
-            for stage in range(point.stages):
-                mbarrier_init(~bars[FULL, stage], 1)
-                mbarrier_init(~bars[EMPTY, stage], point.consumers // WARP)
+            tma_prefetch_map(self.a.boxes)
+            tma_prefetch_map(self.b.boxes)
+            for stage in range(self.point.stages):
+                mbarrier_init(~self.bars[FULL, stage], 1)
+                mbarrier_init(~self.bars[EMPTY, stage], self.point.consumers // WARP)
             fence_mbarrier_init()
         syncthreads()
-        if threadIdx.x == point.consumers:
-            z, _, left = position(number)
-            for turn in range(turns_ahead(point, b_side, turns)):
-                fill(boxes_b, tiles_b, bars, turn, z, left, first + turn)
+        if threadIdx.x == self.point.consumers:
+            tile = order.tile(number)
+            for turn in range(self.turns_ahead(turns)):
+                self.fill(turn, tile, first + turn)
 
-    return begin
+    def turns_ahead(self, turns: Any) -> Any:
+        """In how many of the first turns b is brought ahead."""
+        return minimum(self.point.stages, turns) if self.b.side.ahead else 0
 
+    @part
+    def fill(self, stage: Int, tile: Tile, turn: Int) -> None:
+        """For one thread: a stage expects its tiles, of which that of b is on its way."""
+        full = ~self.bars[FULL, stage]
+        mbarrier_arrive_expect_tx(full, self.a.side.brought_bytes + self.b.side.brought_bytes)
+        self.b.side.load(self.b, stage, full, tile, turn)
 
-def producing(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
-    """A part of a kernel, for one thread: it has the tiles of all turns brought.
-
-    (map of a, map of b, tiles of a, of b, barriers, z, top, left, first turn, turns so far, turns)
-    """
-    stages = point.stages
-    load_a, fill = a_side.load(), filling(a_side, b_side)
-
-    @script
-    def produce(  # type: ignore[no-untyped-def]
-        boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, count, turns
-    ):
+    @part
+    def produce(self, tile: Tile, first: Int, count: Int, turns: Int) -> None:
+        """For one thread: it has the tiles of all turns brought, after `count` turns before."""
+        stages = self.point.stages
         for turn in range(turns):
             stage = (count + turn) % stages
-            if count + turn >= turns_ahead(point, b_side, turns):
-                mbarrier_wait(~bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
-                fill(boxes_b, tiles_b, bars, stage, z, left, first + turn)
-            load_a(boxes_a, tiles_a, stage, ~bars[FULL, stage], z, top, first + turn)
+            if count + turn >= self.turns_ahead(turns):
+                mbarrier_wait(~self.bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
+                self.fill(stage, tile, first + turn)
+            self.a.side.load(self.a, stage, ~self.bars[FULL, stage], tile, first + turn)
 
-    return produce
+    @part
+    def produce_all(self, order: Order, tiles: Int, turns: Int) -> None:
+        """For the threads that do not multiply: tiles of all that the block sums up are brought."""
+        if self.point.borrows:
+            setmaxnreg_dec(FEW)
+        if threadIdx.x == self.point.consumers:
+            count = 0
+            for number in range(blockIdx.x, tiles, gridDim.x):
+                self.produce(order.tile(number), 0, count, turns)
+                count += turns
 
-
-def turns_ahead(point: Warpgroups, b_side: Operand, turns: Any) -> Any:
-    """In how many of the first turns b is brought ahead."""
-    return minimum(point.stages, turns) if b_side.ahead else 0
-
-
-def filling(a_side: Operand, b_side: Operand) -> ScriptFunction:
-    """A part of a kernel, for one thread: (map of b, tiles of b, barriers, stage, z, left, turn). A
-    stage expects its tiles, of which that of b is on its way."""
-    load = b_side.load()
-
-    @script
-    def fill(boxes_b, tiles_b, bars, stage, z, left, turn):  # type: ignore[no-untyped-def]
-        full = ~bars[FULL, stage]
-        mbarrier_arrive_expect_tx(full, a_side.brought_bytes + b_side.brought_bytes)
-        load(boxes_b, tiles_b, stage, full, z, left, turn)
-
-    return fill
-
-
-def consuming(point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (tiles of a, of b, barriers, sums, turns so far, turns).
-
-    Each multiplies its 64 rows; the products of one turn are under way while the next is awaited.
-    """
-    stages, columns = point.stages, point.columns
-    shape = f"m64n{columns}k{step_of(a_side.of.dtype)}"
-    nothing = 0 if a_side.of.dtype.is_integer else 0.0
-
-    @script
-    def give_back(bars, stage):  # type: ignore[no-untyped-def]
-        if threadIdx.x % WARP == 0:
-            mbarrier_arrive(~bars[EMPTY, stage])
-
-    @script
-    def consume(tiles_a, tiles_b, bars, sums, count, turns):  # type: ignore[no-untyped-def]
-        part = threadIdx.x // WARPGROUP
+    @part
+    def consume(self, sums: Registers, count: Int, turns: Int) -> None:
+        """For warpgroups: each multiplies its 64 rows, after `count` turns before. The products of
+        one turn are under way while the next is awaited."""
+        stages, columns, dtype = self.point.stages, self.point.columns, self.a.side.of.dtype
+        group = threadIdx.x // WARPGROUP
         for v in static(range(columns // 2)):
-            sums[v] = nothing
+            sums[v] = 0 if dtype.is_integer else 0.0
         wgmma_fence(sums)
         for turn in range(turns):
             stage = (count + turn) % stages
-            mbarrier_wait(~bars[FULL, stage], (count + turn) // stages % 2)
-            one = a_side.descriptor(tiles_a, stage, part * 64)
-            two = b_side.descriptor(tiles_b, stage, 0)
+            mbarrier_wait(~self.bars[FULL, stage], (count + turn) // stages % 2)
+            one = self.a.side.descriptor(self.a.tiles, stage, group * 64)
+            two = self.b.side.descriptor(self.b.tiles, stage, 0)
             wgmma_fence()
-            for deep in static(range(a_side.row_bytes // STEP_BYTES)):
-                here = one.advance(a_side.step_bytes * deep)
-                there = two.advance(b_side.step_bytes * deep)
-                wgmma(here, there, sums, shape)
+            for deep in static(range(self.a.side.row_bytes // STEP_BYTES)):
+                here = one.advance(self.a.side.step_bytes * deep)
+                there = two.advance(self.b.side.step_bytes * deep)
+                wgmma(here, there, sums, f"m64n{columns}k{step_of(dtype)}")
             wgmma_commit_group()
             # The products of the turn before are done: its tiles may be filled again.
             wgmma_wait_group(1)
             if turn > 0:
-                give_back(bars, (count + turn + stages - 1) % stages)
+                self.give_back((count + turn + stages - 1) % stages)
         wgmma_wait_group(0, sums)
-        give_back(bars, (count + turns + stages - 1) % stages)
+        self.give_back((count + turns + stages - 1) % stages)
 
-    return consume
+    @part
+    def give_back(self, stage: Int) -> None:
+        """For warpgroups: a stage may be filled again."""
+        if threadIdx.x % WARP == 0:
+            mbarrier_arrive(~self.bars[EMPTY, stage])
+
+
+@part
+def held_by(side: Operand, operand: Any, stages: int) -> Held:
+    """The tiles of an operand in shared memory, of so many stages."""
+    boxes = side.map(operand)
+    tiles = shared_tensor(side.of.dtype, (stages, *side.tile), side.layout(stages))
+    return Held(side, boxes, tiles)

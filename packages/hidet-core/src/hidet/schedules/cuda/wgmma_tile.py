@@ -14,10 +14,8 @@ from dataclasses import replace
 
 from hidet.ir.kernel import Module
 from hidet.lang import (
-    ScriptFunction,
     attr,
     cdiv,
-    maximum,
     minimum,
     register_tensor,
     script,
@@ -28,7 +26,6 @@ from hidet.lang.cuda import (
     blockIdx,
     cluster_sync,
     gridDim,
-    setmaxnreg_dec,
     setmaxnreg_inc,
     syncwarp,
     threadIdx,
@@ -37,16 +34,14 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.pile import add_pile, pile_shape
-from hidet.schedules.cuda.warpgroups import FEW, MANY, Warpgroups, sum_type
+from hidet.schedules.cuda.tile_order import Order
+from hidet.schedules.cuda.warpgroups import MANY, Warpgroups, sum_type
 from hidet.schedules.cuda.wgmma_operand import Operand
-from hidet.schedules.cuda.wgmma_ring import beginning, consuming, producing
+from hidet.schedules.cuda.wgmma_ring import Ring, held_by
 from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_write import biasing, keeping, writing
 from hidet.target import WARP, Target
 from hidet.types import u64
-
-GROUP = 8
-"""Rows of tiles that blocks go down before they go on to the next column."""
 
 
 def by_warpgroups(
@@ -73,8 +68,6 @@ def persistent(
     early = p.bias is not None and point.resident(p, target) == 1
 
     with script_module():
-        position, consume = order(p, point), consuming(point, a_side, b_side)
-        begin, rest = beginning(point, a_side, b_side, position), bringing(p, point, a_side, b_side)
         bring, finish = biasing(p, point.columns), writing(p, point.columns, early, after)
 
         @script
@@ -83,56 +76,35 @@ def persistent(
             attr.cuda_grid_dim = minimum(tiles, seats)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident(p, target)
-            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
-            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
-            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(warps))
-            bars = shared_tensor(u64, (2, stages))
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, blockIdx.x, 0, turns)
+            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            ring.begin(order, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 if point.borrows:
                     setmaxnreg_inc(MANY)
                 sums = register_tensor(wide, point.columns // 2)
                 count = 0
-                for tile in range(blockIdx.x, tiles, gridDim.x):
-                    z, top, left = position(tile)
+                for number in range(blockIdx.x, tiles, gridDim.x):
+                    tile = order.tile(number)
                     if early:
                         ahead = register_tensor(p.c.dtype, (point.columns // 8, 2))
-                        bring(bias, ahead, z, top, left)
-                        consume(tiles_a, tiles_b, bars, sums, count, turns)
-                        finish(sums, staged, ahead, c, z, top, left)
+                        bring(bias, ahead, tile.z, tile.top, tile.left)
+                        ring.consume(sums, count, turns)
+                        finish(sums, staged, ahead, c, tile.z, tile.top, tile.left)
                     else:
-                        consume(tiles_a, tiles_b, bars, sums, count, turns)
-                        finish(sums, staged, bias, c, z, top, left)
+                        ring.consume(sums, count, turns)
+                        finish(sums, staged, bias, c, tile.z, tile.top, tile.left)
                     count += turns
             else:
-                rest(boxes_a, boxes_b, tiles_a, tiles_b, bars)
+                ring.produce_all(order, tiles, turns)
 
     made = bringing_ahead(assemble(name, [product], names_of(p), ["c"]), b_side)
     (kernel,) = made.kernels
     launch = replace(kernel.launch, lets_next=point.lets_next(p, target))
     made = replace(made, kernels=(replace(kernel, launch=launch),))
     return loading_early(made, "bias") if early else made
-
-
-def bringing(p: Contraction, point: Warpgroups, a_side: Operand, b_side: Operand) -> ScriptFunction:
-    """A part of a kernel, for the threads that do not multiply: (map of a, of b, tiles of a, of b,
-    barriers). They have the tiles of all that the block sums up brought."""
-    turns, tiles = a_side.turns, point.tiles(p)
-    position, produce = order(p, point), producing(point, a_side, b_side)
-
-    @script
-    def rest(boxes_a, boxes_b, tiles_a, tiles_b, bars):  # type: ignore[no-untyped-def]
-        if point.borrows:
-            setmaxnreg_dec(FEW)
-        if threadIdx.x == point.consumers:
-            count = 0
-            for tile in range(blockIdx.x, tiles, gridDim.x):
-                z, top, left = position(tile)
-                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, 0, count, turns)
-                count += turns
-
-    return rest
 
 
 def loading_early(module: Module, *names: str) -> Module:
@@ -157,9 +129,7 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
     bias_type = operand_type(p.bias, p.c)
 
     with script_module():
-        position, produce = order(p, point), producing(point, a_side, b_side)
-        begin = beginning(point, a_side, b_side, position)
-        consume, keep = consuming(point, a_side, b_side), keeping(point)
+        keep = keeping(point)
         add = add_pile(p, point.block, point.consumers, slices, wide)
 
         @script
@@ -169,48 +139,24 @@ def shared(name: str, p: Contraction, point: Warpgroups) -> Module:
             attr.cuda_block_dim = point.threads
             attr.cuda_cluster_dim = (slices, 1, 1)
             attr.cuda_min_blocks = 1
-            boxes_a, boxes_b = a_side.map(a), b_side.map(b)
-            tiles_a = shared_tensor(p.a.dtype, (stages, *a_side.tile), a_side.layout(stages))
-            tiles_b = shared_tensor(p.b.dtype, (stages, *b_side.tile), b_side.layout(stages))
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             pile = shared_tensor(wide, pile_shape(point.block, wide))
-            bars = shared_tensor(u64, (2, stages))
+            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
             number, share = blockIdx.x // slices, blockIdx.x % slices
-            begin(bars, boxes_a, boxes_b, tiles_a, tiles_b, number, share * turns, turns)
-            z, top, left = position(number)
+            ring.begin(order, number, share * turns, turns)
+            tile = order.tile(number)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(wide, point.columns // 2)
-                consume(tiles_a, tiles_b, bars, sums, 0, turns)
+                ring.consume(sums, 0, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:
-                first = share * turns
-                produce(boxes_a, boxes_b, tiles_a, tiles_b, bars, z, top, left, first, 0, turns)
+                ring.produce(tile, share * turns, 0, turns)
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
-                add(pile, bias, c, z, share, top, left)
+                add(pile, bias, c, tile.z, share, tile.top, tile.left)
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
     return bringing_ahead(assemble(name, [product], names_of(p), ["c"]), b_side)
-
-
-def order(p: Contraction, point: Warpgroups) -> ScriptFunction:
-    """A part of a kernel: the number of a tile to (z, first row, first column).
-
-    Tiles go down a few rows before they go on to the next column. That no tile is beyond the last
-    row and column is said, where it cannot be seen: whole tiles are written without conditions.
-    """
-    rows, columns = point.block
-    down, across = point.grid(p)
-
-    @script
-    def position(tile):  # type: ignore[no-untyped-def]
-        number = tile % (down * across)
-        first = number // (GROUP * across) * GROUP
-        height = maximum(minimum(GROUP, down - first), 1)
-        within = number % (GROUP * across)
-        row = minimum(first + within % height, down - 1)
-        column = minimum(within // height, across - 1)
-        return tile // (down * across), row * rows, column * columns
-
-    return position

@@ -8,8 +8,6 @@ It takes as long for few elements of a row as for all.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +15,11 @@ from typing import Any
 from hidet.compute.places import ravel
 from hidet.compute.sizes import numbers, product
 from hidet.ir.expr import Value, wrap
-from hidet.lang import ScriptFunction, address, script
+from hidet.lang import Int, Map, Pointer, address, part
 from hidet.lang.cuda import im2col_map, tensor_map, tma_load
 from hidet.schedules.contraction import Index, digits
-from hidet.schedules.cuda.wgmma_operand import Operand, has_even_rows
+from hidet.schedules.cuda.tile_order import Tile
+from hidet.schedules.cuda.wgmma_operand import Held, Operand, has_even_rows
 from hidet.schedules.cuda.windows import Windows
 from hidet.types import Size, TensorType
 from hidet.types.tensor_map import CORNERS, LARGEST_STEP, OFFSETS
@@ -64,22 +63,22 @@ class Windowed(Operand):
         return has_even_rows(self.of, op.each) and counted
 
     @abstractmethod
-    def bring(self) -> ScriptFunction:
-        """A part of a kernel: (map, target, barrier, start, part of the window, first element)."""
+    def bring(
+        self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
+    ) -> None:
+        """A part of kernels: the copy of one part of the window, from element `first` on."""
 
-    def load(self) -> ScriptFunction:
-        bring = self.bring()
-
-        @script
-        def load(boxes, tiles, stage, barrier, z, start, turn):  # type: ignore[no-untyped-def]
-            part, first = turn // self.pieces, turn % self.pieces * self.depth
-            bring(boxes, address(tiles, stage, 0, 0), barrier, start, part, first)
-
-        return load
+    @part
+    def load(self, held: Held, stage: Int, barrier: Pointer, tile: Tile, turn: Int) -> None:
+        place, first = turn // self.pieces, turn % self.pieces * self.depth
+        start = self.start(tile)
+        self.bring(held.boxes, address(held.tiles, stage, 0, 0), barrier, start, place, first)
 
 
 class Image(Windowed):
     """x: rows are windows."""
+
+    left = True
 
     @property
     def of(self) -> TensorType:
@@ -117,27 +116,31 @@ class Pixels(Image):
         )
 
     def map(self, operand: Any) -> Any:
-        form = {"steps": self.product.op.stride, "swizzle": self.swizzle, "promotion": PROMOTION}
+        form: dict[str, Any] = {
+            "steps": self.product.op.stride,
+            "swizzle": self.swizzle,
+            "promotion": PROMOTION,
+        }
         return im2col_map(operand, self.brought, self.depth, *self.corners, **form)
 
     def position(self, start: Value, part: Value, first: Value) -> tuple[Index, Index]:
         """Where the engine begins, and the offsets of the window's place in each window."""
         op = self.product.op
-        image, *where = digits(start, self.product.places)
+        place: Any = digits(start, self.product.places)
+        image, *where = place
         window = digits(part % self.parts, op.window)
         # Behind the window's end nothing is read: there is no such image.
         image = image + part // self.parts * self.product.places[0]
-        begins = op.positions(where, (0,) * len(where))
+        begins = op.positions(where, [wrap(0)] * len(where))
         offsets = (at * by for at, by in zip(window, op.dilation, strict=True))
         return (image, *begins, first), tuple(offsets)
 
-    def bring(self) -> ScriptFunction:
-        @script
-        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
-            at, offsets = self.position(start, part, first)
-            tma_load(target, boxes, at, barrier, offsets=offsets)
-
-        return bring
+    @part
+    def bring(
+        self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
+    ) -> None:
+        at, offsets = self.position(start, place, first)
+        tma_load(target, boxes, at, barrier, offsets=offsets)
 
 
 class Lines(Image):
@@ -151,7 +154,7 @@ class Lines(Image):
     def map(self, operand: Any) -> Any:
         p, op = self.product, self.product.op
         shape = (p.m - numbers(op.window)[-1] + 1, p.together)
-        form = {
+        form: dict[str, Any] = {
             "swizzle": self.swizzle,
             "promotion": PROMOTION,
             "shape": shape,
@@ -167,18 +170,17 @@ class Lines(Image):
         # Behind the window's end nothing is read: there is no such row.
         return start + part // self.parts * self.product.m + ravel([*steps, wrap(0)], sizes)
 
-    def bring(self) -> ScriptFunction:
-        @script
-        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
-            tma_load(target, boxes, (self.row(start, part), first), barrier)
-
-        return bring
+    @part
+    def bring(
+        self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
+    ) -> None:
+        tma_load(target, boxes, (self.row(start, place), first), barrier)
 
 
 class Taps(Windowed):
     """The weight: columns are output channels."""
 
-    ahead = True
+    left, ahead = False, True
 
     @property
     def of(self) -> TensorType:
@@ -193,9 +195,8 @@ class Taps(Windowed):
         box = (self.brought, 1, self.depth)
         return tensor_map(operand, box, swizzle=self.swizzle, promotion=PROMOTION, shape=shape)
 
-    def bring(self) -> ScriptFunction:
-        @script
-        def bring(boxes, target, barrier, start, part, first):  # type: ignore[no-untyped-def]
-            tma_load(target, boxes, (start, part, first), barrier)
-
-        return bring
+    @part
+    def bring(
+        self, boxes: Map, target: Pointer, barrier: Pointer, start: Int, place: Int, first: Int
+    ) -> None:
+        tma_load(target, boxes, (start, place, first), barrier)
