@@ -2,6 +2,7 @@
 
 import ctypes
 from dataclasses import replace
+from math import nan
 
 import numpy as np
 import pytest
@@ -77,7 +78,15 @@ def elementwise(name, operands, result, compute):
     return Kernel(name, (*inputs, y, n), body, KernelKind.CPU)
 
 
+def limits(of):
+    """Extremes of which one operand is a number."""
+    low, high, unknown = (Const(value, of) for value in (0.0, 6.0, nan))
+    yield elementwise(f"clamp_{of}", (of,), of, lambda x: Minimum(Maximum(x, low), high))
+    yield elementwise(f"at_nan_{of}", (of,), of, lambda x: Minimum(x, unknown))
+
+
 def kernels(kind):
+    yield from (*limits(f32), *limits(f64))
     native = IN_HARDWARE if kind is KernelKind.CUDA else frozenset()
     for of in (*FLOATS, *INTEGERS):
         for kind in (*ARITHMETIC, *DIVISIONS, *((Div,) if of.is_float else BITS)):

@@ -125,6 +125,17 @@ def test_extremes_propagate_nan(library, of):
         assert equal.all(), kind
 
 
+@pytest.mark.parametrize("of", [f32, f64], ids=str)
+def test_limits_that_are_numbers_propagate_nan(library, of):
+    x = edges(of)
+    low, high = np.array([0, 6], of.numpy)
+    found = ran(library, f"clamp_{of}", of, x)
+    with np.errstate(invalid="ignore"):
+        expected = np.minimum(np.maximum(x, low), high)
+    assert (same_bits(found, expected) | (found == expected)).all()  # either zero will do
+    assert np.isnan(ran(library, f"at_nan_{of}", of, x)).all()
+
+
 @pytest.mark.parametrize("of", INTEGERS, ids=str)
 def test_integer_division_rounds_as_named_and_never_traps(library, of):
     a, b = pairs(of)

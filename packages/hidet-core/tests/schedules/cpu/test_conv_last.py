@@ -103,6 +103,9 @@ def test_they_are_what_the_cost_model_takes(target):
     depthwise = last(f32[1, 28, 28, 64], f32[64, 3, 3, 1], ONE, SAME, ONE, 64)
     assert candidates(window, target)[0].schedule.name == "conv_last"
     assert candidates(depthwise, target)[0].schedule.name == "depthwise_last"
+    # Rows of three numbers, each found by divisions, took longer to copy than to multiply.
+    first = last(f32[1, 224, 224, 3], f32[32, 3, 3, 3], (2, 2), SAME)
+    assert candidates(first, target)[0].schedule.name == "conv_last"
 
 
 def test_short_rows_are_taken_together_and_long_ones_cut_evenly():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import cast
 
 from hidet.codegen.common.casts import cast_text
@@ -21,6 +22,7 @@ from hidet.ir.expr import (
     Builtin,
     Cast,
     Comparison,
+    Const,
     Div,
     Dot,
     Expr,
@@ -87,7 +89,10 @@ class CpuExpressions(ExpressionWriter):
         wide = self.computed_in(e.dtype)
         if wide is not e.dtype:
             return self.text(Cast(type(e)(Cast(e.a, wide), Cast(e.b, wide)), e.dtype))
-        return self.call(f"{e.symbol}imum<{self.type(e.type)}>", e.a, e.b)
+        name = f"{e.symbol}imum"
+        if e.dtype.is_float and is_number(e.b):
+            name = "at_most" if isinstance(e, Minimum) else "at_least"
+        return self.call(f"{name}<{self.type(e.type)}>", e.a, e.b)
 
     def wide_load(self, e: Load) -> Text:
         of = cast(VectorType, e.type)
@@ -143,6 +148,11 @@ class CpuExpressions(ExpressionWriter):
 
     def computed_in(self, of: DType) -> DType:
         return f32 if of.is_float and of.bits < 32 else of
+
+
+def is_number(e: Expr) -> bool:
+    """Whether it is a constant of a float, and not NaN."""
+    return isinstance(e, Const) and not isnan(e.value)
 
 
 def is_native(of: Type) -> bool:

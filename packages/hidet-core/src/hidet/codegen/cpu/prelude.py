@@ -247,6 +247,13 @@ def _vector(of: DType, lanes: int) -> Part:
     )
 
 
+LIMITS = {
+    # By a number: one comparison, which lets what is no number through. With the two of `minimum`
+    # and `maximum` GCC moves the masks of a ReLU6 through general registers, vector by vector.
+    "at_most": Part("template <class T> INLINE T at_most(T a, T b) { return a >= b ? b : a; }"),
+    "at_least": Part("template <class T> INLINE T at_least(T a, T b) { return a <= b ? b : a; }"),
+}
+
 PARTS: dict[str, Part] = {
     **TYPES,
     **BITS,
@@ -262,6 +269,7 @@ PARTS: dict[str, Part] = {
         ).items()
     },
     **EXTREMES,
+    **LIMITS,
     **{f"{of.short}x{lanes}": _vector(of, lanes) for of in NATIVE for lanes in LANES},
     **VECTORS,
     **VECTOR_MATH,

@@ -26,7 +26,8 @@ from hidet.types import i8, u8
 PACKED_SCALAR = 16.0
 """Multiply-adds that moving one element to another order costs; vectors move as many at once."""
 FOUND = 128.0
-"""The same where each element has to be found: divisions, and the edges of images."""
+"""The same where it has to be found first: divisions, and the edges of images. Rows along k are
+found run by run."""
 STRETCH = 256
 """Products that are summed before they join the sum of the others: long sums of rounded products
 lose digits, sums of short ones fewer."""
@@ -67,7 +68,8 @@ class Registers:
         moved = PACKED_SCALAR * t.elements.group
         # Eight multiply-adds are under way at once; two loads come with one at most.
         busy = min(1.0, sums / 10) * min(1.0, 1.5 * sums / (t.height + self.vectors))
-        making = [rows * (1.0 if t.rows_as_stored else moved)]
+        found = FOUND / p.estimated(p.run) if p.scattered and t.rows_along_k else 1.0
+        making = [rows * (max(1.0, found) if t.rows_as_stored else moved)]
         lanes_cost = 1.0 if t.lanes_as_stored else moved
         making += [columns * (FOUND if p.scattered else lanes_cost)]
         if p.has_weight:
