@@ -28,6 +28,16 @@ def windows(n):
         "greatest": (lambda x: ops.max_pool(x, (3, 3), stride=2, padding=1), image),
         "by steps": (lambda x: ops.max_pool(x, (2, 1), stride=(1, 3)), image),
         "wide": (lambda x: ops.avg_pool(x, (9, 9), stride=1, padding=4), f32[1, 1, 9, n]),
+        "depthwise": (
+            lambda x, w: ops.conv(x * x, w * w, padding=((1, 1), (1, 1)), groups=3),
+            image,
+            f32[3, 1, 3, 3],
+        ),
+        "depthwise by steps": (
+            lambda x, w: ops.conv(x * x, w * w, stride=(2, 2), padding=((1, 0), (1, 0)), groups=3),
+            image,
+            f32[6, 1, 2, 2],
+        ),
         "pad": (lambda x: ops.pad(x, [(0, 0), (0, 0), (1, 2), (3, 1)]), image),
         "doubles": (lambda x: ops.max_pool(x, (3, 3), stride=1, padding=1), f64[1, 2, 3, n]),
     }

@@ -138,7 +138,9 @@ def second(c, k, size, window, groups=1):
         (second(16, 32, 64, 1), False, True),
         (second(512, 1024, 14, 1), True, True),
         (second(3, 32, 224, 3), True, True),
-        (second(32, 32, 112, 3, groups=32), True, True),
+        (second(32, 32, 112, 3, groups=32), False, True),  # read in rows as it lies
+        (second(32, 32, 14, 3, groups=32), True, True),
+        (second(32, 32, 112, 7, groups=32), True, True),
         (second(128, 128, 56, 3, groups=32), False, False),  # four channels fill no vector
     ],
     ids=str,

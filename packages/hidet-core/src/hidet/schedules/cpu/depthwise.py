@@ -35,6 +35,19 @@ from hidet.schedules.typical import estimated
 from hidet.target import Target
 
 
+MOST_TAPS = 16
+"""Taps up to which the automatic schedule writes a window out, with its sum in a register."""
+LONG_ROW = 32
+"""Elements of a row from which that is faster than a copy, or than turning the image."""
+
+
+def is_left_to_automatic(op: Conv) -> bool:
+    """Whether the automatic schedule reads x where it lies, in vectors along its rows."""
+    d = Depthwise(op)
+    long = isinstance(d.out[1], int) and d.out[1] >= LONG_ROW
+    return long and len(d.taps) <= MOST_TAPS and op.x.dtype is d.wide
+
+
 @dataclass(frozen=True)
 class RowVectors:
     """How many vectors of a row a thread sums at once."""
@@ -56,7 +69,10 @@ class RowVectors:
 
 @schedule_for(
     Conv, target="cpu", space=RowVectors,
-    when=lambda op, target: not op.channels_last and is_depthwise(op) and op.x.dtype.is_float,
+    when=lambda op, target: (
+        not op.channels_last and is_depthwise(op) and op.x.dtype.is_float
+        and not is_left_to_automatic(op)
+    ),
 )  # fmt: skip
 def depthwise_rows(op: Conv, target: Target, point: RowVectors) -> Scheduled:
     """Channels over the threads, rows over vectors."""

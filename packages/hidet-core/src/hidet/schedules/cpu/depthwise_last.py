@@ -33,6 +33,7 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cpu.depthwise import is_left_to_automatic
 from hidet.schedules.depthwise import Depthwise, is_depthwise
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
@@ -111,7 +112,8 @@ def is_of_rows(op: Conv, target: Target) -> bool:
 @schedule_for(
     Conv, target="cpu", space=RowPixels,
     when=lambda op, target: op.channels_last and is_of_rows(op, target), closed=(0,),
-    channels_last=is_of_rows,
+    channels_last=lambda op, target: is_of_rows(op, target) and not is_left_to_automatic(op),
+    channels_last_among=is_of_rows,
 )  # fmt: skip
 def depthwise_last(op: Conv, target: Target, point: RowPixels) -> Scheduled:
     """Rows over the threads, vectors of channels one after the other."""
