@@ -34,7 +34,6 @@ from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
 
-
 MOST_TAPS = 16
 """Taps up to which the automatic schedule writes a window out, with its sum in a register."""
 LONG_ROW = 32
