@@ -103,7 +103,7 @@ def by_a_warpgroup(a: f16[64, 64], b: f16[128, 64], c: f32[64, 128]):
     wgmma_commit_group()
     wgmma_wait_group(0, sums)
     for v in static(range(64)):
-        row, column = at(threadIdx.x, v)
+        row, column = at.task(threadIdx.x, v)
         c[row, column] = sums[v]
 
 

@@ -215,7 +215,7 @@ def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), he
     a_layout = wgmma_layout(left, *shape_a, swizzle=swizzle)
     b_layout = wgmma_layout(right, *shape_b, swizzle=swizzle)
     each, sums_each = 64 * deep // 128, columns // 2
-    own, sums_at = fragment_of_a(left), wgmma_c(columns)
+    own, sums_at = wgmma_a(left.bits), wgmma_c(columns)
 
     @script
     def multiply(
@@ -231,11 +231,11 @@ def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), he
             stage(a, tile_a, k, 64, sides[0])
             stage(b, tile_b, k, columns, sides[1])
         for v in static(range(sums_each)):
-            row, column = sums_at(thread, v)
+            row, column = sums_at.task(thread, v)
             sums[v] = c[row, column]
         for step in static(range(2)):
             for v in static(range(each)):
-                row, k = own(thread, v)
+                row, k = own.task(thread, v)
                 part[step, v] = a[row, k + step * deep]
         fence_proxy_async()
         syncthreads()
@@ -249,24 +249,10 @@ def multiplied(left, right, into, columns, swizzle=128, sides=(False, False), he
         wgmma_commit_group()
         wgmma_wait_group(0, sums, part)
         for v in static(range(sums_each)):
-            row, column = sums_at(thread, v)
+            row, column = sums_at.task(thread, v)
             c[row, column] = sums[v]
 
     return multiply
-
-
-def fragment_of_a(of):
-    """Which (row, k) each value of a thread is, of A in registers."""
-    if of.bits == 16:
-        return wgmma_a()
-    packed = 32 // of.bits
-
-    def place(thread, value):
-        register, inside = divmod(value, packed)
-        row = thread // 32 * 16 + thread % 32 // 4 + 8 * (register % 2)
-        return row, thread % 4 * packed + inside + 4 * packed * (register // 2)
-
-    return place
 
 
 def check_wgmma(run, left, right, into, columns, *args, **flags):
@@ -335,7 +321,7 @@ def test_wgmma_of_a_pattern_that_begins_elsewhere(lines, run):
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(32)):
-            row, column = at(threadIdx.x, v)
+            row, column = at.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     a = random(np.random.default_rng(5), (64, 64), f16)

@@ -89,7 +89,7 @@ def matmul(m, n, k):
             cp_async_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(COLUMNS // 2)):
-            row, column = at(threadIdx.x, v)
+            row, column = at.task(threadIdx.x, v)
             if top + row < m and left + column < n:
                 c[top + row, left + column] = sums[v]
 

@@ -79,7 +79,7 @@ def consume(c, tile_a, tile_b, full, empty, part, tiles, turns, behind):
         if behind > 0 and threadIdx.x % 32 == 0:
             mbarrier_arrive(~empty[(count + STAGES - 1) % STAGES])
         for v in static(range(COLUMNS // 2)):
-            row, column = at(thread, v)
+            row, column = at.task(thread, v)
             c[tile, part * 64 + row, column] = sums[v]
 
 

@@ -48,7 +48,7 @@ def test_lanes_hold_what_the_mapping_says(block, count, transposed):
     tiles = values.reshape(4, 8, 8)
     for lane in range(32):
         for value in range(2 * count):
-            assert out[lane, value] == tiles[fragment(lane, value)]
+            assert out[lane, value] == tiles[fragment.task(lane, value)]
 
 
 @pytest.mark.parametrize("of", [i8, f8e4m3, bf16, f32, tf32], ids=str)

@@ -14,9 +14,10 @@ from hidet.errors import BadKernel
 from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.expect import expect, expect_option, expect_pointer
-from hidet.intrinsics.fragments import Table, eight_by_eight
+from hidet.intrinsics.fragments import Table, table
 from hidet.intrinsics.mma import expect_room, places
 from hidet.ir.stmt import Invoke
+from hidet.mapping import fragments
 from hidet.target import WARP
 from hidet.types import DTYPES
 
@@ -32,7 +33,7 @@ def check_move(invoke: Invoke) -> None:
     if of is not expect_pointer(invoke, 1, *MOVED):
         raise BadKernel(f"{invoke.name} moves elements of one type", place=invoke.place)
     count = expect_option(invoke, 0, 1, 2, 4)
-    expect_room(invoke, 0 if invoke.name == "ldmatrix" else 1, count * sizes(invoke)[1].values)
+    expect_room(invoke, 0 if invoke.name == "ldmatrix" else 1, count * 32 // of.bits)
     if expect_option(invoke, 1, False, True) and of.bits != 16:
         raise BadKernel(
             f"{invoke.name} transposes 16-bit elements only, not {of}", place=invoke.place
@@ -87,39 +88,31 @@ def row_lanes(context: Context, count: int) -> Array:
 def loaded(context: Context, invoke: Invoke) -> None:
     """Lane 8·i + r gives the address of row r of matrix i; each lane gets a word of each matrix."""
     context.whole_warps()
-    count, transposed = invoke.options
-    width, table = sizes(invoke)
+    count, own = invoke.options[0], held_by_lanes(invoke)
     where = row_lanes(context, count)
-    rows = context.read(invoke.args[1], width, where=where, align=ROW)
-    tiles = rows.reshape(-1, 4, 8, width)[:, :count]
-    tiles = tiles.swapaxes(2, 3) if transposed else tiles
-    held = table.held(tiles.reshape(-1, 8, width)).reshape(len(tiles), count, WARP, table.values)
-    given = held.transpose(0, 2, 1, 3).reshape(-1, count * table.values)
+    rows = context.read(invoke.args[1], own.shape[2], where=where, align=ROW)
+    tiles = rows.reshape(-1, 4, 8, own.shape[2])[:, :count]
+    given = own.held(tiles).reshape(-1, own.values)
     context.write(invoke.args[0], given, align=4)
 
 
 def stored(context: Context, invoke: Invoke) -> None:
     """The reverse of ldmatrix."""
     context.whole_warps()
-    count, transposed = invoke.options
-    width, table = sizes(invoke)
-    held = context.read(invoke.args[1], count * table.values, align=4)
-    held = held.reshape(-1, WARP, count, table.values).transpose(0, 2, 1, 3)
-    tiles = table.tile(held.reshape(-1, WARP, table.values))
-    tiles = tiles.swapaxes(1, 2) if transposed else tiles
-    rows = np.zeros((len(held), 4, 8, width), tiles.dtype)
-    rows[:, :count] = tiles.reshape(-1, count, 8, width)
+    count, own = invoke.options[0], held_by_lanes(invoke)
+    held = context.read(invoke.args[1], own.values, align=4)
+    tiles = own.tile(held.reshape(-1, WARP, own.values))
+    rows = np.zeros((len(tiles), 4, *own.shape[1:]), tiles.dtype)
+    rows[:, :count] = tiles
     where = row_lanes(context, count)
-    context.write(invoke.args[0], rows.reshape(-1, width), where=where, align=ROW)
+    context.write(invoke.args[0], rows.reshape(-1, own.shape[2]), where=where, align=ROW)
 
 
-def sizes(invoke: Invoke) -> tuple[int, Table]:
-    """The elements of a row, and who holds those of a matrix."""
-    bits = invoke.args[0].dtype.bits
-    return ROW * 8 // bits, EIGHT[bits]
+def held_by_lanes(invoke: Invoke) -> Table:
+    """Who holds which element of the rows of (matrix, row, column)."""
+    count, transposed = invoke.options
+    return table(fragments.ldmatrix(count, transposed=transposed, bits=invoke.args[0].dtype.bits))
 
-
-EIGHT = {bits: eight_by_eight(bits) for bits in (8, 16, 32)}
 
 MATRIX = (
     Intrinsic(

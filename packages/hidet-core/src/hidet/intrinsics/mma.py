@@ -18,9 +18,10 @@ from hidet.errors import BadKernel
 from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context
 from hidet.intrinsics.expect import expect, expect_pointer
-from hidet.intrinsics.fragments import Table, accumulator, operand_a, operand_b
+from hidet.intrinsics.fragments import Table, table
 from hidet.ir.expr import Address, Const
 from hidet.ir.stmt import Invoke
+from hidet.mapping.fragments import mma_a, mma_b, mma_c
 from hidet.target import WARP
 from hidet.types import (
     DType,
@@ -59,17 +60,17 @@ class Product:
     @cached_property
     def a(self) -> Table:
         """Who holds the left operand."""
-        return operand_a(self.depth, self.left.bits, self.rows)
+        return table(mma_a(self.left.bits, self.depth, self.rows))
 
     @cached_property
     def b(self) -> Table:
         """Who holds the right operand."""
-        return operand_b(self.depth, self.right.bits)
+        return table(mma_b(self.right.bits, self.depth))
 
     @cached_property
     def c(self) -> Table:
         """Who holds the sum."""
-        return accumulator(self.rows)
+        return table(mma_c(self.rows))
 
     @property
     def shape(self) -> str:
@@ -118,8 +119,8 @@ def check_product(invoke: Invoke) -> None:
     """Operands (a, b, c); the shape, and perhaps "saturate", as options."""
     expect(invoke, 3, 0, 2 if len(invoke.options) == 2 else 1)
     found = product_of(invoke)
-    for index, table in enumerate((found.a, found.b, found.c)):
-        expect_room(invoke, index, table.values)
+    for index, own in enumerate((found.a, found.b, found.c)):
+        expect_room(invoke, index, own.values)
     clamp = invoke.options[1:]
     if clamp and (clamp != (SATURATE,) or found.into is not i32):
         raise BadKernel(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from hidet.intrinsics.base import Effects, Intrinsic, Spell
 from hidet.intrinsics.context import Array, Context, MatrixUnit
 from hidet.intrinsics.descriptors import decoded, lines
 from hidet.intrinsics.expect import expect, expect_pointer, expect_scalar
-from hidet.intrinsics.fragments import Table, accumulator, operand_a
+from hidet.intrinsics.fragments import table
 from hidet.intrinsics.mma import (
     BYTES,
     PTX_NAMES,
@@ -40,7 +39,8 @@ from hidet.intrinsics.mma import (
 )
 from hidet.ir.expr import Const, Expr
 from hidet.ir.stmt import Invoke
-from hidet.target import WARP, WARPGROUP
+from hidet.mapping.fragments import wgmma_a, wgmma_c
+from hidet.target import WARPGROUP
 from hidet.types import (
     DType,
     PointerType,
@@ -54,7 +54,7 @@ from hidet.types import (
     u64,
 )
 
-ROWS, WARPS = 64, 4
+ROWS = 64
 FLAGS = ("negate_a", "negate_b", "transpose_a", "transpose_b", SATURATE)
 SHAPE = re.compile(r"m64n(\d+)k(\d+)")
 
@@ -232,42 +232,19 @@ def multiplied(context: Context, invoke: Invoke) -> None:
     form, unit = form_of(invoke), context.matrix_unit()
     scale = agreed(context, unit, invoke.args[3]) != 0
     if in_registers(invoke.args[0]):
-        a = warps_tile(left_table(form), unit.fragment(invoke.args[0], form.a_values))
+        held = unit.fragment(invoke.args[0], form.a_values)
+        a = table(wgmma_a(form.left.bits)).tile(held)
     else:
         a = operand(context, unit, invoke, 0, form, ROWS)
     b = operand(context, unit, invoke, 1, form, form.columns)
-    table = sums_table(form.columns)
+    own = table(wgmma_c(form.columns))
     c = unit.sums(invoke.args[2], form.c_values, scale, f"{form.shape} in {form.into}")
-    before = np.where(scale[:, None, None], warps_tile(table, c).astype(np.float64), 0.0)
+    before = np.where(scale[:, None, None], own.tile(c).astype(np.float64), 0.0)
     negative = len(form.flags & {"negate_a", "negate_b"}) == 1
     left = wide(a, form.left) * (-1.0 if negative else 1.0)
     total = added(before, left, wide(b, form.right).swapaxes(1, 2))
     sums = rounded(total, form.into, SATURATE in form.flags)
-    rows = table.held(sums.reshape(-1, ROWS // WARPS, form.columns))
-    unit.result(invoke.args[2], rows.reshape(-1, WARPGROUP, form.c_values))
-
-
-@lru_cache(maxsize=8)
-def table_of(depth: int, bits: int) -> Table:
-    """Who holds the 16 rows of A that a warp has."""
-    return operand_a(depth, bits)
-
-
-def left_table(form: Form) -> Table:
-    """Who holds A in registers."""
-    return table_of(form.depth, form.left.bits)
-
-
-@lru_cache(maxsize=32)
-def sums_table(columns: int) -> Table:
-    """Who holds the 16 rows of the accumulator that a warp has."""
-    return accumulator(ROWS // WARPS, columns)
-
-
-def warps_tile(table: Table, held: Array) -> Array:
-    """Tiles (groups, 64, columns) of fragments (groups, 128, values)."""
-    tiles = table.tile(held.reshape(-1, WARP, table.values))
-    return tiles.reshape(len(held), ROWS, table.shape[1])
+    unit.result(invoke.args[2], own.held(sums))
 
 
 def operand(

@@ -73,6 +73,14 @@ class TaskMapping:
         """The condition for an index from `loops` to be a task; `None` where every one is."""
         return None
 
+    def task(self, worker: Scalar, number: Scalar) -> tuple[Scalar, ...]:
+        """Task `number` of `worker`, counted as `tasks` gives them; integers or expressions.
+
+        Of a fragment (`hidet.mapping.fragments`), the element in register `number`.
+        """
+        extents, index = self.loops(worker)
+        return index(digits(number, extents, range(len(extents))))
+
     def single(self, worker: Scalar) -> tuple[Scalar, ...]:
         """The one task of `worker`; `BadArgument` where a worker has several."""
         if self.tasks_per_worker != 1:

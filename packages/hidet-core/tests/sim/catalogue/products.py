@@ -69,7 +69,7 @@ def sums_read_while_they_are_computed(right):
         if right:
             wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]  # wrong
 
     return kernel
@@ -97,7 +97,7 @@ def a_wait_that_leaves_the_last_group(right):
         else:
             wgmma_wait_group(1, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]  # wrong
 
     return kernel
@@ -133,7 +133,7 @@ def the_next_tile_stored_under_the_product(right):
             syncthreads()
         wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     return kernel
@@ -159,7 +159,7 @@ def operands_stored_without_a_proxy_fence(right):
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     return kernel
@@ -191,7 +191,7 @@ def sums_cleared_after_the_fence(right):
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     return kernel
@@ -220,7 +220,7 @@ def a_product_by_part_of_a_warpgroup(right):
             wgmma_commit_group()
             wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     return kernel
@@ -250,7 +250,7 @@ def a_product_too_many(right):
         wgmma_commit_group()
         wgmma_wait_group(1, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
         if right:
             wgmma_wait_group(0, others)
@@ -281,7 +281,7 @@ def a_swizzle_in_an_array_of_an_odd_size(right):
         wgmma_commit_group()
         wgmma_wait_group(0, sums)
         for v in static(range(8)):
-            row, column = AT(threadIdx.x, v)
+            row, column = AT.task(threadIdx.x, v)
             c[row, column] = sums[v]
 
     return kernel

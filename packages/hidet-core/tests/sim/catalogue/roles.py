@@ -115,7 +115,7 @@ def store_half(c_boxes, out, sums, part, row, column, wrong):
     if wrong != "buffer_not_handed_on":
         barrier_sync(1 + part, 128)
     for v in static(range(COLUMNS // 2)):
-        i, j = at(thread, v)
+        i, j = at.task(thread, v)
         out[part, i, j] = f16(sums[v])  # keeps
     if wrong != "store_unfenced":
         fence_proxy_async("shared::cta")
