@@ -49,6 +49,7 @@ def lint(session: nox.Session) -> None:
     python.run("-m", "ruff", "check", ".")
     python.run("-m", "ruff", "format", "--check", ".")
     python.run("-m", "ci.budget")
+    python.run("-m", "ci.links")
     python.pytest("ci/tests")
 
 
