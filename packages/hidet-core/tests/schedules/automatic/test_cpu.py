@@ -51,6 +51,16 @@ def joined(n):
     }
 
 
+def turned(n):
+    """Results whose rows run across those of an operand."""
+    return {
+        "transpose": (lambda x: ops.permute(x, (1, 0)), f32[13, n]),
+        "across": (lambda x: ops.permute(x, (1, 0)), f32[n, 16]),
+        "channels last": (lambda x: ops.permute(x, (0, 2, 3, 1)), f32[2, 9, 3, n]),
+        "added": (lambda x, y: ops.permute(x, (0, 2, 1)) + y, f64[2, 11, n], f64[2, n, 11]),
+    }
+
+
 def rows(n):
     """Reductions along rows of `n` elements."""
     return {
@@ -71,7 +81,7 @@ def rows(n):
 CASES = {
     f"{name} {n}": case
     for n in (1, 2, 7, 17, 53, 129, 331)
-    for name, case in {**windows(n), **joined(n), **rows(n)}.items()
+    for name, case in {**windows(n), **joined(n), **turned(n), **rows(n)}.items()
     if n < 300 or name in rows(n)
 }
 

@@ -10,6 +10,7 @@ from hidet.ir.stmt import Body, For, LoopKind
 from hidet.schedules.automatic.access import known_product
 from hidet.schedules.automatic.cpu_common import loop
 from hidet.schedules.automatic.cpu_rows import rows
+from hidet.schedules.automatic.cpu_transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu_windows import few, tiled, tiles, written_out
 from hidet.schedules.automatic.emit import free, put, row_level
 from hidet.schedules.automatic.lines import line, line_count
@@ -34,7 +35,8 @@ def map_body(stage: MapStage) -> Body:
     """The loops of a stage without or with reductions."""
     reduces = row_level(stage)
     if not reduces:
-        return elementwise(stage)
+        axis = turned_axis(stage)
+        return elementwise(stage) if axis is None else turned(stage, axis)
     needed = set().union(*(free(each) for each in reduces))
     real = {v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1}
     if real and real <= needed and tiled(stage, reduces):
