@@ -1,7 +1,8 @@
 """Operators that AOTAutograd would take apart, kept whole: attention, linear, RMS norm.
 
 They are composites that no decomposition table can keep. Where no gradients are needed the calls in
-the Dynamo graph are rewritten to operators of our own, which have no gradients.
+the Dynamo graph are rewritten to operators of our own, which have no gradients; those under a
+transform of `torch.func` stay as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 from torch.utils._pytree import tree_map
+
+from hidet_torch.converters.transforms import untransformed
 
 LIBRARY = torch.library.Library("hidet_fx", "FRAGMENT")
 LIBRARY.define(
@@ -41,7 +44,7 @@ WHOLE: dict[Any, Any] = {
 def kept_whole(graph_module: torch.fx.GraphModule) -> Iterator[None]:
     """In this block the calls in a Dynamo graph, and in graphs inside of it, are kept whole."""
     graphs = [each for each in graph_module.modules() if isinstance(each, torch.fx.GraphModule)]
-    kept = {node: node.target for module in graphs for node in rewritable(module.graph)}
+    kept = {node: node.target for node in rewritable(graph_module)}
     retarget(graphs, {node: WHOLE[target] for node, target in kept.items()})
     try:
         yield
@@ -49,9 +52,10 @@ def kept_whole(graph_module: torch.fx.GraphModule) -> Iterator[None]:
         retarget(graphs, kept)
 
 
-def rewritable(graph: torch.fx.Graph) -> list[torch.fx.Node]:
-    """The calls of one graph that can be kept whole."""
-    found = [node for node in graph.nodes if node.op == "call_function" and node.target in WHOLE]
+def rewritable(graph_module: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    """The calls of a graph, and of those inside of it, that can be kept whole."""
+    nodes = untransformed(graph_module)
+    found = [node for node in nodes if node.op == "call_function" and node.target in WHOLE]
     return [node for node in found if not (drops(node) or out_of_rank(node))]
 
 
