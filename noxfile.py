@@ -37,6 +37,11 @@ BESIDE = {
 TENSORFLOW = ("docs/tensorflow.md", "packages/hidet-tf/README.md")
 KERAS_BENCHMARKS = ["benchmarks/tests/test_tensorflow.py", "benchmarks/tests/test_archives.py"]
 """The pages that need TensorFlow, which lies in an environment of its own."""
+SMOKE = (
+    "import hidet; x = hidet.symbol([2, 7]); y = hidet.ops.softmax(x, 1); "
+    "print(hidet.trace_from(y).build()(hidet.ones([2, 7])).numpy().sum(1))"
+)
+"""What a fresh installation has to do: compile an operator and run it."""
 TOY = "packages/hidet-core/tests/toy_frontend"
 report_at_exit()
 
@@ -104,6 +109,27 @@ def wheels(session: nox.Session) -> None:
     contracts = [f"packages/{name}/tests/test_contract.py" for name in FRONTENDS]
     words = "packages/hidet-core/tests/cli/test_explain.py"  # its page lies in the wheel
     clean.pytest(*contracts, words, f"{TOY}/tests")
+
+
+@nox.session(default=False)
+@timed
+def release(session: nox.Session) -> None:
+    """What the release workflow does, but for publishing: `nox -s release -- --dry-run`."""
+    if session.posargs != ["--dry-run"]:
+        session.error("a tag publishes, by .github/workflows/release.yml; say -- --dry-run here")
+    builder = Environment(session, "builder")
+    builder.install("build", "hatchling>=1.27", "twine")
+    out = ROOT / ".nox" / "release"
+    shutil.rmtree(out, ignore_errors=True)
+    for name in PACKAGES:
+        builder.run(
+            "-m", "build", "--no-isolation", "-o", str(out), f"packages/{name}", silent=True
+        )
+    builder.run("-m", "twine", "check", "--strict", *map(str, sorted(out.iterdir())))
+    clean = Environment(session, "clean", fresh=True)
+    clean.install(*map(str, out.glob("*.whl")))
+    clean.run("-m", "ci.entry_points", *FRONTENDS)
+    clean.run("-c", SMOKE)
 
 
 @nox.session(tags=["docs", *PACKAGES])
