@@ -180,7 +180,7 @@ def measure(name: str, systems: Sequence[str], seconds: float) -> list[Row]:
     wrong = [each for each in systems if not errors[each] <= allowed]
     if wrong:
         raise SystemExit(f"{name}: {', '.join(wrong)} computed something else: {errors}")
-    # A first call of each turn finds the caches with what the system before it left there.
+    # The call before the measured one fills the caches, which hold what another system left.
     times = in_turns(calls, seconds, unmeasured=1)
     return [Row(name, s, *summary(each), first[s], errors[s]) for s, each in times.items()]
 
