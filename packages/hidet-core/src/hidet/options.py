@@ -169,15 +169,15 @@ tf32 = Option(
     "tf32",
     False,
     "Let one product of tf32, operands rounded to ten bits of fraction, stand for one of float32 "
-    "on tensor cores; off: three, of operands in two parts, as precise as on ordinary units.",
+    "on tensor cores; off: three, of operands in two parts, as precise as on CUDA cores.",
     _switch,
     affects_code=True,
 )
 mma = Option(
     "mma",
     "mma",
-    "Which units multiply matrices on a GPU: `mma` tensor cores where types allow, `simt` the "
-    "ordinary ones.",
+    "Which units multiply matrices on a GPU: `mma` tensor cores where types allow, `simt` CUDA "
+    "cores.",
     str,
     affects_code=True,
     allowed=("mma", "simt"),

@@ -50,7 +50,7 @@ class PassContext:
         return self._set(fp16_reduction=dtype == "float16")
 
     def set_mma(self, units: str) -> Self:
-        """Multiply matrices on ordinary units, or on tensor cores where types allow."""
+        """Multiply matrices on CUDA cores, or on tensor cores where types allow."""
         if units == "wmma":
             raise BadArgument("no schedule uses wmma instructions", help="use 'mma'")
         return self._set(mma=units)
