@@ -106,3 +106,12 @@ def test_ldmatrix_leaves_the_operands_of_mma():
 def test_what_no_instruction_has_is_refused(wrong):
     with pytest.raises(BadArgument):
         wrong()
+
+
+def test_an_element_is_found_by_a_number_for_each_loop():
+    for block, half, pair in product(range(3), range(2), range(2)):
+        assert wgmma_c(24).task(77, block, half, pair) == wgmma_c(24).task(
+            77, block * 4 + half * 2 + pair
+        )
+    with pytest.raises(BadArgument, match="2 numbers were given"):
+        wgmma_c(24).task(77, 0, 1)

@@ -73,13 +73,19 @@ class TaskMapping:
         """The condition for an index from `loops` to be a task; `None` where every one is."""
         return None
 
-    def task(self, worker: Scalar, number: Scalar) -> tuple[Scalar, ...]:
-        """Task `number` of `worker`, counted as `tasks` gives them; integers or expressions.
+    def task(self, worker: Scalar, *number: Scalar) -> tuple[Scalar, ...]:
+        """One task of `worker`: by its number in the order of `tasks`, or by one for each loop.
 
-        Of a fragment (`hidet.mapping.fragments`), the element in register `number`.
+        Of a fragment (`hidet.mapping.fragments`), `number` is the element's register.
         """
         extents, index = self.loops(worker)
-        return index(digits(number, extents, range(len(extents))))
+        if len(number) == 1:
+            number = digits(number[0], extents, range(len(extents)))
+        if len(number) != len(extents):
+            raise BadArgument(
+                f"a worker of {self} has loops of {extents}, {len(number)} numbers were given"
+            )
+        return index(number)
 
     def single(self, worker: Scalar) -> tuple[Scalar, ...]:
         """The one task of `worker`; `BadArgument` where a worker has several."""

@@ -28,6 +28,7 @@ from hidet.lang import (
 )
 from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.attention import Rows, mask_type
 from hidet.schedules.cuda.attention_plain import in_parts, mending
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
@@ -53,10 +54,10 @@ def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
     def hand_over(sums, tops, totals, pile, facts, part, row):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
         for i, half in unroll(grid(height // 16, 2)):
-            at = row + i * 16 + half * 8 + lane // 4
+            at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
             for j in unroll(width // 8):
                 for v in vectorize(2):
-                    pile[part, at, j * 8 + lane % 4 * 2 + v] = sums[i, j, half * 2 + v]
+                    pile[part, at, j * 8 + mma_c().task(lane, 0)[1] + v] = sums[i, j, half * 2 + v]
             if lane % 4 == 0:
                 facts[part, at, 0] = tops[i, half] * factor
                 facts[part, at, 1] = totals[i, half]
@@ -83,12 +84,16 @@ def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
                 inverse = select(total == 0.0, 0.0, 1.0 / total)
                 for j in unroll(width // 8):
                     for c in vectorize(2):
-                        at = (row + i * 16 + half * 8 + lane // 4, j * 8 + lane % 4 * 2 + c)
+                        at = (
+                            row + i * 16 + half * 8 + mma_c().task(lane, 0)[0],
+                            j * 8 + mma_c().task(lane, 0)[1] + c,
+                        )
                         value = cast(sums[i, j, half * 2 + c] * inverse, y.dtype)
                         y.put(*rows.row_at(z, *at), value)
         else:
             for number in range(height // 8):
-                mend(q, k, v, mask, y, z, row + number * 8 + lane // 4, lane % 4 * 2)
+                at = (row + number * 8 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1])
+                mend(q, k, v, mask, y, z, *at)
 
     return write
 

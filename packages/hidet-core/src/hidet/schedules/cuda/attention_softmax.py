@@ -28,6 +28,7 @@ from hidet.lang import (
 from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows
 from hidet.target import WARP
@@ -71,12 +72,12 @@ def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
         lane = threadIdx.x % WARP
         if multiplied_first(rows):
             for i, half in unroll(grid(height // 16, 2)):
-                at = row + i * 16 + half * 8 + lane // 4
+                at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
                 for j in unroll(keys // 8):
                     for v in vectorize(2):
                         value = stepped_score(op, scores[i, j, half * 2 + v])
                         if op.mask is not None:
-                            column = key + j * 8 + lane % 4 * 2 + v
+                            column = key + j * 8 + mma_c().task(lane, 0)[1] + v
                             entry = get(mask, *rows.mask_at(z, at, column))
                             if kept:
                                 value = select(entry, value, LOW)
@@ -87,10 +88,10 @@ def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
             for i, half in unroll(grid(height // 16, 2)):
                 last = rows.keys - 1
                 if op.causal:
-                    number = rows.number(row + i * 16 + half * 8 + lane // 4)
+                    number = rows.number(row + i * 16 + half * 8 + mma_c().task(lane, 0)[0])
                     last = select(number < last, number, last)
                 for j, v in unroll(grid(keys // 8, 2)):
-                    column = key + j * 8 + lane % 4 * 2 + v
+                    column = key + j * 8 + mma_c().task(lane, 0)[1] + v
                     old = scores[i, j, half * 2 + v]
                     scores[i, j, half * 2 + v] = select(column <= last, old, LOW)
 

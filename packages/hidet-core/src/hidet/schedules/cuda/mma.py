@@ -25,6 +25,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.pace import Pace
 from hidet.schedules.cuda.staging import Side
@@ -185,8 +186,8 @@ def writing(p: Contraction, point: Warps) -> ScriptFunction:
     @script
     def finish(sums, bias, partial, c, z, share, top, left):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp // point.warps[1] * rows + lane // 4
-        column = left + warp % point.warps[1] * columns + lane % 4 * 2
+        row = top + warp // point.warps[1] * rows + mma_c().task(lane, 0)[0]
+        column = left + warp % point.warps[1] * columns + mma_c().task(lane, 0)[1]
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
                 total = cast(sums[i, j, half * 2 + v], wide)

@@ -21,6 +21,7 @@ from hidet.lang import (
     unroll,
 )
 from hidet.lang.cuda import threadIdx
+from hidet.mapping.fragments import mma_a, mma_b, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.finite import unless_finite
 from hidet.schedules.cuda.mma_tf32 import SingleWarps, bringing
@@ -104,12 +105,12 @@ def multiplication(a_side: Side, b_side: Side, point: PartWarps) -> ScriptFuncti
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // point.warps[1] * rows + lane // 4
-        column = warp % point.warps[1] * columns + lane // 4
+        row = warp // point.warps[1] * rows + mma_a(32).task(lane, 0)[0]
+        column = warp % point.warps[1] * columns + mma_b(32).task(lane, 0)[1]
         for short in unroll(point.depth // SHORT):
             found = register_tensor(f32, (many_a, many_b, 4), init=0.0)
             for deep in unroll(SHORT // 8):
-                first = short * SHORT + deep * 8 + lane % 4
+                first = short * SHORT + deep * 8 + mma_a(32).task(lane, 0)[1]
                 part_a = register_tensor(f32, (many_a, 4))
                 large_a = register_tensor(tf32, (many_a, 4))
                 small_a = register_tensor(tf32, (many_a, 4))
@@ -133,8 +134,8 @@ def ordinary(a_side: Side, b_side: Side, point: PartWarps) -> ScriptFunction:
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // point.warps[1] * rows + lane // 4
-        column = warp % point.warps[1] * columns + lane % 4 * 2
+        row = warp // point.warps[1] * rows + mma_c().task(lane, 0)[0]
+        column = warp % point.warps[1] * columns + mma_c().task(lane, 0)[1]
         for r in range(point.depth):
             for i, j, e in unroll(grid(rows // 16, columns // 8, 4)):
                 down, right = row + i * 16 + e // 2 * 8, column + j * 8 + e % 2

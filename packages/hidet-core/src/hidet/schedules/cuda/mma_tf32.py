@@ -13,6 +13,7 @@ from hidet import options
 from hidet.cost import Work
 from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
+from hidet.mapping.fragments import mma_a, mma_b
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.mma import Warps
 from hidet.schedules.cuda.staging import Side
@@ -93,10 +94,10 @@ def multiplication(a_side: Side, b_side: Side, point: SingleWarps) -> ScriptFunc
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // point.warps[1] * rows + lane // 4
-        column = warp % point.warps[1] * columns + lane // 4
+        row = warp // point.warps[1] * rows + mma_a(32).task(lane, 0)[0]
+        column = warp % point.warps[1] * columns + mma_b(32).task(lane, 0)[1]
         for deep in unroll(point.depth // 8):
-            first = deep * 8 + lane % 4
+            first = deep * 8 + mma_a(32).task(lane, 0)[1]
             part_a = register_tensor(tf32, (many_a, 4))
             part_b = register_tensor(tf32, (many_b, 2))
             bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first)

@@ -13,6 +13,7 @@ from hidet.compute.sizes import numbers
 from hidet.lang import ScriptFunction, cast, f32, script, static
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.cuda.overlap import Overlap
 from hidet.target import WARP
 
@@ -27,7 +28,8 @@ def mending(p: Overlap, columns: int) -> ScriptFunction:
 
     @script
     def mend(a, taps, sums, z, top):  # type: ignore[no-untyped-def]
-        lane, row = threadIdx.x % WARP, top + threadIdx.x // WARP * 16 + threadIdx.x % WARP // 4
+        lane = threadIdx.x % WARP
+        row = top + threadIdx.x // WARP * 16 + mma_c().task(threadIdx.x % WARP, 0)[0]
         for v in static(range(columns // 2)):
             sums[v] = 0.0
         for down in range(high):
@@ -38,7 +40,7 @@ def mending(p: Overlap, columns: int) -> ScriptFunction:
                 upper = cast(get(a, *p.pixel_of(z, row, down, across, channel)), f32)
                 lower = cast(get(a, *p.pixel_of(z, row + 8, down, across, channel)), f32)
                 for block, half, pair in static(owned):
-                    tap = cast(taps[line, block * 8 + lane % 4 * 2 + pair, at], f32)
+                    tap = cast(taps[line, block * 8 + mma_c().task(lane, 0)[1] + pair, at], f32)
                     sums[block * 4 + half * 2 + pair] += (lower if half else upper) * tap
 
     return mend

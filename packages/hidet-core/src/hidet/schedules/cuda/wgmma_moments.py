@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from hidet.lang import ScriptFunction, cast, f32, register_tensor, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.ops.handed_norm import RUN
 from hidet.schedules.cuda.wgmma_statistics import moments_of
 from hidet.schedules.product import Product
@@ -62,7 +63,8 @@ class WholeRows:
             residual, bias, residual_gain, near, shift, stretch, top, left
         ):
             lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-            row, column = top + warp * 16 + lane // 4, left + lane % 4 * 2
+            row = top + warp * 16 + mma_c().task(lane, 0)[0]
+            column = left + mma_c().task(lane, 0)[1]
             for block in static(range(blocks)):
                 for half in static(range(2)):
                     for pair in vectorize(2):
@@ -104,7 +106,7 @@ class WholeRows:
         @script
         def tell(sums, moments, top, left):  # type: ignore[no-untyped-def]
             lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-            row = top + warp * 16 + lane // 4
+            row = top + warp * 16 + mma_c().task(lane, 0)[0]
             for run in static(range(runs)):
                 values = register_tensor(f32, (2, within * 2))
                 for block, half, pair in static(places):
@@ -139,7 +141,7 @@ class WholeRows:
 
         @script
         def weigh(gain, factor, left):  # type: ignore[no-untyped-def]
-            column = left + threadIdx.x % 4 * 2
+            column = left + mma_c().task(threadIdx.x, 0)[1]
             for block in static(range(blocks)):
                 for pair in vectorize(2):
                     factor[block, pair] = get(gain, column + block * BLOCK + pair)

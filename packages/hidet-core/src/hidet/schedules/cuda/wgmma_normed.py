@@ -12,6 +12,7 @@ from __future__ import annotations
 from hidet.lang import ScriptFunction, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.ops.handed_norm import NormedLinear
 
 
@@ -21,7 +22,7 @@ def bringing_columns(op: NormedLinear, columns: int) -> ScriptFunction:
 
     @script
     def bring(sums_of, bias, weights, shift, left):  # type: ignore[no-untyped-def]
-        column = left + threadIdx.x % 4 * 2
+        column = left + mma_c().task(threadIdx.x, 0)[1]
         for block in static(range(columns // 8)):
             for pair in vectorize(2):
                 weights[block, pair] = get(sums_of, column + block * 8 + pair)

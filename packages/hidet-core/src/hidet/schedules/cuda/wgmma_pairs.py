@@ -22,6 +22,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix
 from hidet.lang.memory import get, settle
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
 from hidet.target import WARP
@@ -44,7 +45,7 @@ def staging_pairs(p: Contraction, early: bool) -> ScriptFunction:
             held = register_tensor(p.c.dtype, (2, 2, 2))
             for beside, which in static([(b, w) for b in range(2) for w in range(2)]):
                 block = part * (COLUMNS // 8) + step * 4 + beside * 2 + which
-                first = left + block * 8 + lane % 4 * 2
+                first = left + block * 8 + mma_c().task(lane, 0)[1]
                 if p.bias is not None:
                     shift = register_tensor(f32, (2,))
                     for pair in vectorize(2):
@@ -55,7 +56,7 @@ def staging_pairs(p: Contraction, early: bool) -> ScriptFunction:
                     if p.bias is not None:
                         even += shift[0]
                         odd += shift[1]
-                    there = p.c_at(z, row + lane // 4 + half * 8, first)
+                    there = p.c_at(z, row + mma_c().task(lane, half, 0)[0], first)
                     held[beside, half, which] = settle(c, there, even, odd)
             column = step * 16 + lane // 16 * 8
             stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)

@@ -31,6 +31,7 @@ from hidet.lang.cuda import (
     wgmma_fence,
     wgmma_wait_group,
 )
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.finite import unless_finite
 from hidet.schedules.cuda.mma_single import PRODUCTS, PartWarps, in_parts
@@ -168,7 +169,7 @@ def ordinary(point: PartWarpgroups) -> ScriptFunction:
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = warp * 16 + lane // 4, lane % 4 * 2
+        row, column = warp * 16 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1]
         for r in range(point.depth):
             for _, j, e in unroll(grid(*point.sums)):
                 left = cast(tiles_a[number, 0, row + e // 2 * 8, r], f32)

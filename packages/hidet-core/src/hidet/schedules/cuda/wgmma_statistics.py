@@ -22,6 +22,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
 from hidet.ops.handed_norm import RUN
 from hidet.schedules.product import Product
 from hidet.target import WARP
@@ -134,7 +135,7 @@ class Statistics:
             lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
             held = register_tensor(f32, self.held)
             for half in static(range(2)):
-                bring(moments, held, half, top + warp * 16 + lane // 4 + half * 8)
+                bring(moments, held, half, top + warp * 16 + mma_c().task(lane, half * 2)[0])
             combine(held, mean, scale)
 
         return find

@@ -25,6 +25,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get, settle
+from hidet.mapping.fragments import mma_c, wgmma_c
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, Index
 from hidet.schedules.cuda.warpgroups import Warpgroups, sum_type
@@ -38,13 +39,15 @@ def biasing(p: Contraction, columns: int) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (bias, registers, z, top, left). What will be added to a
     thread's columns is under way."""
 
+    own = mma_c(ROWS, columns)
+
     @script
     def bring(bias, ahead, z, top, left):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
         for block in static(range(columns // 8)):
             for pair in vectorize(2):
-                at = (z, top, left + block * 8 + lane % 4 * 2 + pair)
-                ahead[block, pair] = get(bias, *p.bias_at(*at))
+                _, column = own.task(lane, block, 0, pair)
+                ahead[block, pair] = get(bias, *p.bias_at(z, top, left + column))
 
     return bring
 
@@ -76,7 +79,7 @@ def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
     """A part of a kernel, for warps: (sums, staged, bias, c, lane, warp, part, z, row, left). What
     becomes of some columns of sums lies where it can be written by rows."""
 
-    wide, place = sum_type(p), placing(p.c.dtype)
+    wide, place, own = sum_type(p), placing(p.c.dtype), mma_c(ROWS, COLUMNS)
 
     def made(c: Any, at: Index, total: Any) -> Any:
         return cast(total, p.c.dtype) if after is None else settle(c, p.c_at(*at), total)
@@ -88,7 +91,8 @@ def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
             for beside in static(range(2)):
                 block = part * (COLUMNS // 8) + number * 2 + beside
                 for pair in vectorize(2):
-                    at = (z, row + lane // 4, left + block * 8 + lane % 4 * 2 + pair)
+                    first, column = own.task(lane, block, 0, pair)
+                    at = (z, row + first, left + column)
                     if p.bias is not None:
                         found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
                         shift = cast(found, wide)
@@ -106,6 +110,8 @@ def placing(of: DType) -> ScriptFunction:
     """A part of a kernel, for warps: (held, staged, lane, warp, first). What a lane has of sixteen
     columns, from the first on, goes where those of its rows lie side by side."""
 
+    own = mma_c(ROWS, 16)
+
     @script
     def place(held, staged, lane, warp, first):  # type: ignore[no-untyped-def]
         if of.nbytes == 2:
@@ -113,9 +119,9 @@ def placing(of: DType) -> ScriptFunction:
             stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
         else:
             for beside, half in static([(b, h) for b in range(2) for h in range(2)]):
-                row, column = lane // 4 + half * 8, first + beside * 8 + lane % 4 * 2
                 for pair in vectorize(2):
-                    staged[warp, row, column + pair] = held[beside, half, pair]
+                    row, column = own.task(lane, beside, half, pair)
+                    staged[warp, row, first + column] = held[beside, half, pair]
 
     return place
 
@@ -145,13 +151,18 @@ def beside(p: Contraction) -> int:
 def keeping(point: Warpgroups) -> ScriptFunction:
     """A part of a kernel, for warpgroups: (sums, pile). The sums where others will add them up."""
 
+    own = wgmma_c(point.columns)
+
     @script
     def keep(sums, pile):  # type: ignore[no-untyped-def]
         thread, part = threadIdx.x % WARPGROUP, threadIdx.x // WARPGROUP
-        row = part * 64 + thread // WARP * ROWS + thread % WARP // 4
+        row = part * 64 + own.task(thread, 0)[0]
         for block, half in static([(b, h) for b in range(point.columns // 8) for h in range(2)]):
             for v in vectorize(2):
-                column = block * 8 + thread % 4 * 2 + v
-                pile[0, 0, row + half * 8, column] = sums[block * 4 + half * 2 + v]
+                (down, _), (_, column) = (
+                    own.task(0, block, half, 0),
+                    own.task(thread, block, half, v),
+                )
+                pile[0, 0, row + down, column] = sums[block * 4 + half * 2 + v]
 
     return keep
