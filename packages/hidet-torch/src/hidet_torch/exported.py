@@ -23,6 +23,7 @@ from hidet_torch.calling.run import CompiledCall
 from hidet_torch.capture.capture import compile_inference
 from hidet_torch.capture.decompositions import exported_decompositions
 from hidet_torch.importing.in_place import COPY
+from hidet_torch.module_methods import ModuleMethods
 from hidet_torch.reports.saving import standalone
 from hidet_torch.settings import Settings, settings_for
 from hidet_torch.weights.named import Named
@@ -74,7 +75,7 @@ like those given. Where the model's way depends on values, torch.compile(model, 
 compiles what lies between."""
 
 
-class CompiledModel:
+class CompiledModel(ModuleMethods):
     """A compiled model: called as the model is, with inputs of the shapes it was compiled for."""
 
     def __init__(
@@ -85,19 +86,22 @@ class CompiledModel:
         dynamic_shapes: Any,
         settings: Settings,
     ) -> None:
+        self.module = model
         self.named, self.signature = Named(model), Forward(model)
         self.dynamic_shapes, self.settings = dynamic_shapes, settings
         self.capture(*self.signature.placed(inputs, named))
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
-        shapes = self.dynamic_shapes
+        shapes, self.training = self.dynamic_shapes, self.module.training
         with torch.no_grad():
             try:
                 program = torch.export.export(
                     self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
                 )
             except Exception as error:
+                if isinstance(error, TypeError):
+                    self.signature.require(inputs, named)
                 error.add_note(OTHERWISE)
                 raise
             with warnings.catch_warnings():

@@ -27,7 +27,7 @@ def separated(
     if not isinstance(model, torch.nn.Module):
         raise BadArgument(
             f"hidet_torch.compile takes a torch.nn.Module, not {type(model).__name__}",
-            help='torch.compile(function, backend="hidet") takes functions',
+            help=instead(model),
         )
     if not keywords:
         return {}, {}
@@ -39,6 +39,13 @@ def separated(
         {name: value for name, value in keywords.items() if name in inputs},
         {name: value for name, value in keywords.items() if name not in inputs},
     )
+
+
+def instead(model: object) -> str:
+    """What to do with something that is no module."""
+    if isinstance(model, torch.export.ExportedProgram):
+        return "compile program.module(), with inputs and dynamic_shapes as for the export"
+    return 'torch.compile(function, backend="hidet") takes functions'
 
 
 class Forward:
@@ -54,12 +61,17 @@ class Forward:
 
     def placed(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
         """The same call with inputs by position as far as `forward` lets them be."""
-        if not named:
-            return inputs, named
+        return self.require(inputs, named) if named else (inputs, named)
+
+    def require(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
+        """The same call as Python binds it; BadArgument if `forward` does not take it."""
         try:
             found = self.signature.bind(*inputs, **named)
         except TypeError as error:
-            raise BadArgument(f"{type(self.model).__name__}.forward: {error}") from None
+            raise BadArgument(
+                f"{type(self.model).__name__}.forward: {error}",
+                help=f"its inputs are {self.signature}",
+            ) from None
         return found.args, found.kwargs
 
 
