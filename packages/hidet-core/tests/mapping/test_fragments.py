@@ -8,6 +8,7 @@ from hidet.errors import BadArgument
 from hidet.mapping.fragments import (
     ldmatrix,
     ldmatrix_rows,
+    matrix_rows,
     mma_a,
     mma_b,
     mma_c,
@@ -115,3 +116,12 @@ def test_an_element_is_found_by_a_number_for_each_loop():
         )
     with pytest.raises(BadArgument, match="2 numbers were given"):
         wgmma_c(24).task(77, 0, 1)
+
+
+def test_rows_of_matrices_make_an_operand():
+    # Lane 8 * i + r gives the address of row r of matrix i.
+    for lane, value in product(range(32), range(8)):
+        matrix, row, column = ldmatrix(4).task(lane, value)
+        top, left = matrix_rows().task(8 * matrix + row, 0)
+        assert mma_a().task(lane, value) == (top, left + column)
+        assert mma_c(16, 16).task(lane, value) == (top, left + column)

@@ -63,6 +63,12 @@ def ldmatrix_rows(count: int = 4) -> TaskMapping:
     return spatial(count, 8)
 
 
+def matrix_rows() -> TaskMapping:
+    """Which 16 bytes of a 16×16 tile of 16-bit elements each lane gives `ldmatrix` and `stmatrix`
+    the address of, so that they are `mma_a` or two of `mma_c` side by side: its first task."""
+    return spatial(1, 2) * spatial(16, 1) * repeat(1, 8)
+
+
 def wgmma_a(bits: int = 16) -> TaskMapping:
     """The 64-row operand A in registers of `wgmma`, over the 128 threads of a warpgroup.
 

@@ -20,6 +20,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
+from hidet.mapping.fragments import matrix_rows
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_groups import Groups
 from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
@@ -40,8 +41,12 @@ def writing(rows: Rows, point: Groups) -> ScriptFunction:
                 for pair in static(range(2)):
                     value = sums[0, block, half * 2 + pair] * totals[0, half]
                     held[beside, half, pair] = cast(value, dtype)
-            column = number * 16 + lane // 16 * 8
-            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            column = number * 16 + matrix_rows().task(lane, 0)[1]
+            stmatrix(
+                address(staged, warp, matrix_rows().task(lane, 0)[0], column),
+                address(held, 0, 0, 0),
+                4,
+            )
 
     @script
     def write(sums, totals, staged, y, z, top):  # type: ignore[no-untyped-def]

@@ -22,7 +22,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix
 from hidet.lang.memory import get, settle
-from hidet.mapping.fragments import mma_c
+from hidet.mapping.fragments import matrix_rows, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.wgmma_staging import COLUMNS, LANES, ROWS
 from hidet.target import WARP
@@ -58,8 +58,8 @@ def staging_pairs(p: Contraction, early: bool) -> ScriptFunction:
                         odd += shift[1]
                     there = p.c_at(z, row + mma_c().task(lane, half, 0)[0], first)
                     held[beside, half, which] = settle(c, there, even, odd)
-            column = step * 16 + lane // 16 * 8
-            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            i, column = matrix_rows().task(lane, 0)
+            stmatrix(address(staged, warp, i, step * 16 + column), address(held, 0, 0, 0), 4)
 
     return stage
 

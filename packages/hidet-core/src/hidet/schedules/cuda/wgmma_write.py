@@ -25,7 +25,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import stmatrix, syncwarp, threadIdx
 from hidet.lang.memory import get, settle
-from hidet.mapping.fragments import mma_c, wgmma_c
+from hidet.mapping.fragments import matrix_rows, mma_c, wgmma_c
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, Index
 from hidet.schedules.cuda.warpgroups import Warpgroups, sum_type
@@ -115,8 +115,8 @@ def placing(of: DType) -> ScriptFunction:
     @script
     def place(held, staged, lane, warp, first):  # type: ignore[no-untyped-def]
         if of.nbytes == 2:
-            column = first + lane // 16 * 8
-            stmatrix(address(staged, warp, lane % 16, column), address(held, 0, 0, 0), 4)
+            row, column = matrix_rows().task(lane, 0)
+            stmatrix(address(staged, warp, row, first + column), address(held, 0, 0, 0), 4)
         else:
             for beside, half in static([(b, h) for b in range(2) for h in range(2)]):
                 for pair in vectorize(2):
