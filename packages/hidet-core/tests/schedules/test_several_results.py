@@ -55,7 +55,7 @@ ON_CPU = [
     PackedLinear(f32[7, 64], u8[33, 32], f32[33, 2], u8[33, 2], f32[33], 32),
 ]
 OPERATORS = {"cuda": ANCHORS, "cpu": ON_CPU}
-ITSELF = {"linear_moments_wgmma"}
+ITSELF = {"linear_moments_wgmma", "sorted_rows"}
 """Schedules that give several results themselves: what is made of these stays apart."""
 
 

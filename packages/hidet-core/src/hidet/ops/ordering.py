@@ -1,7 +1,8 @@
 """Elements in order of size: sorting, the greatest few, places within sorted values.
 
 An element's place is the number of those that come before it. That takes n * n comparisons for n
-elements, all independent of each other: right for the choices that networks make, not for millions.
+elements, all independent of each other. On CPUs long rows are merged instead
+(`schedules/cpu/sort.py`); on GPUs it is right for the choices that networks make, not for millions.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from hidet.schedules.cpu import matmul as _cpu_matmul
 from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cpu import packed_linear as _cpu_packed_linear
 from hidet.schedules.cpu import packed_panels as _cpu_packed_panels
+from hidet.schedules.cpu import sort as _cpu_sort
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
 from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
@@ -41,6 +42,7 @@ LOADED = (
     _cpu_matvec,
     _cpu_packed_linear,
     _cpu_packed_panels,
+    _cpu_sort,
     _cuda_attention,
     _cuda_attention_wgmma,
     _cuda_conv,
