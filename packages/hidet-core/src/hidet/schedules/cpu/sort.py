@@ -9,10 +9,10 @@ from __future__ import annotations
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from dataclasses import dataclass
-from functools import reduce
 from math import log2
 from typing import Any
 
+from hidet.compute.sizes import product
 from hidet.cost import Work
 from hidet.lang import ScriptFunction, attr, cast, cdiv, parallel, script, script_module
 from hidet.ops.ordering import Sort
@@ -49,7 +49,7 @@ class Rows:
 
 def rows_of(op: Sort) -> Size:
     """How many rows there are."""
-    return reduce(lambda a, b: a * b, others(op), 1)
+    return product(others(op))
 
 
 def others(op: Sort) -> list[Size]:
@@ -66,7 +66,9 @@ def is_long(op: Sort) -> bool:
 @schedule_for(Sort, target="cpu", space=Rows, when=lambda op, target: is_long(op))
 def sorted_rows(op: Sort, target: Target, point: Rows) -> Scheduled:
     """Rows over the threads."""
-    size, count, rows = op.x.shape[op.axis], op.count, rows_of(op)
+    size: Any = op.x.shape[op.axis]
+    count: Any = op.count
+    rows = rows_of(op)
     few = isinstance(count, int) and count <= FEW
     held = count if few else size
     values, places = op.infer()
@@ -107,7 +109,7 @@ def at(op: Sort, row: Any, place: Any) -> tuple[Any, ...]:
 def merging(op: Sort) -> ScriptFunction:
     """A part of a kernel: runs of sorted places become runs of twice the length, in the other half
     of `order`, until one is the row. Of equals those of the left run are first."""
-    size = op.x.shape[op.axis]
+    size: Any = op.x.shape[op.axis]
 
     @script
     def merge(keys, order, row):  # type: ignore[no-untyped-def]
@@ -142,7 +144,8 @@ def merging(op: Sort) -> ScriptFunction:
 
 def keeping(op: Sort) -> ScriptFunction:
     """A part of a kernel: an element that comes before the last of those kept takes its place."""
-    size, count = op.x.shape[op.axis], op.count
+    size: Any = op.x.shape[op.axis]
+    count: Any = op.count
 
     @script
     def keep(keys, order, row):  # type: ignore[no-untyped-def]
