@@ -47,7 +47,7 @@ def group(tmp_path):
 
 
 def test_candidates_are_compiled_each_to_an_archive_of_its_own(group):
-    first, second, *_ = (each.choice for each in choices(group.anchor.op, CPU))
+    first, *_, second = (each.choice for each in choices(group.anchor.op, CPU))
     bed = Bed()
     with Workshop(Subject(shape_of(group)), first, CPU, bed) as workshop:
         for each in (first, second):
@@ -115,7 +115,7 @@ def test_other_processes_compile_where_they_are_worth_it(group, no_processes):
 
 
 def test_a_compiler_that_breaks_down_costs_its_candidate_alone(group, no_processes, monkeypatch):
-    first, second, *_ = (each.choice for each in choices(group.anchor.op, CPU))
+    first, *_, second = (each.choice for each in choices(group.anchor.op, CPU))
     take = POOL.take
 
     def killed():

@@ -7,7 +7,7 @@ from hidet.intrinsics.fragments import table
 from hidet.intrinsics.mma import PRODUCTS
 from hidet.mapping.fragments import ldmatrix, mma_c, wgmma_a, wgmma_c
 
-PRODUCED = {of for each in PRODUCTS.values() for of in (each.a, each.b, each.c)}
+PRODUCED = list(dict.fromkeys(of for p in PRODUCTS.values() for of in (p.a, p.b, p.c)))
 MOVED = [table(ldmatrix(n, transposed=t)) for n in (1, 2, 4) for t in (False, True)]
 GROUPED = [table(wgmma_a(bits)) for bits in (8, 16, 32)] + [table(wgmma_c(n)) for n in (8, 24, 256)]
 
