@@ -58,8 +58,12 @@ def staging_pairs(p: Contraction, early: bool) -> ScriptFunction:
                         odd += shift[1]
                     there = p.c_at(z, row + mma_c().task(lane, half, 0)[0], first)
                     held[beside, half, which] = settle(c, there, even, odd)
-            i, column = matrix_rows().task(lane, 0)
-            stmatrix(address(staged, warp, i, step * 16 + column), address(held, 0, 0, 0), 4)
+            column = step * 16 + matrix_rows().task(lane, 0)[1]
+            stmatrix(
+                address(staged, warp, matrix_rows().task(lane, 0)[0], column),
+                address(held, 0, 0, 0),
+                4,
+            )
 
     return stage
 

@@ -91,8 +91,7 @@ def staging(p: Contraction, early: bool, after: After | None) -> ScriptFunction:
             for beside in static(range(2)):
                 block = part * (COLUMNS // 8) + number * 2 + beside
                 for pair in vectorize(2):
-                    first, column = own.task(lane, block, 0, pair)
-                    at = (z, row + first, left + column)
+                    at = (z, row + own.task(lane, 0)[0], left + own.task(lane, block, 0, pair)[1])
                     if p.bias is not None:
                         found = bias[block, pair] if early else get(bias, *p.bias_at(*at))
                         shift = cast(found, wide)
@@ -115,8 +114,12 @@ def placing(of: DType) -> ScriptFunction:
     @script
     def place(held, staged, lane, warp, first):  # type: ignore[no-untyped-def]
         if of.nbytes == 2:
-            row, column = matrix_rows().task(lane, 0)
-            stmatrix(address(staged, warp, row, first + column), address(held, 0, 0, 0), 4)
+            column = first + matrix_rows().task(lane, 0)[1]
+            stmatrix(
+                address(staged, warp, matrix_rows().task(lane, 0)[0], column),
+                address(held, 0, 0, 0),
+                4,
+            )
         else:
             for beside, half in static([(b, h) for b in range(2) for h in range(2)]):
                 for pair in vectorize(2):
