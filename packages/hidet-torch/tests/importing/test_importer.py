@@ -12,6 +12,7 @@ from hidet.errors import InternalError
 from hidet.graph import Foreign
 from hidet_torch.converters import torch as table
 from hidet_torch.importing import importer
+from hidet_torch.importing.foreign import ForeignStep
 
 
 def test_operators_without_converter_become_foreign_nodes() -> None:
@@ -28,12 +29,24 @@ def test_random_operators_keep_their_order() -> None:
         return b, a
 
     found = imported(function, torch.randn(3))
-    foreign = [node for node in found.graph.nodes if isinstance(node.op, Foreign)]
-    assert [node.op.key.split(":")[1] for node in foreign] == [
+    ((key, call),) = found.calls.items()
+    assert key == "0:aten.rand_like.default and 1 more"
+    assert call.effects
+    assert isinstance(call.step, ForeignStep)
+    assert [str(each.target) for each in call.step.call.instructions] == [
         "aten.rand_like.default",
         "aten.randn_like.default",
     ]
-    assert any(each is foreign[0].outputs[-1] for each in foreign[1].inputs)
+
+
+def test_random_operators_keep_their_order_between_regions() -> None:
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        a = torch.rand_like(x)
+        return torch.randn_like(a.exp()), a
+
+    found = imported(function, torch.randn(3))
+    first, second = (node for node in found.graph.nodes if isinstance(node.op, Foreign))
+    assert any(each is first.outputs[-1] for each in second.inputs)
 
 
 def test_constants_share_memory() -> None:

@@ -39,11 +39,27 @@ def listed(coverage: Coverage) -> str:
     )
 
 
-def warning(coverage: Coverage, framework: str) -> FallbackWarning:
-    """What to warn of when parts of a model run in the framework."""
+def warning(coverage: Coverage, framework: str, compiles_nothing: bool = False) -> FallbackWarning:
+    """What to warn of when parts of a model run in the framework, or all of it."""
+    what = "everything around them is compiled"
+    if compiles_nothing:
+        what = "and nothing is compiled: the graph is as fast as without hidet"
     return FallbackWarning(
-        f"these operators run in {framework}, everything around them is compiled:\n"
+        f"these operators run in {framework}, {what}:\n"
         f'{listed(coverage)}\n  options={{"fallback": "error"}} makes this an error'
+    )
+
+
+def dominated(coverage: Coverage, framework: str, share: float | None = None) -> FallbackWarning:
+    """What to warn of when a region gains little, since the framework runs most of it: most of its
+    operators, or a `share` of the time of its calls."""
+    left = sum(map(len, coverage.left.values()))
+    names = ", ".join(f"{name} ({len(uses)}x)" for name, uses in coverage.left.items())
+    time = "" if share is None else f" and takes {share:.0%} of the time of a call"
+    return FallbackWarning(
+        f"{framework} runs {left} of {len(coverage.uses)} operators of a compiled region{time}: it "
+        f"is hardly faster than without hidet, and may be slower\n  they are {names}\n  replace "
+        f"them by operators that are compiled, or leave this part of the model to {framework}"
     )
 
 

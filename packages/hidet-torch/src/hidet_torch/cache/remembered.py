@@ -105,14 +105,15 @@ def is_ours(converter: Any) -> bool:
 def note_of(
     made: CompiledCall, frozen: Sequence[int], inputs: Sequence[Any]
 ) -> dict[str, Any] | None:
-    """How a plain graph is called, as JSON; None if it has constants that are no inputs."""
+    """How a plain graph is called, as JSON; None if it has constants that are no inputs, or
+    PyTorch runs a part of it."""
     runner, interface = made.runner, made.interface
     places = {id(inputs[place]): place for place in frozen}
     weights = [
         (name, places.get(id(made.weights.by_tensor[tensor].source)))
         for name, tensor in runner.weights.items()
     ]
-    if runner.key is None or any(place is None for _, place in weights):
+    if interface.calls or runner.key is None or any(place is None for _, place in weights):
         return None
     taken = [
         (each.position, each.tensor.dtype.name, each.tensor.shape) for each in interface.inputs

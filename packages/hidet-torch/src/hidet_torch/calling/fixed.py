@@ -108,7 +108,9 @@ def never(seen: object) -> bool:
 
 def fixed_call(interface: Interface) -> FixedCall | None:
     """The call of a graph whose inputs and outputs are plain tensors of fixed sizes, else None."""
-    if interface.symbols or interface.carriers or interface.calls or interface.mutations:
+    if interface.symbols or interface.carriers or interface.mutations:
+        return None
+    if interface.calls and interface.device != "cpu":  # PyTorch's own stream is the call's there
         return None
     if interface.is_told:
         return None
@@ -127,7 +129,14 @@ def fixed_call(interface: Interface) -> FixedCall | None:
         for each in interface.outputs
         if each.index is not None
     ]
-    return FixedCall(inputs, views, outputs, results, may_repeat=not interface.updates)
+    may_repeat = not (interface.updates or interface.calls)
+    return FixedCall(inputs, views, outputs, results, may_repeat)
+
+
+def is_plain(interface: Interface) -> bool:
+    """Whether nothing but fresh tensors comes out of a graph, which writes to no argument."""
+    fresh = all(each.alias is None and each.index is not None for each in interface.outputs)
+    return fresh and not (interface.mutations or interface.updates)
 
 
 def layouts(interface: Interface) -> list[Layout] | None:

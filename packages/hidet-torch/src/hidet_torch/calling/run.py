@@ -10,6 +10,8 @@ import torch
 from hidet.frontend.execute import Runner, View, prepare_runner
 from hidet_torch.calling.fixed import fixed_call
 from hidet_torch.calling.overwriting import as_written, overwritten
+from hidet_torch.calling.share import Share
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.importing.foreign import SYMBOLS, numbers
 from hidet_torch.importing.imported import Imported, Interface, LiveInput, Number, Output
 from hidet_torch.memory.streams import stream_of
@@ -98,7 +100,8 @@ class CompiledCall(GraphCall):
     def __init__(self, imported: Imported, use_graph: bool = True) -> None:
         self.imported = imported
         weights = Weights(imported.weights, imported.device)
-        steps = {key: call.step for key, call in imported.calls.items()}
+        share = Share(imported.coverage, imported.device)
+        steps = {key: share.timed(call.step) for key, call in imported.calls.items()}
         runner = prepare_runner(
             imported.graph,
             weights.view,
@@ -111,9 +114,11 @@ class CompiledCall(GraphCall):
             over=overwritten(imported),
         )
         super().__init__(as_written(imported, runner.over), weights, runner)
+        if steps:
+            share.watch(self)
 
 
-def without_wrapper(call: GraphCall) -> Callable[..., Any]:
+def without_wrapper(call: GraphCall | EagerCall) -> Callable[..., Any]:
     """A call as Dynamo makes it, without what AOTAutograd does around it for aliases, mutations and
     subclasses: there are none, and it takes longer than the call itself."""
     return lambda *args: call.run(list(args))  # whatever it is by then

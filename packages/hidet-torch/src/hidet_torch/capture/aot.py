@@ -10,6 +10,7 @@ from torch._functorch._aot_autograd.descriptors import PlainAOTInput, PlainAOTOu
 from torch._functorch.aot_autograd import aot_module_simplified
 
 from hidet_torch.calling.run import CompiledCall, without_wrapper
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import Boxed, compile_inference, compile_training, run_backward
 from hidet_torch.capture.decompositions import decompositions
 from hidet_torch.capture.gradients import require_repeatable
@@ -57,7 +58,7 @@ def through_aot(
 ) -> Callable[..., Any]:
     """AOTAutograd with our decompositions and compilers."""
     sources = weight_sources(graph_module, example_inputs) if settings.freeze else {}
-    plain: list[CompiledCall] = []
+    plain: list[CompiledCall | EagerCall] = []
     frozen: dict[torch.fx.Node, int] = {}
 
     def inference(traced: torch.fx.GraphModule, fakes: Sequence[Any]) -> Boxed:
@@ -67,7 +68,7 @@ def through_aot(
         guard(sources, frozen.values())
         weights = {node: example_inputs[index] for node, index in frozen.items()}
         call = compile_graph(traced, weights, settings)
-        if isinstance(call, CompiledCall) and call.is_plain and is_identity(traced):
+        if isinstance(call, CompiledCall | EagerCall) and call.is_plain and is_identity(traced):
             plain.append(call)
         return call
 
@@ -82,9 +83,10 @@ def through_aot(
     )
     if not plain:
         return compiled
-    if keep is not None:
-        keep(plain[0], sorted(frozen.values()))
-    return without_wrapper(plain[0])
+    call = plain[0]
+    if keep is not None and isinstance(call, CompiledCall):
+        keep(call, sorted(frozen.values()))
+    return without_wrapper(call)
 
 
 def is_identity(traced: torch.fx.GraphModule) -> bool:

@@ -14,11 +14,14 @@ from hidet.frontend.coverage import Coverage, Use
 from hidet.frontend.report import FallbackWarning, require_complete, warning
 from hidet_torch.calling.caller import warn
 from hidet_torch.calling.correctness import report_first
+from hidet_torch.calling.fixed import is_plain
 from hidet_torch.calling.run import CompiledCall
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.stealing import steal
 from hidet_torch.importing.imported import Imported
 from hidet_torch.importing.importer import import_graph
 from hidet_torch.importing.place import place_of
+from hidet_torch.importing.views import VIEW_NAMES
 from hidet_torch.settings import Settings
 
 Boxed = Callable[[list[Any]], Any]
@@ -35,9 +38,12 @@ def compile_inference(
     with _disable_current_modes(), torch.no_grad(), settings.in_force():
         imported = imported_or_reason(graph_module, frozen)
         if isinstance(imported, str):
-            report(everything_left(graph_module, imported), settings)
-            return in_pytorch(graph_module)
+            coverage = everything_left(graph_module, imported)
+            report(coverage, settings)
+            return EagerCall(graph_module, coverage)
         report(imported.coverage, settings)
+        if has_nothing_to_compile(imported.coverage):
+            return EagerCall(graph_module, imported.coverage, is_plain(imported))
         call = CompiledCall(imported, settings.use_graph)
         stealing = partial(steal, call.weights, imported, frozen)
         if settings.correctness_report:  # it reads the weights, which are given away after it
@@ -63,7 +69,13 @@ def report(coverage: Coverage, settings: Settings) -> None:
     if settings.fallback == "error":
         require_complete(coverage)
     elif not coverage.is_complete:
-        warn(warning(coverage, "PyTorch"))
+        warn(warning(coverage, "PyTorch", has_nothing_to_compile(coverage)))
+
+
+def has_nothing_to_compile(coverage: Coverage) -> bool:
+    """Whether PyTorch has to run all that is more than a view."""
+    compiled = coverage.compiled.keys() - VIEW_NAMES
+    return not compiled and not coverage.is_complete
 
 
 def everything_left(graph_module: torch.fx.GraphModule, reason: str) -> Coverage:
@@ -85,21 +97,9 @@ def compile_training(graph_module: torch.fx.GraphModule, example_inputs: Any) ->
             'torch.no_grad(), or compile it with options={"inference": True}'
         )
     )
-    return in_pytorch(graph_module)
+    return EagerCall(graph_module)
 
 
 def run_backward(graph_module: torch.fx.GraphModule, example_inputs: Any) -> Boxed:
     """The backward graph of such a region."""
-    return in_pytorch(graph_module)
-
-
-def in_pytorch(graph_module: torch.fx.GraphModule) -> Boxed:
-    """An fx graph as PyTorch runs it."""
-
-    def run(boxed: list[Any]) -> Any:
-        given = list(boxed)
-        boxed.clear()
-        return graph_module(*given)
-
-    run._boxed_call = True  # type: ignore[attr-defined]
-    return run
+    return EagerCall(graph_module)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import torch
 
 from hidet.errors import NotYet
 from hidet.frontend.staying import HostCall
-from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_torch.importing.facts import has_effects, is_random, require_device, require_plain
-from hidet_torch.importing.foreign import ForeignCall, Number, Slot, host_step
+from hidet_torch.importing.foreign import ForeignCall, ForeignStep, Instruction, Number, Slot
 from hidet_torch.importing.sizes import Sizes
 from hidet_torch.importing.slices import is_symbolic
+from hidet_torch.importing.views import VIEWS, needs_strides, views_to
 from hidet_torch.memory.dtypes import hidet_dtype
 
 
@@ -26,43 +28,28 @@ class HostCalls:
 
     def of(self, node: torch.fx.Node) -> HostCall:
         """A node as PyTorch runs it; random numbers are drawn in the order of the graph."""
-        operands: list[Tensor] = []
-        args, kwargs = self.template(node.args, operands), self.template(node.kwargs, operands)
-        expected = node.meta.get("val")
-        results = expected if isinstance(expected, list | tuple) else [expected]
+        results = results_of(node)
         if any(isinstance(each, torch.SymInt | torch.SymFloat) for each in results):
             raise NotYet(f"{node.target}, whose results are numbers that depend on data")
-        count = sum(isinstance(each, torch.Tensor) for each in results)
+        program = Program(self, node)
         return HostCall(
             str(node.target),
-            tuple(operands),
+            tuple(self.values[each] for each in program.operands),
             tuple(
                 self.type_of(each) if isinstance(each, torch.Tensor) else None for each in results
             ),
-            host_step(ForeignCall(node.target, args, kwargs, tuple(range(count)))),
+            ForeignStep(program.call()),
             effects=is_random(node.target) or has_effects(node.target),
         )
 
-    def template(self, value: Any, operands: list[Tensor]) -> Any:
-        """Arguments with places for the values that a call brings."""
-        match value:
-            case torch.fx.Node():
-                example = value.meta.get("val")
-                if self.values[value] is None:  # a token, which is for nothing but the order
-                    return None
-                if isinstance(example, torch.Tensor):
-                    require_device(example, self.device)
-                    operands.append(self.values[value])
-                    sizes, strides = (
-                        tuple(map(self.number, each)) for each in (example.shape, example.stride())
-                    )
-                    return Slot(len(operands) - 1, example.dtype, sizes, strides)
-                return self.number(example) if is_symbolic(example) else self.values[value]
-            case list() | tuple():
-                return [self.template(each, operands) for each in value]
-            case dict():
-                return {key: self.template(each, operands) for key, each in value.items()}
-        return value
+    def is_operand(self, node: torch.fx.Node) -> bool:
+        """Whether a node's value is a tensor on the graph's device; a token, which is for nothing
+        but the order, is none."""
+        value = node.meta.get("val")
+        if not isinstance(value, torch.Tensor) or self.values[node] is None:
+            return False
+        require_device(value, self.device)
+        return True
 
     def number(self, value: Any) -> Any:
         """A symbolic number as something that reads it from the symbols of a call."""
@@ -72,11 +59,69 @@ class HostCalls:
         if not self.sizes.told.keys().isdisjoint(e.free_symbols):
             raise NotYet(f"the number {e}, which data tell, outside of the compiled graph")
         names = {each: self.sizes.convert(each).name for each in e.free_symbols}
+        if e in names and isinstance(value, torch.SymInt):
+            return Number(itemgetter(names[e]))
         kind = float if isinstance(value, torch.SymFloat) else int
-        return Number(lambda symbols: kind(e.subs({s: symbols[name] for s, name in names.items()})))
+        # SymPy takes longer for a sum than PyTorch for a small operator.
+        known = lru_cache(1024)(lambda *given: kind(e.subs(dict(zip(names, given, strict=True)))))
+        return Number(lambda symbols: known(*[symbols[name] for name in names.values()]))
 
     def type_of(self, value: torch.Tensor) -> TensorType:
         """The type of a result."""
         require_plain(value)
         require_device(value, self.device)
         return TensorType(hidet_dtype(value.dtype), self.sizes.of(value))
+
+
+class Program:
+    """The calls by which PyTorch computes a node: those of the views that lead to it come first."""
+
+    def __init__(self, calls: HostCalls, node: torch.fx.Node) -> None:
+        self.calls = calls
+        self.nodes = [*views_to(node), node]
+        inner = set(self.nodes)
+        read = (each for one in self.nodes for each in one.all_input_nodes)
+        outside = [each for each in dict.fromkeys(read) if each not in inner]
+        self.operands = [each for each in outside if calls.is_operand(each)]
+        self.known = {each: place for place, each in enumerate(self.operands)}
+
+    def call(self) -> ForeignCall:
+        """The instructions in order."""
+        found = []
+        count = len(self.operands)
+        for node in self.nodes:
+            exact = needs_strides(node.target)
+            args, kwargs = (self.filled(each, exact) for each in (node.args, node.kwargs))
+            values = enumerate(results_of(node))
+            places = tuple(place for place, e in values if isinstance(e, torch.Tensor))
+            found.append(Instruction(VIEWS.get(node.target, node.target), args, kwargs, places))
+            self.known[node] = count
+            count += len(places)
+        results = range(self.known[self.nodes[-1]], count)
+        return ForeignCall(len(self.operands), tuple(found), tuple(results))
+
+    def filled(self, value: Any, exact: bool) -> Any:
+        """Arguments with places for the values that a call brings."""
+        match value:
+            case torch.fx.Node():
+                return self.of_node(value, exact)
+            case list() | tuple():
+                return [self.filled(each, exact) for each in value]
+            case dict():
+                return {key: self.filled(each, exact) for key, each in value.items()}
+        return value
+
+    def of_node(self, node: torch.fx.Node, exact: bool) -> Any:
+        """What stands for a node's value."""
+        example, number = node.meta.get("val"), self.calls.number
+        if node in self.known and isinstance(example, torch.Tensor):
+            shape = tuple(map(number, example.shape))
+            strides = tuple(map(number, example.stride())) if exact else None
+            return Slot(self.known[node], example.dtype, shape, strides)
+        return number(example) if is_symbolic(example) else self.calls.values[node]
+
+
+def results_of(node: torch.fx.Node) -> list[Any]:
+    """What PyTorch knows of each result of a node."""
+    expected = node.meta.get("val")
+    return list(expected) if isinstance(expected, list | tuple) else [expected]

@@ -109,3 +109,10 @@ class Imported(Interface):
     coverage: Coverage
     tensors: Mapping[torch.fx.Node, Any]
     """What each node of the fx graph became."""
+
+
+def replaced(value: Any, new: Mapping[Tensor, Tensor]) -> Any:
+    """What a node became, with the tensors that stand for others now."""
+    if isinstance(value, list | tuple):
+        return type(value)(replaced(each, new) for each in value)
+    return new.get(value, value) if isinstance(value, Tensor) else value

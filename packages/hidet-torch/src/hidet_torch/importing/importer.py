@@ -12,6 +12,7 @@ import torch
 from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
 from hidet.frontend.importer import Importer
+from hidet.frontend.regions import joined
 from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, tracing
 from hidet.graph.dims import same
@@ -27,8 +28,9 @@ from hidet_torch.importing.facts import (
     require_device,
     require_plain,
 )
+from hidet_torch.importing.foreign import as_step
 from hidet_torch.importing.host_call import HostCalls
-from hidet_torch.importing.imported import Imported, LiveInput, Update
+from hidet_torch.importing.imported import Imported, LiveInput, Update, replaced
 from hidet_torch.importing.in_place import updates_in_place
 from hidet_torch.importing.place import place_of
 from hidet_torch.importing.results import TorchResults
@@ -356,6 +358,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         inputs = [each.tensor for each in self.inputs]
         inputs += [Tensor(TensorType(u8, (by_name[n],)), self.device, name=n) for n in carriers]
         graph, new = guarded_with(FlowGraph(inputs, tensors, self.name), self.guards)
+        regions = joined(graph, self.staying.calls, as_step)
+        new = {old: regions.tensors.get(each, each) for old, each in new.items()} | regions.tensors
         return Imported(
             self.device,
             [replace(each, tensor=new.get(each.tensor, each.tensor)) for each in self.inputs],
@@ -365,9 +369,9 @@ class TorchImporter(Importer[torch.fx.Node]):
             symbols,
             mutations,
             updates,
-            self.staying.calls,
-            is_told=bool(graph.told),
-            graph=graph,
+            regions.calls,
+            is_told=bool(regions.graph.told),
+            graph=regions.graph,
             weights=self.weights,
             coverage=self.coverage(),
             tensors={node: replaced(value, new) for node, value in self.values.items()},
@@ -388,10 +392,3 @@ class TorchImporter(Importer[torch.fx.Node]):
                     raise NotYet(f"the size {size.name}, which no input tells")
                 found[size.name] = (self.numbers[size.name], None)
         return found
-
-
-def replaced(value: Any, new: Mapping[Tensor, Tensor]) -> Any:
-    """What a node became, with the tensors that stand for others now."""
-    if isinstance(value, list | tuple):
-        return type(value)(replaced(each, new) for each in value)
-    return new.get(value, value) if isinstance(value, Tensor) else value

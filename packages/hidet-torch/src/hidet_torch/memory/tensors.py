@@ -29,16 +29,21 @@ def tensor_of(view: View) -> torch.Tensor:
     """The memory of a view as a tensor; whoever calls keeps the memory alive."""
     if isinstance(view.owner, torch.Tensor):
         return view.owner
-    own = TO_TORCH[dtype(view.dtype)]
-    nbytes = prod(view.shape) * own.itemsize
+    return tensor_at(view.pointer, view.shape, view.dtype, view.device)
+
+
+def tensor_at(pointer: int, shape: tuple[int, ...], of: str, device: str) -> torch.Tensor:
+    """Memory at an address as a tensor, which does not keep it alive."""
+    own = TO_TORCH[dtype(of)]
+    nbytes = prod(shape) * own.itemsize
     if not nbytes:
-        return torch.empty(view.shape, dtype=own, device=view.device)
-    memory = Memory(view.pointer, nbytes)
-    if view.device == "cpu":
+        return torch.empty(shape, dtype=own, device=device)
+    memory = Memory(pointer, nbytes)
+    if device == "cpu":
         flat = torch.from_numpy(np.asarray(memory))
     else:
-        flat = torch.as_tensor(memory, device=view.device)
-    return flat.view(own).reshape(view.shape)
+        flat = torch.as_tensor(memory, device=device)
+    return flat.view(own).reshape(shape)
 
 
 class Memory:

@@ -15,8 +15,9 @@ from hidet.frontend.footprint import Footprint, footprint_of
 from hidet.frontend.report import table
 from hidet.graph import FlowGraph
 from hidet_torch.backend import capture
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.aot import for_inference
-from hidet_torch.capture.capture import Boxed, everything_left, imported_or_reason, in_pytorch
+from hidet_torch.capture.capture import Boxed, everything_left, imported_or_reason
 from hidet_torch.settings import Settings
 
 NOTHING = """torch.compile captured no graph: all of it runs in PyTorch, as with any backend.
@@ -77,7 +78,7 @@ def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
         else:
             parts.append(found.coverage)
             flow.append(found.graph)
-        return in_pytorch(traced)
+        return EagerCall(traced)
 
     trace = partial(for_inference, compile_graph=inspect)
 
