@@ -61,6 +61,35 @@ def test_what_another_condition_guards_is_not_read_ahead_of_it():
     assert unswitch_loops(made).body == made.body
 
 
+@pytest.mark.parametrize("length", [0, 1, 8])
+def test_what_each_turn_reads_at_the_place_of_a_loop_around_is_asked_once(length):
+    at, n, places = Var("i", i32), Var("n", i32), Var("t", i32[3])
+    which = Load(places, (at,))
+    read = Select(inside(which), Load(X, (which, J)), constant(0.0, f32))
+    results = Var("y", f32[3, 8])
+    loop = For(J, n, (Store(results, (at, J), read),), LoopKind.VECTOR)
+    made = Kernel("k", (X, results, places), (For(at, wrap(3), (loop,)),), kind=KernelKind.CPU)
+    after = unswitch_loops(made)
+    (choice,) = find(after.body, If)
+    assert not list(find(choice.then, Select))
+    given = np.arange(32, dtype=np.float32).reshape(4, 8)
+    found = np.full((3, 8), -1, np.float32)
+    sim.launch(after, given, found, np.array([2, -1, 4], np.int32), n=length)
+    wanted = np.full((3, 8), -1, np.float32)
+    wanted[:, :length] = np.stack([given[2], np.zeros(8), np.zeros(8)])[:, :length]
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_a_choice_reads_is_not_asked_ahead_of_it():
+    at, places = Var("i", i32), Var("t", i32[1])
+    which = Load(places, (at,))
+    read = Select(inside(which), Load(X, (which, J)), constant(0.0, f32))
+    value = Select(Less(at, number(1)), read, constant(0.0, f32))
+    loop = For(J, wrap(8), (Store(Y, (J,), value),), LoopKind.VECTOR)
+    made = Kernel("k", (X, Y, places), (For(at, wrap(2), (loop,)),), kind=KernelKind.CPU)
+    assert unswitch_loops(made).body == made.body
+
+
 @pytest.mark.parametrize("row", [0, 1, 2, 3])
 def test_one_row_or_another_is_read_without_a_condition(row):
     n = Var("n", i32)

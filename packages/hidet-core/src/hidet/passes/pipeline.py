@@ -8,6 +8,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.passes.base import Observer, Pass, run
 from hidet.passes.bind_subexpressions import bind_subexpressions
 from hidet.passes.copy_vectors import copy_vectors
+from hidet.passes.evaluate_both import evaluate_both
 from hidet.passes.flatten_indices import flatten_indices
 from hidet.passes.guard_bounds import guard_bounds
 from hidet.passes.join_team import join_team
@@ -55,6 +56,7 @@ CPU: tuple[Pass, ...] = (
     split_loops,  # of the conditions on reads that change once along a loop
     unswitch_loops,  # before reads get other indices; those conditions are no masks
     read_anyway,  # where the choices that are left are; an element there is known by its indices
+    evaluate_both,  # of the conditions that are left, while indices say what is there
     flatten_indices,  # after guards, which speak in tensor coordinates
     copy_vectors,  # wants flat addresses, and loops without conditions
     unroll,  # small task loops; vector loops stay for the C++ compiler

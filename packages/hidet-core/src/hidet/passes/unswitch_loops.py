@@ -6,7 +6,8 @@ from collections.abc import Set
 from dataclasses import replace
 from functools import reduce
 
-from hidet.ir.expr import And, Const, Expr, Load, Select, Var
+from hidet.ir.certain import unconditional
+from hidet.ir.expr import And, Const, Expr, Less, Load, Select, Var, convert, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Declare, For, If, Stmt, Store
 from hidet.ir.walk import find, introduced, replaced, substitute
@@ -24,7 +25,8 @@ def unswitch_loops(kernel: Kernel) -> Kernel:
              else:              the loop as it was
 
     The same where the loop reads one element or another. Where several conditions are asked and one
-    does not hold, the loop stays as it was.
+    does not hold, the loop stays as it was. What a condition reads at a place that the loops around
+    tell is asked only if the loop has a turn, and reads it in each.
 
     On a CPU only: compilers make no vectors of reads that may not happen.
     """
@@ -40,13 +42,14 @@ def unswitched(loop: For) -> Stmt:
             known[each.var] = substitute(each.init, known)
     own = {loop.var, *moved, *introduced(loop.body)}
     written = {each.tensor for each in find(loop.body, Store)}
+    always = read_always(loop)
     certain: dict[Expr, Expr] = {}
     refused: dict[Expr, Expr] = {}
     asked: dict[Expr, None] = {}
     for choice in find(loop.body, Select):
         meant = substitute(choice.condition, known)
         fixed = not any(e in own for e in find([meant], Var))
-        if reads(choice) and fixed and is_there(meant, written):
+        if reads(choice) and fixed and is_there(meant, written, always):
             certain[choice], refused[choice] = choice.then, choice.otherwise
             asked[meant] = None
     if not asked:
@@ -54,7 +57,10 @@ def unswitched(loop: For) -> Stmt:
     plain = replace(loop, body=tuple(replaced(each, certain) for each in loop.body))
     if len(asked) == 1:
         loop = replace(loop, body=tuple(replaced(each, refused) for each in loop.body))
-    return If(reduce(And, asked), (copied((plain,), {})[0],), (loop,), loop.place)
+    asking = reduce(And, asked)
+    if not all(map(is_at_known_place, find([asking], Load))):
+        asking = And(Less(convert(wrap(0), loop.extent.dtype), loop.extent), asking)
+    return If(asking, (copied((plain,), {})[0],), (loop,), loop.place)
 
 
 def reads(choice: Select) -> bool:
@@ -62,10 +68,22 @@ def reads(choice: Select) -> bool:
     return isinstance(choice.then, Load) and isinstance(choice.otherwise, Load | Const)
 
 
-def is_there(condition: Expr, written: Set[Expr]) -> bool:
+def is_there(condition: Expr, written: Set[Expr], always: Set[Expr]) -> bool:
     """Whether what a condition reads may be read ahead of all other conditions: elements at known
-    places, which the loop does not write."""
+    places or those that are `always` read, which the loop does not write."""
     return all(
-        read.tensor not in written and all(isinstance(e, Const) for e in read.index)
+        read.tensor not in written and (read in always or is_at_known_place(read))
         for read in find([condition], Load)
     )
+
+
+def is_at_known_place(read: Load) -> bool:
+    """Whether an element is there in every call."""
+    return all(isinstance(each, Const) for each in read.index)
+
+
+def read_always(loop: For) -> set[Expr]:
+    """What each turn of a loop reads under no condition."""
+    plain = [each for each in loop.body if isinstance(each, Declare | Assign | Store)]
+    found = unconditional(child for each in plain for child in each.children())
+    return {each for each in found if isinstance(each, Load)}

@@ -9,24 +9,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from hidet.ir.certain import safe_nodes, unconditional
 from hidet.ir.expr import (
     Address,
-    And,
     Builtin,
     Comparison,
     Const,
     Expr,
-    FloorDiv,
-    FloorMod,
     Lane,
     Load,
     Math,
-    Or,
     Pack,
     Select,
     Splat,
-    TruncDiv,
-    TruncMod,
     Var,
     is_vector,
 )
@@ -82,32 +77,3 @@ def nameable(e: Expr) -> bool:
 def heavy(e: Expr) -> bool:
     """Whether writing `e` twice would rely on the compiler to compute it once."""
     return isinstance(e, Load | Math | Select) or is_vector(e)
-
-
-def unconditional(roots: Sequence[Expr]) -> set[Expr]:
-    """The nodes that are evaluated whatever the conditions turn out to be."""
-    found: set[Expr] = set()
-    pending = list(roots)
-    while pending:
-        e = pending.pop()
-        if e in found:
-            continue
-        found.add(e)
-        match e:
-            case Select(condition):
-                pending.append(condition)
-            case And(a) | Or(a):
-                pending.append(a)
-            case _:
-                pending.extend(child for child in e.children() if isinstance(child, Expr))
-    return found
-
-
-def safe_nodes(nodes: Sequence[Expr]) -> set[Expr]:
-    """The nodes that may be evaluated anywhere: no memory is read, no integer divided."""
-    safe: set[Expr] = set()
-    for n in nodes:
-        risky = isinstance(n, FloorDiv | FloorMod | TruncDiv | TruncMod) and n.dtype.is_integer
-        if not risky and not isinstance(n, Load) and all(c in safe for c in n.children()):
-            safe.add(n)
-    return safe
