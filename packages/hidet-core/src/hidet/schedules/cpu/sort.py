@@ -24,8 +24,9 @@ from hidet.types import Size, i32, i64
 
 LONG = 128
 """Elements of a row up to which the definition is faster."""
-FEW = 128
-"""As many are kept in order while a row is gone through; more are the first of a sorted row."""
+FEW = 32
+"""The first of a row are kept in order while it is gone through if their square is at most so many
+times the row's length; more are the first of a sorted row."""
 STEP = 16.0
 """Operations that a step of a merge takes as long as: what it does next depends on what it read."""
 RUNS = 31
@@ -69,12 +70,12 @@ def sorted_rows(op: Sort, target: Target, point: Rows) -> Scheduled:
     size: Any = op.x.shape[op.axis]
     count: Any = op.count
     rows = rows_of(op)
-    few = isinstance(count, int) and count <= FEW
-    held = count if few else size
+    kept = isinstance(count, int) and isinstance(size, int) and count * count <= FEW * size
+    held = count if kept else size
     values, places = op.infer()
 
     with script_module():
-        arrange = keeping(op) if few else merging(op)
+        keep, merge = keeping(op), merging(op)
 
         @script
         def sort(
@@ -86,7 +87,11 @@ def sorted_rows(op: Sort, target: Target, point: Rows) -> Scheduled:
             for row in parallel(rows):
                 for j in range(size):
                     keys[row, j] = x.get(*at(op, row, j))
-                last = arrange(keys, order, row)
+                last = 0
+                if cast(count, i64) * count <= cast(size, i64) * FEW:
+                    last = keep(keys, order, row)
+                else:
+                    last = merge(keys, order, row)
                 for j in range(count):
                     place = order[row, last, j]
                     y.put(*at(op, row, j), keys[row, place])
