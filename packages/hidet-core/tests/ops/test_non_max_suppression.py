@@ -63,6 +63,22 @@ def test_of_any_number_of_boxes(target):
             np.testing.assert_array_equal(found[1].numpy(), given[0][0][wanted[:, 2]])
 
 
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_ranked_boxes_are_those_above_the_threshold(target):
+    boxes, raw = hidet.symbol((2, 7, 4), name="boxes"), hidet.symbol((2, 3, 7), name="scores")
+    ranked = ops.ranked_boxes(boxes, raw, iou_threshold=0.3, most=2, score_threshold=0.4)
+    with options(target=target):
+        compiled = hidet.trace_from(list(ranked), [boxes, raw]).build()
+    for given in (drawn(2, 3, 7), (drawn(2, 3, 7)[0], np.zeros((2, 3, 7), np.float32))):
+        found, order, kept = (each.numpy() for each in compiled(*given))
+        number = (given[1] > 0.4).sum(2).max()
+        np.testing.assert_array_equal(found, -np.sort(-given[1], 2)[:, :, :number])
+        np.testing.assert_array_equal(found, np.take_along_axis(given[1], order, 2))
+        batch, kind, place = np.nonzero(kept)
+        taken = np.stack([batch, kind, order[batch, kind, place]], 1)
+        np.testing.assert_array_equal(taken, meaning(*given, 0.3, 2, 0.4))
+
+
 def test_centres_and_flipped_corners_mean_the_same_boxes():
     boxes, scores = drawn(1, 1, 12)
     low, high = boxes[..., :2], boxes[..., 2:]

@@ -96,7 +96,7 @@ from hidet.ops.lp_pool import lp_pool
 from hidet.ops.matmul import linear, matmul
 from hidet.ops.max_unpool import max_unpool
 from hidet.ops.narrow_casts import exponent_cast, saturating_cast
-from hidet.ops.non_max_suppression import non_max_suppression
+from hidet.ops.non_max_suppression import non_max_suppression, ranked_boxes
 from hidet.ops.norm import layer_norm, moments, rms_norm
 from hidet.ops.optimizers import adagrad, adam, momentum_step
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
@@ -208,15 +208,15 @@ __all__ = [
     "negative", "negative_log_likelihood", "non_max_suppression", "nonzero", "norm",
     "normed_linear", "not_equal", "one_hot", "one_hot_values", "ones", "ones_like", "origin",
     "packed_linear", "pad", "permute", "post_transform", "pow", "prelu", "prod", "quantize",
-    "random_bits", "random_normal", "random_uniform", "reciprocal", "recurrence", "relu", "relu6",
-    "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence", "rms_norm",
-    "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast", "scalar", "scaled_by",
-    "scan", "scatter", "scatter_nd", "searchsorted", "select", "select_scatter", "selu",
-    "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_from",
-    "size_value", "slice", "slice_scatter", "sliding", "slogdet", "softmax", "softplus",
-    "softshrink", "softsign", "solve", "sort", "space_to_depth", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
-    "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble", "triangular_solve",
-    "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive", "unsqueeze",
-    "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",
+    "random_bits", "random_normal", "random_uniform", "ranked_boxes", "reciprocal", "recurrence",
+    "relu", "relu6", "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence",
+    "rms_norm", "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast", "scalar",
+    "scaled_by", "scan", "scatter", "scatter_nd", "searchsorted", "select", "select_scatter",
+    "selu", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh",
+    "size_from", "size_value", "slice", "slice_scatter", "sliding", "slogdet", "softmax",
+    "softplus", "softshrink", "softsign", "solve", "sort", "space_to_depth", "split", "sqrt",
+    "square", "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh",
+    "tanhshrink", "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble",
+    "triangular_solve", "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive",
+    "unsqueeze", "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -21,14 +21,17 @@ from hidet.ops.cast import cast
 from hidet.ops.compact import nonzero_columns
 from hidet.ops.compare import equal, greater, less
 from hidet.ops.create import iota, ones_like, zeros
-from hidet.ops.index import take
+from hidet.ops.index import gather, take
 from hidet.ops.joining import stack
 from hidet.ops.loops import loop
-from hidet.ops.ordering import sort
+from hidet.ops.ordering import topk
 from hidet.ops.reduce import any as any_of
+from hidet.ops.reduce import argmax
+from hidet.ops.reduce import max as greatest
 from hidet.ops.reduce import sum as total
 from hidet.ops.select import clamp
 from hidet.ops.shape import reshape
+from hidet.ops.size_from import size_from
 from hidet.ops.slicing import select
 from hidet.ops.unary import logical_not
 from hidet.types import boolean, i64
@@ -50,7 +53,35 @@ def non_max_suppression(
 
     `boxes` is [batch, n, 4]: two opposite corners, or centre and size; `scores` is [batch, classes,
     n]. At most `most` of a class are taken, only those of a score above `score_threshold`. These
-    are numbers or tensors of one element. Each box takes a turn. Source: ONNX NonMaxSuppression-11.
+    are numbers or tensors of one element. Each turn takes a box of every class.
+    Source: ONNX NonMaxSuppression-11.
+    """
+    _, order, kept = ranked_boxes(
+        boxes,
+        scores,
+        iou_threshold=iou_threshold,
+        most=most,
+        score_threshold=score_threshold,
+        form=form,
+    )
+    batch, kind, place = nonzero_columns(kept)
+    return stack([batch, kind, take(order, [batch, kind, place])], 1)
+
+
+def ranked_boxes(
+    boxes: Tensor,
+    scores: Tensor,
+    *,
+    iou_threshold: Any = 0.0,
+    most: Any = None,
+    score_threshold: Any = None,
+    form: Corners = "corners",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The scores of each class from high to low, the boxes that have them (i64), and which of those
+    `non_max_suppression` takes (boolean): [batch, classes, m] each.
+
+    With `score_threshold`, m is the greatest number of scores of a class above it, which each call
+    reads; it is n without. Arguments and errors are those of `non_max_suppression`.
     """
     fits = boxes.ndim == scores.ndim == 3 and agree(boxes.shape[2], 4)
     if not fits or not (
@@ -60,13 +91,15 @@ def non_max_suppression(
             "boxes are [batch, n, 4] and scores [batch, classes, n], not "
             f"{spelled(boxes.shape)} and {spelled(scores.shape)}"
         )
-    ordered, order = sort(scores, 2, descending=True)
+    number = scores.shape[2]
+    if score_threshold is not None:
+        above = cast(greater(scores, single(score_threshold)), i64)
+        number = size_from(greatest(total(above, 2)), "boxes above the threshold")
+    ordered, order = topk(scores, number, 2)
     allowed = ones_like(ordered, boolean)
     if score_threshold is not None:
         allowed = greater(ordered, single(score_threshold))
-    kept = kept_boxes(edges_of(boxes, order, form), allowed, iou_threshold, most)
-    batch, kind, place = nonzero_columns(kept)
-    return stack([batch, kind, take(order, [batch, kind, place])], 1)
+    return ordered, order, kept_boxes(edges_of(boxes, order, form), allowed, iou_threshold, most)
 
 
 def single(value: Any) -> Any:
@@ -88,27 +121,39 @@ def edges_of(boxes: Tensor, order: Tensor, form: Corners) -> list[Tensor]:
 
 
 def kept_boxes(edges: list[Tensor], allowed: Tensor, threshold: Any, most: Any) -> Tensor:
-    """Which boxes stay: turn by turn one that no box before it which stays overlaps."""
-    low, left, high, right = edges
-    area = multiply(subtract(high, low), subtract(right, left))
+    """Which boxes stay: each turn takes the best of a class that is left, and leaves out what it
+    overlaps."""
+    nothing = zeros(allowed.shape, boolean, device=allowed.device)
+    if allowed.shape[2] == 0:
+        return nothing
     place = iota(allowed.shape[2], device=allowed.device)
 
-    def turn(number: Tensor, kept: Tensor) -> tuple[None, list[Tensor], list[Tensor]]:
-        def own(each: Tensor) -> Tensor:
-            return take(each, [None, None, reshape(number, (1,))])
+    def turn(number: Tensor, kept: Tensor, left: Tensor) -> tuple[Tensor, list[Tensor], list[Any]]:
+        best = argmax(left, 2, keepdims=True)
+        taken = logical_and(left, equal(place, best))
+        gone = logical_or(taken, overlaps(edges, best, single(threshold)))
+        rest = logical_and(left, logical_not(gone))
+        return goes_on(rest, add(number, 1), most), [logical_or(kept, taken), rest], []
 
-        height = subtract(minimum(high, own(high)), maximum(low, own(low)))
-        width = subtract(minimum(right, own(right)), maximum(left, own(left)))
-        shared = multiply(clamp(height, 0.0), clamp(width, 0.0))
-        union = subtract(add(area, own(area)), shared)
-        over = logical_and(greater(shared, 0.0), greater(divide(shared, union), single(threshold)))
-        stays = logical_and(
-            own(allowed), logical_not(any_of(logical_and(kept, over), 2, keepdims=True))
-        )
-        if most is not None:
-            taken = total(cast(kept, i64), 2, keepdims=True)
-            stays = logical_and(stays, less(taken, single(most)))
-        return None, [logical_or(kept, logical_and(stays, equal(place, number)))], []
+    first = goes_on(allowed, zeros((), i64, device=allowed.device), most)
+    return loop(turn, [nothing, allowed], trips=allowed.shape[2], go_on=first)[0][0]
 
-    nothing = zeros(allowed.shape, boolean, device=allowed.device)
-    return loop(turn, [nothing], trips=allowed.shape[2])[0][0]
+
+def goes_on(left: Tensor, number: Tensor, most: Any) -> Tensor:
+    """Whether a box is left, and fewer than `most` were taken."""
+    some = any_of(left)
+    return some if most is None else logical_and(some, less(number, single(most)))
+
+
+def overlaps(edges: list[Tensor], best: Tensor, threshold: Any) -> Tensor:
+    """Which boxes share something with the box `best` of their class, and more than `threshold` of
+    what both cover."""
+    low, left, high, right = edges
+    a, b, c, d = (gather(each, 2, best) for each in edges)
+    height = clamp(subtract(minimum(high, c), maximum(low, a)), 0.0)
+    width = clamp(subtract(minimum(right, d), maximum(left, b)), 0.0)
+    shared = multiply(height, width)
+    areas = multiply(subtract(high, low), subtract(right, left))
+    own = multiply(subtract(c, a), subtract(d, b))
+    union = subtract(add(areas, own), shared)
+    return logical_and(greater(shared, 0.0), greater(divide(shared, union), threshold))

@@ -1,4 +1,4 @@
-"""Images: colours, contrast, patches, boxes."""
+"""Images: colours, contrast, patches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.compute.sizes import tidy
-from hidet.frontend.operands import integer
 from hidet.graph import Tensor
-from hidet.types import f32, i32
+from hidet.types import f32
 from hidet_tf.converters.table import tf
 from hidet_tf.converters.windows import padded, restored, second
 
@@ -109,28 +108,3 @@ def extract_patches(
                 part = ops.slice(part, axis + 1, start, tidy(start + reach), steps[axis])
             parts.append(part)
     return ops.concat(parts, 3)
-
-
-@tf("NonMaxSuppressionV3")
-def non_max_suppression(
-    boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor
-) -> Tensor:
-    """Boxes by falling scores without those that overlap one taken before, as many as there are."""
-    found = ops.non_max_suppression(
-        ops.unsqueeze(boxes, 0), ops.reshape(scores, (1, 1, -1)), most=most,
-        iou_threshold=overlap, score_threshold=least,
-    )  # fmt: skip
-    return ops.cast(ops.select(found, 1, 2), i32)
-
-
-@tf("NonMaxSuppressionV4")
-def non_max_suppression_padded(
-    boxes: Tensor, scores: Tensor, most: Tensor, overlap: Tensor, least: Tensor, *,
-    pad_to_max_output_size: bool,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """The same, with zeros after them if so asked, and how many they are."""
-    found = non_max_suppression(boxes, scores, most, overlap, least)
-    count = ops.size_value(found.shape[0], i32, device=found.device)
-    if pad_to_max_output_size:
-        found = ops.pad(found, [(0, tidy(integer(most) - found.shape[0]))])
-    return found, count
