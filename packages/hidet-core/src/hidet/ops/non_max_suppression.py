@@ -20,7 +20,7 @@ from hidet.ops.binary import (
 from hidet.ops.cast import cast
 from hidet.ops.compact import nonzero_columns
 from hidet.ops.compare import equal, greater, less
-from hidet.ops.create import iota, ones_like, zeros
+from hidet.ops.create import iota, ones_like, size_value, zeros
 from hidet.ops.index import gather, take
 from hidet.ops.joining import stack
 from hidet.ops.loops import loop
@@ -81,7 +81,7 @@ def ranked_boxes(
     `non_max_suppression` takes (boolean): [batch, classes, m] each.
 
     With `score_threshold`, m is the greatest number of scores of a class above it, which each call
-    reads; it is n without. Arguments and errors are those of `non_max_suppression`.
+    reads, and 1 if there are none; it is n without. Arguments and errors are those of `non_max_suppression`.
     """
     fits = boxes.ndim == scores.ndim == 3 and agree(boxes.shape[2], 4)
     if not fits or not (
@@ -94,7 +94,10 @@ def ranked_boxes(
     number = scores.shape[2]
     if score_threshold is not None:
         above = cast(greater(scores, single(score_threshold)), i64)
-        number = size_from(greatest(total(above, 2)), "boxes above the threshold")
+        # One box at least, if there is any: no turn has a best of none.
+        least = minimum(size_value(number, i64, device=scores.device), 1)
+        most_above = maximum(greatest(total(above, 2)), least)
+        number = size_from(most_above, "boxes above the threshold")
     ordered, order = topk(scores, number, 2)
     allowed = ones_like(ordered, boolean)
     if score_threshold is not None:
