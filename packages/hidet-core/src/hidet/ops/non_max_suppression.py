@@ -81,7 +81,8 @@ def ranked_boxes(
     `non_max_suppression` takes (boolean): [batch, classes, m] each.
 
     With `score_threshold`, m is the greatest number of scores of a class above it, which each call
-    reads, and 1 if there are none; it is n without. Arguments and errors are those of `non_max_suppression`.
+    reads, and 1 if there are none; it is n without. Arguments and errors are those
+    of `non_max_suppression`.
     """
     fits = boxes.ndim == scores.ndim == 3 and agree(boxes.shape[2], 4)
     if not fits or not (
