@@ -17,12 +17,14 @@ from hidet_torch.importing.importer import import_graph
 
 def imported(function: Callable[..., Any], *inputs: Any) -> Imported:
     """The import of a function traced for inputs."""
-    module = Wrapped(function)
+    return import_graph(traced(function, *inputs))
+
+
+def traced(function: Callable[..., Any], *inputs: Any) -> torch.fx.GraphModule:
+    """A function as ATen operators, as AOTAutograd traces it."""
+    module, table = Wrapped(function), decompositions()
     with torch.no_grad():
-        traced, _ = aot_export_module(
-            module, inputs, trace_joint=False, decompositions=decompositions()
-        )
-    return import_graph(traced)
+        return aot_export_module(module, inputs, trace_joint=False, decompositions=table)[0]
 
 
 class Wrapped(torch.nn.Module):

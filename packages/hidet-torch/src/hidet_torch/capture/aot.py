@@ -14,6 +14,7 @@ from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import Boxed, compile_inference, compile_training, run_backward
 from hidet_torch.capture.decompositions import decompositions
 from hidet_torch.capture.gradients import require_repeatable
+from hidet_torch.converters.composites import composites_kept
 from hidet_torch.converters.whole import kept_whole
 from hidet_torch.settings import Settings
 from hidet_torch.weights.sources import guard, weight_sources
@@ -37,7 +38,7 @@ def for_inference(
     CannotRepeat where it has to be `repeatable` and is not. What becomes of a plain graph is given
     to `keep`.
     """
-    with kept_whole(graph_module):
+    with kept_whole(graph_module), composites_kept(graph_module):
         return through_aot(graph_module, example_inputs, settings, compile_graph, repeatable, keep)
 
 

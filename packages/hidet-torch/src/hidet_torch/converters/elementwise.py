@@ -312,7 +312,6 @@ def convert_element_type(x: Tensor, dtype: DType) -> Tensor:
     aten.alias.default,
     aten.detach.default,
     aten.lift_fresh_copy.default,
-    aten.lift_fresh.default,
 )
 def same(x: Tensor, **_: Any) -> Tensor:
     """x: values have no identity and no layout in a graph."""

@@ -1,7 +1,8 @@
 """Operators that AOTAutograd would take apart, kept whole: attention, linear, RMS norm.
 
-They are composites that no decomposition table can keep. Where no gradients are needed the calls in
-the Dynamo graph are rewritten to operators of our own, which have no gradients; those under a
+Unlike the other composites (`composites.py`) they are kept for some arguments only, and attention
+is stored in one way whatever kernel PyTorch would choose. Where no gradients are needed the calls
+in the Dynamo graph are rewritten to operators of our own, which have no gradients; those under a
 transform of `torch.func` stay as they are.
 """
 
