@@ -12,8 +12,9 @@ from cases import CASES
 from torch import nn
 from tracing import traced
 
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.aot import for_inference
-from hidet_torch.capture.capture import Boxed, in_pytorch
+from hidet_torch.capture.capture import Boxed
 from hidet_torch.capture.decompositions import converters, exported_decompositions
 from hidet_torch.converters.composites import OWN
 from hidet_torch.converters.table import overload
@@ -71,7 +72,7 @@ def by_torch_compile(function: Any, inputs: Sequence[Any]) -> set[Any]:
         settings: Settings,
     ) -> Boxed:
         found.update(node.target for node in graph_module.graph.nodes)
-        return in_pytorch(graph_module)
+        return EagerCall(graph_module)
 
     def backend(graph_module: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
         for_inference(graph_module, examples, Settings(), compile_graph=look)
