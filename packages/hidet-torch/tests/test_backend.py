@@ -270,7 +270,7 @@ def test_fallback_can_be_forbidden() -> None:
 
 @torch.no_grad()
 @pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
-def test_complex_numbers_run_in_pytorch() -> None:
+def test_transforms_run_in_pytorch_and_complex_numbers_are_compiled() -> None:
     function = lambda x: torch.fft.rfft(x + 1).abs() * 2
     x = torch.randn(3, 8)
     close(compiled(function)(x), function(x))

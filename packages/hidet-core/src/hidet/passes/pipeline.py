@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hidet.ir.kernel import Kernel, KernelKind
+from hidet.passes.alternate_loops import alternate_loops
 from hidet.passes.base import Observer, Pass, run
 from hidet.passes.bind_subexpressions import bind_subexpressions
 from hidet.passes.copy_vectors import copy_vectors
@@ -51,6 +52,7 @@ CPU: tuple[Pass, ...] = (
     unfold_tasks,  # early: everything below sees plain loops only
     bind_subexpressions,  # ahead of all that looks at values under the conditions of their uses
     guard_bounds,  # while tensors have shapes
+    alternate_loops,  # before choices are decided: those of what alternates are then
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
     shorten_loops,  # of the guards that are left; while indices are apart
     split_loops,  # of the conditions on reads that change once along a loop

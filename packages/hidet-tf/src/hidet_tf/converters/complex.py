@@ -7,11 +7,10 @@ that its complex numbers go to or come from is (`importing/complex.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hidet import ops
-from hidet.compute.sizes import broadcast
 from hidet.errors import NotYet
+from hidet.frontend import complex_numbers as numbers
+from hidet.frontend.complex_numbers import Complex, ComplexOf, as_complex
 from hidet.frontend.operands import size_of, sizes_of
 from hidet.graph import Tensor
 from hidet.types import DType
@@ -20,65 +19,21 @@ from hidet_tf.converters.table import tf
 COMPLEX = "complex "
 
 
-@dataclass(frozen=True)
-class ComplexOf:
-    """The element type of complex numbers with such parts."""
-
-    parts: DType
-
-
-@dataclass(frozen=True)
-class Complex:
-    """Complex numbers: `parts` are [..., 2], real and imaginary."""
-
-    parts: Tensor
-
-    @property
-    def real(self) -> Tensor:
-        """The real parts."""
-        return ops.select(self.parts, -1, 0)
-
-    @property
-    def imaginary(self) -> Tensor:
-        """The imaginary parts."""
-        return ops.select(self.parts, -1, 1)
-
-
-@tf(COMPLEX + "Complex")
-def joined(real: Tensor, imaginary: Tensor) -> Complex:
-    """Numbers of two parts, which broadcast."""
-    shape = broadcast(real.shape, imaginary.shape)
-    return Complex(ops.stack([ops.expand(each, shape) for each in (real, imaginary)], -1))
-
-
 tf.rows(
     {
+        COMPLEX + "Complex": numbers.joined,
         COMPLEX + "Real": lambda z: z.real,
         COMPLEX + "Imag": lambda z: z.imaginary,
-        COMPLEX + "ComplexAbs": lambda z: ops.hypot(z.real, z.imaginary),
-        COMPLEX + "Angle": lambda z: ops.atan2(z.imaginary, z.real),
-        COMPLEX + "Conj": lambda z: joined(z.real, ops.negative(z.imaginary)),
-        COMPLEX + "AddV2": lambda a, b: Complex(ops.add(a.parts, b.parts)),
-        COMPLEX + "Neg": lambda z: Complex(ops.negative(z.parts)),
-        COMPLEX + "Sub": lambda a, b: Complex(ops.subtract(a.parts, b.parts)),
+        COMPLEX + "ComplexAbs": numbers.absolute,
+        COMPLEX + "Angle": numbers.angle,
+        COMPLEX + "Conj": numbers.conjugate,
+        COMPLEX + "AddV2": numbers.add,
+        COMPLEX + "Neg": lambda z: z.map(ops.negative),
+        COMPLEX + "Sub": numbers.subtract,
+        COMPLEX + "Mul": numbers.multiply,
+        COMPLEX + "RealDiv": numbers.divide,
     }
 )
-
-
-@tf(COMPLEX + "Mul")
-def multiply(a: Complex, b: Complex) -> Complex:
-    """The products."""
-    real = ops.subtract(ops.multiply(a.real, b.real), ops.multiply(a.imaginary, b.imaginary))
-    other = ops.add(ops.multiply(a.real, b.imaginary), ops.multiply(a.imaginary, b.real))
-    return joined(real, other)
-
-
-@tf(COMPLEX + "RealDiv")
-def divide(a: Complex, b: Complex) -> Complex:
-    """The quotients."""
-    size = ops.add(ops.square(b.real), ops.square(b.imaginary))
-    found = multiply(a, joined(b.real, ops.negative(b.imaginary)))
-    return Complex(ops.divide(found.parts, ops.unsqueeze(size, -1)))
 
 
 @tf(COMPLEX + "Cast")
@@ -90,8 +45,8 @@ def cast(x: Tensor | Complex, *, DstT: DType | ComplexOf, Truncate: bool) -> Ten
     if not isinstance(DstT, ComplexOf):
         return ops.cast(real, DstT)
     if isinstance(x, Complex):
-        return Complex(ops.cast(x.parts, DstT.parts))
-    return joined(ops.cast(real, DstT.parts), ops.zeros_like(real, DstT.parts))
+        return x.map(lambda part: ops.cast(part, DstT.parts))
+    return as_complex(ops.cast(real, DstT.parts))
 
 
 def transform(name: str, axes: int, *, inverse: bool = False) -> None:
@@ -101,7 +56,7 @@ def transform(name: str, axes: int, *, inverse: bool = False) -> None:
         parts = z.parts
         for axis in range(-2, -2 - axes, -1):
             parts = ops.dft(parts, axis=axis, inverse=inverse)
-        return Complex(parts)
+        return Complex.of(parts)
 
     tf(COMPLEX + name)(convert)
 
@@ -119,7 +74,7 @@ def real_fft_2d(x: Tensor, lengths: Tensor) -> Complex:
     """Half of the Fourier transform of two axes of real numbers, cut or filled to these sizes."""
     rows, columns = sizes_of(lengths)
     found = ops.dft(ops.unsqueeze(x, -1), columns, onesided=True)
-    return Complex(ops.dft(found, rows, axis=-3))
+    return Complex.of(ops.dft(found, rows, axis=-3))
 
 
 @tf(COMPLEX + "IRFFT2D")
@@ -133,7 +88,7 @@ def inverse_real_fft_2d(z: Complex, lengths: Tensor) -> Tensor:
 @tf(COMPLEX + "RFFT")
 def real_fft(x: Tensor, length: Tensor) -> Complex:
     """The first half of the Fourier transform of so many real numbers, and one element more."""
-    return Complex(ops.dft(ops.unsqueeze(x, -1), size_of(length), onesided=True))
+    return Complex.of(ops.dft(ops.unsqueeze(x, -1), size_of(length), onesided=True))
 
 
 @tf(COMPLEX + "IRFFT")

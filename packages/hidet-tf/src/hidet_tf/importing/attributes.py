@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from hidet.frontend.complex_numbers import ComplexOf
 from hidet.types import DType
-from hidet_tf.converters.complex import ComplexOf
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.walk import FuncGraph, function_graph
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NotYet, Place
+from hidet.frontend.complex_numbers import Complex
 from hidet.frontend.host_values import HostFunction, HostValue
 from hidet.frontend.importer import Importer
 from hidet.frontend.limits import Limits
@@ -21,7 +22,7 @@ from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load
 from hidet_tf.converters import tf as table
-from hidet_tf.converters.complex import COMPLEX, Complex
+from hidet_tf.converters.complex import COMPLEX
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.attributes import attributes
 from hidet_tf.importing.complex import are_pairs, is_complex, require_pairs
@@ -177,7 +178,9 @@ class TfImporter(Importer[Node]):
         if own == tf.string:
             return given
         if own.is_complex:
-            return Complex(self.held(np.stack([given.real, given.imag], -1), own.real_dtype, name))
+            return Complex.of(
+                self.held(np.stack([given.real, given.imag], -1), own.real_dtype, name)
+            )
         kind, number = hidet_dtype(own), one_number(given)
         if number is not None:
             return ops.full(given.shape, number, kind, device=self.device)

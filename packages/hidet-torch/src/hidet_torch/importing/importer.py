@@ -11,6 +11,7 @@ import torch
 
 from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
+from hidet.frontend.complex_numbers import ComplexOf
 from hidet.frontend.importer import Importer
 from hidet.frontend.regions import joined
 from hidet.frontend.staying import HostCall
@@ -32,6 +33,8 @@ from hidet_torch.importing.foreign import as_step
 from hidet_torch.importing.host_call import HostCalls
 from hidet_torch.importing.imported import Imported, LiveInput, Update, replaced
 from hidet_torch.importing.in_place import updates_in_place
+from hidet_torch.importing.pairs import Pairs, has_pairs
+from hidet_torch.importing.pairs import converter as converter_of_pairs
 from hidet_torch.importing.place import place_of
 from hidet_torch.importing.results import TorchResults
 from hidet_torch.importing.size_names import size_names
@@ -96,6 +99,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         self.updated: list[tuple[int, Tensor]] = []
         self.literals: dict[torch.fx.Node, Any] = {}
         self.guards = Guards()
+        self.pairs = Pairs()
 
     def run(self) -> Imported:
         """The whole graph."""
@@ -137,10 +141,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         """What converts an operator; slices of symbolic sizes need what holds in the trace."""
         if is_random(node.target) and node.target not in table:
             raise NotYet("random numbers are PyTorch's")
-        found = super().converter(node)
-        if any(is_complex(each) for each in (node, *node.all_input_nodes)):
-            raise NotYet("complex numbers")
-        if is_symbolic_slice(node):
+        found = converter_of_pairs(node) if has_pairs(node) else super().converter(node)
+        if is_symbolic_slice(node) and not has_pairs(node):
             return lambda *given: symbolic_slice(self.values, self.sizes, *node.args)
         return found
 
@@ -275,6 +277,7 @@ class TorchImporter(Importer[torch.fx.Node]):
 
     def agreed(self, node: torch.fx.Node, found: Sequence[Any]) -> Sequence[Any]:
         """The results, of the types and shapes that PyTorch gives; another type is cast."""
+        found = self.pairs.parts(found)
         expected = node.meta.get("val")
         if not isinstance(expected, list | tuple):
             return [self.as_expected(node, found[0], expected)]
@@ -311,6 +314,8 @@ class TorchImporter(Importer[torch.fx.Node]):
         match value:
             case torch.fx.Node():
                 found = self.values[value]
+                if is_complex(value):
+                    return self.pairs.numbers(found)
                 return self.given(found) if isinstance(found, torch.fx.GraphModule) else found
             case list() | tuple():
                 return [self.given(each) for each in value]
@@ -319,7 +324,8 @@ class TorchImporter(Importer[torch.fx.Node]):
             case torch.fx.GraphModule():
                 return Subgraph(value, self.inline, self.attempt)
             case torch.dtype():
-                return hidet_dtype(value)
+                of = hidet_dtype(value)
+                return ComplexOf(of) if value.is_complex else of
             case torch.device():
                 return device_of(value)
         return value

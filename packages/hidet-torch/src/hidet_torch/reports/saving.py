@@ -18,7 +18,7 @@ from hidet.graph.rewrite import outputs_from
 from hidet.types import TensorType
 from hidet_torch.importing.imported import Imported, LiveInput, Output
 from hidet_torch.memory.strides import inverse
-from hidet_torch.memory.tensors import storage_of
+from hidet_torch.memory.tensors import storage_of, view_shape
 
 Range: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: there is none."""
@@ -79,7 +79,7 @@ def constant(value: torch.Tensor, like: Tensor) -> Tensor:
     if value.numel() == 0 and like.size != 0:
         raise BadArgument("a weight was given away by steal_weights", help="save the model first")
     storage = storage_of(value.detach().contiguous())
-    return Tensor(TensorType(like.dtype, tuple(value.shape)), like.device, storage, name=like.name)
+    return Tensor(TensorType(like.dtype, view_shape(value)), like.device, storage, name=like.name)
 
 
 def outside(live: LiveInput) -> Tensor:
