@@ -276,14 +276,6 @@ def test_inputs_that_are_missing_or_too_many_are_told_by_what_the_model_takes() 
         assert "its inputs are (input" in str(found.value)
 
 
-def test_an_exported_program_is_compiled_as_its_module() -> None:
-    net, x = model(), torch.randn(3, 8)
-    program = torch.export.export(net, (x,))
-    with pytest.raises(BadArgument, match=r"compile program\.module\(\)"):
-        hidet_torch.compile(program, x)  # type: ignore[arg-type]
-    close(hidet_torch.compile(program.module(), x)(x), net(x))
-
-
 def test_what_cannot_be_captured_is_told_what_to_do() -> None:
     class ByValue(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -18,7 +18,7 @@ from hidet.frontend.execute import Profile
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
 from hidet_torch.calling.alike import Alike, like, unlike
-from hidet_torch.calling.forward import Forward, separated, spelled
+from hidet_torch.calling.forward import Forward, ProgramCall, separated, spelled
 from hidet_torch.calling.run import CompiledCall
 from hidet_torch.capture.capture import compile_inference
 from hidet_torch.capture.decompositions import exported_decompositions
@@ -32,7 +32,7 @@ from hidet_torch.weights.weight import Outgrown
 
 
 def compile(
-    model: torch.nn.Module,
+    model: torch.nn.Module | ExportedProgram,
     *inputs: Any,
     dynamic_shapes: Any = None,
     mode: str | None = None,
@@ -44,10 +44,19 @@ def compile(
     other keywords are options.
     Sizes are fixed unless `dynamic_shapes`, as torch.export takes it, says otherwise. Weights that
     are written to or replaced are seen; weights of other types or shapes compile the model again.
+
+    A `torch.export.ExportedProgram` is compiled as it is: it needs no inputs and has its own sizes.
     """
-    named, others = separated(model, options)
+    program = model if isinstance(model, ExportedProgram) else None
+    module = model.module(check_guards=False) if isinstance(model, ExportedProgram) else model
+    if program is not None and dynamic_shapes is not None:
+        raise BadArgument(
+            "an exported program has the dynamic sizes that it was exported with",
+            help="give dynamic_shapes to torch.export.export",
+        )
+    named, others = separated(module, options)
     settings = settings_for(mode, others)
-    return CompiledModel(model, inputs, named, dynamic_shapes, settings)
+    return CompiledModel(module, inputs, named, dynamic_shapes, settings, program)
 
 
 class Held:
@@ -85,25 +94,48 @@ class CompiledModel(ModuleMethods):
         named: dict[str, Any],
         dynamic_shapes: Any,
         settings: Settings,
+        program: ExportedProgram | None = None,
     ) -> None:
-        self.module = model
+        self.module, self.program = model, program
         self.named, self.signature = Named(model), Forward(model)
         self.dynamic_shapes, self.settings = dynamic_shapes, settings
-        self.capture(*self.signature.placed(inputs, named))
+        if program is not None:
+            self.signature = ProgramCall(model, program.call_spec.in_spec)
+        inputs, named = self.signature.placed(inputs, named)
+        self.capture(inputs, named)
+        if program is not None and (inputs or named):
+            self.looked_at(inputs, named)
+
+    def exported(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> ExportedProgram:
+        """The model as it is now, for inputs like these; or the program that was given."""
+        if self.program is not None:
+            return self.given_program()
+        self.training = self.module.training
+        try:
+            return torch.export.export(
+                self.module, inputs, named, dynamic_shapes=self.dynamic_shapes, strict=False
+            )
+        except Exception as error:
+            if isinstance(error, TypeError):
+                self.signature.require(inputs, named)
+            error.add_note(OTHERWISE)
+            raise
+
+    def given_program(self) -> ExportedProgram:
+        """The program, whose operators are for the weights that it was exported with."""
+        assert self.program is not None
+        if hasattr(self, "run"):
+            raise BadArgument(
+                "the weights of an exported program have other names, types or shapes now",
+                help="export the model again, and compile that",
+            )
+        self.training = False  # it is in no mode: what it computes was decided by the export
+        return self.program
 
     def capture(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Export the model as it is now and compile it."""
-        shapes, self.training = self.dynamic_shapes, self.module.training
         with torch.no_grad():
-            try:
-                program = torch.export.export(
-                    self.named.model, inputs, named, dynamic_shapes=shapes, strict=False
-                )
-            except Exception as error:
-                if isinstance(error, TypeError):
-                    self.signature.require(inputs, named)
-                error.add_note(OTHERWISE)
-                raise
+            program = self.exported(inputs, named)
             with warnings.catch_warnings():
                 # PyTorch 2.13 copies trees of its own in a way that it warns of itself.
                 warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)

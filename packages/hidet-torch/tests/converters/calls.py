@@ -95,7 +95,6 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "fill.Tensor": (x, torch.tensor(2.0)),
     "floor_divide.Scalar": (x, 2.0),
     "full_like": (x, 2.0),
-    "index_copy": (square, 0, places, torch.ones(2, 4)),
     "isin.Scalar_Tensor": (2.0, x),
     "isin.Tensor_Scalar": (x, 2.0),
     "masked_fill.Tensor": (x, x > 0, torch.tensor(2.0)),

@@ -76,6 +76,10 @@ case(
     n(6, low=0, high=4),
     x(6, 2),
 )
+_copied = lambda a, i, s: a.index_copy(0, i, s)
+case("index_copy", _copied, x(4, 5), n(3, low=0, high=1) + torch.arange(3), x(3, 5))
+case("index_copy of one", _copied, x(4), torch.tensor(2), x(1))
+case("index_copy into a number", _copied, x(), torch.tensor([0]), x(1))
 case("index_fill", lambda a, i: a.index_fill(-1, i, 2.5), x(4, 5), n(3, low=0, high=5))
 case(
     "index_fill apart", lambda a, i, v: a.index_fill(0, i, v), x(5, 4).t(), n(2, low=0, high=4), x()

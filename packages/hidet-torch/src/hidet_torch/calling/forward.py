@@ -27,7 +27,7 @@ def separated(
     if not isinstance(model, torch.nn.Module):
         raise BadArgument(
             f"hidet_torch.compile takes a torch.nn.Module, not {type(model).__name__}",
-            help=instead(model),
+            help='torch.compile(function, backend="hidet") takes functions',
         )
     if not keywords:
         return {}, {}
@@ -39,13 +39,6 @@ def separated(
         {name: value for name, value in keywords.items() if name in inputs},
         {name: value for name, value in keywords.items() if name not in inputs},
     )
-
-
-def instead(model: object) -> str:
-    """What to do with something that is no module."""
-    if isinstance(model, torch.export.ExportedProgram):
-        return "compile program.module(), with inputs and dynamic_shapes as for the export"
-    return 'torch.compile(function, backend="hidet") takes functions'
 
 
 class Forward:
@@ -73,6 +66,25 @@ class Forward:
                 help=f"its inputs are {self.signature}",
             ) from None
         return found.args, found.kwargs
+
+
+class ProgramCall(Forward):
+    """How an exported program takes its inputs: by position or by name as it was exported."""
+
+    def __init__(self, model: torch.nn.Module, spec: TreeSpec) -> None:
+        super().__init__(model)
+        inputs, _ = tree_unflatten([None] * spec.num_leaves, spec)
+        self.count = len(inputs)
+
+    def placed(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> Inputs:
+        """The same call with those by position, and those by name, that the program has so."""
+        if not named:
+            return inputs, named
+        given, others = self.require(inputs, named)
+        names = list(self.signature.parameters)
+        every = {**dict(zip(names, given, strict=False)), **others}
+        by_name = {name: every.pop(name) for name in names[self.count :] if name in every}
+        return tuple(every.values()), by_name
 
 
 def spelled(spec: TreeSpec) -> str:

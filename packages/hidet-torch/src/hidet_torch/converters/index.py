@@ -107,7 +107,10 @@ def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: flo
 @torch(aten.index_copy.default)
 def index_copy(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
     """x with slices replaced at positions; of those for one place any is kept, as PyTorch says."""
-    return ops.index_put(x, [None] * (axis % x.ndim) + [where], source, distinct=True)
+    if not x.ndim:
+        return ops.reshape(source, ())
+    places = [None] * (axis % x.ndim) + [ops.reshape(where, (-1,))]
+    return ops.index_put(x, places, source, distinct=True)
 
 
 @torch(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
