@@ -1,9 +1,12 @@
 """Kernels of elements that read one tensor are one kernel with several results."""
 
+import numpy as np
 import pytest
 
-from hidet import ops
+from hidet import asarray, ops
 from hidet.build.schedule import implement
+from hidet.errors import InternalError
+from hidet.fusion.group import require_made
 from hidet.fusion.siblings import MOST_RESULTS
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.target import Target
@@ -91,3 +94,30 @@ def test_an_operand_that_is_turned_for_one_result_goes_through_shared_memory():
         ((made,),) = [implement(group, GPU)]
         assert "shared" in str(made.module)
         assert kernels(outputs, [x, y]) == [2]
+
+
+def filtered(x, w):
+    """A depthwise convolution of channels that are last."""
+    images = ops.conv(ops.permute(x, (0, 3, 1, 2)), w, groups=x.shape[3])
+    return ops.permute(images, (0, 2, 3, 1))
+
+
+def test_what_is_handed_over_to_several_convolutions_is_written_for_each():
+    """Statistics of two images under a window: each convolution reads a function of both, and one
+    kernel makes all of these."""
+    x, w = symbol((1, 57, 43, 3)), asarray(np.full((3, 1, 11, 11), 1 / 121, np.float32))
+    one = ops.flip(x, 1)
+    other = one * 0.9
+    means = filtered(one, w), filtered(other, w)
+    products = filtered(one * other, w) + means[0] * means[1]
+    squares = filtered(one * one + other * other, w)
+    graph = trace_from([products + squares + means[0] * means[0] + means[1] * means[1]], [x])
+    groups = groups_of(graph, CPU)
+    assert max(len(each.results) for each in groups) == 4
+    require_made(groups, [])
+    for group in groups[:-1]:
+        with pytest.raises(InternalError, match="no kernel before it writes"):
+            require_made([each for each in groups if each is not group] + [group], group.results)
+    arrays = arrays_for(graph)
+    (wanted,) = evaluate(graph, *arrays)
+    assert_close(graph.build()(*arrays).numpy(), wanted, graph.outputs[0].dtype, 64.0)

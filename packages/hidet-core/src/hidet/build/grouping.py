@@ -16,7 +16,7 @@ from hidet.build.choices import (
     saving,
 )
 from hidet.cost import Work, seconds
-from hidet.fusion.group import Group, mark_shared
+from hidet.fusion.group import Group, mark_shared, require_made
 from hidet.fusion.joins import FASTER, KERNEL, Gain, join
 from hidet.fusion.partition import partition
 from hidet.fusion.siblings import unite
@@ -61,8 +61,10 @@ def grouped(graph: FlowGraph, target: Target) -> list[Group]:
 
     groups = partition(graph, scheduled)
     if options.fusion.get():
-        return united(join(groups, graph, scheduled, gain), graph, scheduled, target)
-    mark_shared(groups)
+        groups = united(join(groups, graph, scheduled, gain), graph, scheduled, target)
+    else:
+        mark_shared(groups)
+    require_made(groups, graph.outputs)
     return groups
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from hidet.errors import InternalError
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.order import producers_first
 from hidet.optimize.separate_outputs import is_view
@@ -131,6 +132,27 @@ def mark_shared(groups: Sequence[Group], besides: Collection[Tensor] = ()) -> No
             for each in node.outputs
             if each.dtype in NARROW and (times[node] > 1 or each in others)
         )
+
+
+def require_made(groups: Sequence[Group], needed: Iterable[Tensor]) -> None:
+    """Raise InternalError where a group reads what no group before it writes, or nobody writes what
+    is `needed` at the end: kernels would read memory that nothing was written to."""
+    written: set[Tensor] = set()
+    nodes = {node for group in groups for node in group.nodes}
+    for group in groups:
+        # What a concatenation puts together was written within its own result.
+        missing(() if group.joins else group.inputs, written, nodes, group.name)
+        written.update(group.results)
+    missing(needed, written, nodes, "the caller")
+
+
+def missing(
+    tensors: Iterable[Tensor], written: Collection[Tensor], nodes: Collection[Node], reader: str
+) -> None:
+    """Raise InternalError for the first of the tensors that some group computes and none wrote."""
+    for each in tensors:
+        if each.trace is not None and each.trace[0] in nodes and each not in written:
+            raise InternalError(f"{reader} reads {each.type}, which no kernel before it writes")
 
 
 Before: TypeAlias = Callable[[Group], Sequence[Group]]

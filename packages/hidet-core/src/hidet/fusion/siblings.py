@@ -137,6 +137,7 @@ class Siblings:
             if host is not None and self.handed(group, tensor):
                 rest = [each for each in group.nodes if each is not part.last]
                 group.nodes = leading_to(group.results, rest)
+                self.note_reads(group)
                 self.merge(host, part)
                 why = f"{group.anchor.op.name} reads it from memory: {WHOLE}"
                 host.notes.append(Note(why, (group.anchor,)))
