@@ -19,7 +19,7 @@ WORDS = {
 }
 """What each private word is called elsewhere."""
 PAGES = [
-    *(page for page in ROOT.glob("docs/**/*.md") if page.name != "architecture.md"),
+    *ROOT.glob("docs/**/*.md"),
     ROOT / "README.md",
     *ROOT.glob("packages/*/README.md"),
     ROOT / "packages/hidet-core/src/hidet/errors/codes.md",

@@ -98,33 +98,46 @@ def test_the_page_of_options(request):
 
 
 ARCHITECTURE = (DOCS / "architecture.md").read_text()
-SECTIONS = {
-    folder: text
-    for title, text in sections(ARCHITECTURE).items()
-    for folder in re.findall(r"`(\w+)/`", title)
-}
+SOURCES = DOCS.parent / "packages"
+FOLDERS = {p.parent: p.read_text() for p in sorted(SOURCES.glob("*/src/**/README.md"))}
 
 
-@pytest.mark.parametrize("folder", SECTIONS)
-def test_architecture_names_only_files_that_exist(folder):
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_readme_of_a_folder_names_only_files_that_exist(folder):
     core = Path(hidet.__file__).parent
-    plugins = DOCS.parent.glob(f"packages/*/src/{folder}")  # a plugin's section names core's too
-    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", SECTIONS[folder]))
-    here = {p.relative_to(r).as_posix() for r in (core, *plugins) for p in r.rglob("*.py")}
+    plugin = SOURCES.parent / Path(*folder.relative_to(SOURCES.parent).parts[:4])
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", FOLDERS[folder]))
+    here = {p.relative_to(r).as_posix() for r in (core, plugin) for p in r.rglob("*.py")}
     missing = [n for n in named if not any(f"/{each}".endswith(f"/{n}") for each in here)]
     assert not missing
 
 
-def test_architecture_tells_of_every_folder_and_every_pass():
+def test_the_architecture_leads_to_the_readme_of_every_folder():
     root = Path(hidet.__file__).parent
-    folders = {each.name for each in root.iterdir() if (each / "__init__.py").exists()}
-    assert {each for each in folders if f"`{each}/`" not in ARCHITECTURE} == set()
-    assert {each.name for each in (*CUDA, *CPU) if f"`{each.name}`" not in ARCHITECTURE} == set()
+    folders = {each.parent for each in root.glob("*/__init__.py")}
+    folders |= {*SOURCES.glob("*/src/hidet_*")}
+    assert folders - set(FOLDERS) == set()
+    links = {(DOCS / each).parent.resolve() for each in re.findall(r"\]\((.+?\.md)", ARCHITECTURE)}
+    assert set(FOLDERS) - links == set()
+
+
+def test_the_readme_of_the_passes_names_every_pass():
+    text = FOLDERS[Path(hidet.__file__).parent / "passes"]
+    assert {each.name for each in (*CUDA, *CPU) if f"`{each.name}`" not in text} == set()
 
 
 def test_architecture_has_the_layers_of_the_import_contract():
     """Lowest first there; parentheses are for layers that may be missing."""
-    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
-    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    plain = [re.sub(r"[()]", "", each) for each in reversed(layers)]
+    contracts = import_contracts()
+    plain = [re.sub(r"[()]", "", each) for each in reversed(contracts[0]["layers"])]
     assert "\n".join(["```", *plain, "```"]) in ARCHITECTURE
+
+
+def test_architecture_names_every_import_contract():
+    names = [f"- {each['name']}" for each in import_contracts()[1:]]
+    assert "\n".join(names) in ARCHITECTURE
+
+
+def import_contracts():
+    settings = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())
+    return settings["tool"]["importlinter"]["contracts"]
