@@ -72,6 +72,11 @@ def delayed(toy: Toy, x: Tensor) -> list[Tensor]:
     return [toy.left(3, toy.left(1, x), x * 2)]
 
 
+def waiting(toy: Toy, x: Tensor) -> list[Tensor]:
+    """What could run first waits for others that its readers wait for."""
+    return [toy.left(3, toy.left(1, x) * toy.left(2, x * 2))]
+
+
 def several(toy: Toy, x: Tensor) -> list[Tensor]:
     """Values come out of the middle of a region, too."""
     first = toy.left(1, x)
@@ -90,6 +95,7 @@ EXPECTED: list[tuple[Callable[[Toy, Tensor], list[Tensor]], list[int], Callable[
     (chain, [2], lambda x: [(x + 3) * 2]),
     (around, [1, 1], lambda x: [(x + 1) * 4 + 2]),
     (delayed, [2], lambda x: [x * 3 + 4]),
+    (waiting, [2, 1], lambda x: [(x + 1) * (x * 2 + 2) + 3]),
     (several, [3], lambda x: [x + 3, (x + 1) * 2, x * 2 + 7]),
     (ordered, [2, 1], lambda x: [x + 1, (x + 2) * 2 + 3]),
 ]

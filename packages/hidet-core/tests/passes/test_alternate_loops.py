@@ -66,7 +66,7 @@ def test_two_periods_stay():
 def test_stacks_along_the_last_axis_are_right_in_the_simulator(size):
     with tracing():
         x, y = symbol((3, size), "float32"), symbol((3, size), "float32")
-        graph = FlowGraph([x, y], [ops.stack([ops.exp(x), x * y], -1)])
+        graph = FlowGraph([x, y], [ops.stack([ops.exp(x), x * y], -1)])  # rows of pairs
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((3, size)).astype(np.float32) for _ in range(2))
     with options(target="sim"):

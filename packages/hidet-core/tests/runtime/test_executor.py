@@ -10,6 +10,7 @@ from hidet.runtime import Archive, Executor, Plan, View
 from hidet.runtime.device import device_count
 from hidet.runtime.executor import SHAPES_KEPT
 from hidet.runtime.memory import HostAllocator, array_of, view_of
+from hidet.runtime.view import Place
 
 from .conftest import buffer, diamond, hosted, joined, launch, weighted
 
@@ -124,6 +125,25 @@ def test_the_framework_runs_its_regions(cpp):
     for count in (6, 2):
         assert np.array_equal(run(executor, numbers(count))[0], (2 * numbers(count)) ** 2 + 3)
     assert seen == [(6,), (2,)]
+
+
+def test_a_region_may_leave_a_result_where_it_made_it(cpp):
+    places = []
+
+    def region(reads, writes):
+        (place,) = writes
+        assert isinstance(place, Place)
+        places.append(place.pointer)
+        made = array_of(reads[0]) ** 2
+        if len(places) % 2:
+            place.elsewhere = view_of(made)
+        else:
+            array_of(place)[:] = made
+
+    executor = Executor(Archive({"main": hosted()}, {"unit": cpp}), host_steps={"region": region})
+    for _ in range(4):
+        assert np.array_equal(run(executor, numbers(6))[0], (2 * numbers(6)) ** 2 + 3)
+    assert len(set(places)) == 1, "the next call has its own place again"
 
 
 def test_a_missing_region_is_named_before_anything_runs(cpp):

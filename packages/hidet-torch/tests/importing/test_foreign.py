@@ -10,9 +10,10 @@ import torch
 from tracing import imported
 
 import hidet_torch
+from hidet.frontend.execute import View
 from hidet.frontend.staying import HostCall
 from hidet.graph import Foreign
-from hidet_torch.importing.foreign import ForeignStep
+from hidet_torch.importing.foreign import ForeignStep, may_stay
 
 pytestmark = pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
 
@@ -108,3 +109,22 @@ def test_regions_of_one_graph_pass_their_values_through_kernels() -> None:
     found = imported(function, x)
     assert sum(isinstance(each.op, Foreign) for each in found.graph.nodes) == 2
     torch.testing.assert_close(hidet_torch.compile(Calling(function), x)(x), function(x))
+
+
+def test_a_result_stays_where_pytorch_made_it() -> None:
+    """What kernels read is not copied; what comes out is, since its memory is there already."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return torch.i0(x) * 2 + torch.special.i1(x.exp())
+
+    x = torch.randn(5, 7)
+    fast = hidet_torch.compile(Calling(function), x)
+    for _ in range(3):
+        torch.testing.assert_close(fast(x), function(x))
+    operand, result = torch.randn(8, 8), torch.randn(8, 8)
+    reads = [View(operand.data_ptr(), (8, 8), "float32", "cpu")]
+    assert may_stay(result, reads)
+    assert not may_stay(operand[1:], reads), "memory that others are given after the call"
+    assert not may_stay(result.t(), reads), "not in rows"
+    assert not may_stay(result.flatten()[1:], reads), "not aligned"
+    assert not may_stay(torch.complex(result, result).conj(), reads), "a sign to be changed"

@@ -19,12 +19,14 @@ from hidet.runtime.derived import Origin, derivations
 from hidet.runtime.executor import Executor, Program
 from hidet.runtime.host_program import HostStep
 from hidet.runtime.profile import Profile
+from hidet.runtime.view import Place
 from hidet.runtime.written_over import written_over
 
 __all__ = [
     "Allocator",
     "HostStep",
     "Origin",
+    "Place",
     "Profile",
     "Runner",
     "Slot",

@@ -73,12 +73,13 @@ def levels(graph: FlowGraph) -> dict[Node, int]:
     each other by nothing but nodes of the same level.
     """
     found = earliest(graph)
+    last = max((level for node, level in found.items() if is_left(node)), default=0)
     users = graph.users()
-    results = set(graph.outputs)
-    for node in reversed(graph.nodes):  # those whose readers are the framework's too join them
-        readers = [user for each in node.outputs for user in users.get(each, ())]
-        if is_left(node) and results.isdisjoint(node.outputs) and all(map(is_left, readers)):
-            found[node] = min(map(found.__getitem__, readers), default=found[node])
+    for node in reversed(graph.nodes):  # who waits for readers meets others who did not wait
+        if is_left(node):
+            readers = {user for each in node.outputs for user in users.get(each, ())}
+            latest = (found[each] - (not is_left(each)) for each in readers)
+            found[node] = min(latest, default=last)
     return found
 
 

@@ -17,10 +17,11 @@ from hidet.runtime.profile import entered, run_steps
 from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.team import OnTeam
-from hidet.runtime.view import View
+from hidet.runtime.view import Place, View
 
 HostStep = Callable[[Sequence[View], Sequence[View]], None]
-"""A region that the framework runs: reads the first views, fills the second."""
+"""A region that the framework runs: reads the first views, fills the second; those that are a
+`Place` it may leave elsewhere."""
 
 NUMBERS = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}
 
@@ -47,6 +48,8 @@ class HostProgram:
             self.pointers[buffer].value = address
         self.moving = [self.pointers[n] for n in (*bound.plan.inputs, *bound.plan.outputs)]
         self.arena = 0
+        self.kept: list[View] = []
+        """What steps of the framework left elsewhere in the call under way."""
         self.names = [name_of(step) for step in bound.steps]
         self.calls = [
             self.call(number, step, modules, host_steps) for number, step in enumerate(bound.steps)
@@ -133,7 +136,32 @@ class HostProgram:
     def host(self, step: Host, host_steps: Mapping[str, HostStep]) -> Callable[[], Any]:
         """The call of a region that the framework runs."""
         region = host_steps[step.key]
-        return lambda: region(*self.bound.views(step, self.address, "cpu"))
+        offsets = self.movable()
+        moving = [(n, offsets[n], self.pointers[n]) for n in step.writes if n in offsets]
+
+        def run() -> None:
+            for _, offset, pointer in moving:
+                pointer.value = self.arena + offset
+            reads, writes = self.bound.views(step, self.address, "cpu")
+            places = {n: placed(view) if n in offsets else view
+                      for n, view in zip(step.writes, writes, strict=True)}  # fmt: skip
+            region(reads, list(places.values()))
+            for number, _, pointer in moving:
+                place = places[number]
+                if isinstance(place, Place) and place.elsewhere is not None:
+                    pointer.value = place.elsewhere.pointer
+                    self.kept.append(place.elsewhere)
+
+        return run
+
+    def movable(self) -> dict[int, int]:
+        """The workspaces that may lie elsewhere than in the arena, with their offsets there: those
+        that no other plan is given, and of which nobody writes a part."""
+        plan = self.bound.plan
+        if plan.then:
+            return {}
+        wholes = {each.within for each in plan.buffers}
+        return {n: offset for n, offset in self.bound.arena.offsets.items() if n not in wholes}
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""
@@ -145,6 +173,7 @@ class HostProgram:
         self.place(addresses, arena)
         entered(self.bound)
         run_steps(self.names, self.calls)
+        self.kept.clear()
 
     def place(self, addresses: Sequence[int], arena: int) -> None:
         """Let inputs and outputs lie at addresses, and workspaces in an arena."""
@@ -154,6 +183,11 @@ class HostProgram:
                 self.pointers[buffer].value = arena + offset
         for pointer, address in zip(self.moving, addresses, strict=True):
             pointer.value = address
+
+
+def placed(view: View) -> Place:
+    """A view of what may lie elsewhere."""
+    return Place(view.pointer, view.shape, view.dtype, view.device)
 
 
 def name_of(step: Step) -> str:

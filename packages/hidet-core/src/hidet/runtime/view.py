@@ -23,3 +23,14 @@ class View:
     def nbytes(self) -> int:
         """Bytes that the elements take."""
         return prod(self.shape) * dtype_of(self.dtype).nbytes
+
+
+@dataclass(slots=True, eq=False)
+class Place(View):
+    """Where a step of the framework's is to write a result.
+
+    It may leave the result where it made it instead: `elsewhere` says where, aligned as memory of
+    the allocator is. Nothing else may be written there before the call ends.
+    """
+
+    elsewhere: View | None = None

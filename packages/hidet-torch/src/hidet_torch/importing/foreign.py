@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from hidet.frontend.execute import HostStep, View
+from hidet.frontend.execute import HostStep, Place, View
 from hidet.frontend.regions import Region
 from hidet_torch.memory.tensors import tensor_at
+from hidet_torch.weights.weight import ALIGNMENT
 
 Symbols: TypeAlias = dict[str, int]
 
@@ -116,8 +117,13 @@ class ForeignStep:
             for run in self.runs:
                 run(values, symbols)
             for view, number in zip(writes, self.call.results, strict=False):
-                if values[number] is not None:  # as for a backward pass that nobody reads
-                    write(view, values[number])
+                result = values[number]
+                if result is None:  # as for a backward pass that nobody reads
+                    continue
+                if isinstance(view, Place) and may_stay(result, reads):
+                    view.elsewhere = left_at(view, result)
+                else:
+                    write(view, result)
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -223,6 +229,20 @@ def laid(own: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
     if 0 in strides:
         return own.expand(own.shape)  # an expanded tensor's copies are equal; nobody writes to it
     return torch.empty_strided(own.shape, strides, dtype=own.dtype, device=own.device).copy_(own)
+
+
+def may_stay(result: torch.Tensor, reads: Sequence[View]) -> bool:
+    """Whether a result may be read where it lies: in rows, and not in an operand's memory, which
+    others are given after this call."""
+    if result.is_conj() or result.is_neg() or not result.is_contiguous():
+        return False
+    base = result.untyped_storage().data_ptr()
+    return result.data_ptr() % ALIGNMENT == 0 and all(view.pointer != base for view in reads)
+
+
+def left_at(view: View, result: torch.Tensor) -> View:
+    """The view of a result that stays where it lies."""
+    return View(result.data_ptr(), view.shape, view.dtype, view.device, result)
 
 
 def write(view: View, result: torch.Tensor) -> None:

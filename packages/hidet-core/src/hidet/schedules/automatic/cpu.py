@@ -19,6 +19,9 @@ from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 from hidet.types import i32
 
+FEW = 4
+"""Elements of a last axis up to which it is no vector by itself."""
+
 
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
     """The kernel of one stage."""
@@ -51,7 +54,15 @@ def elementwise(stage: MapStage) -> Body:
     if not stage.shape:
         return put(stage, {}, {})
     row, last = Var("row", i32), Var("column", i32)
-    index = (*unravel(row, stage.shape[:-1]), last)
+    outer, inner = stage.shape[: -columns(stage)], stage.shape[-columns(stage) :]
+    index = (*unravel(row, outer), *unravel(last, inner))
     body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
-    inner = For(last, wrap(stage.shape[-1]), body, LoopKind.VECTOR)
-    return (loop(row, product(stage.shape[:-1]), known_product(stage.shape[-1:]), (inner,)),)
+    vectors = For(last, wrap(product(inner)), body, LoopKind.VECTOR)
+    return (loop(row, product(outer), known_product(inner), (vectors,)),)
+
+
+def columns(stage: MapStage) -> int:
+    """How many last axes are a row: two where the last is no vector, as that of pairs, and enough
+    axes are left for the team."""
+    short = stage.shape[-1]
+    return 2 if len(stage.shape) > 2 and isinstance(short, int) and 1 < short <= FEW else 1
