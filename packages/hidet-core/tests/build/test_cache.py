@@ -74,6 +74,15 @@ def test_a_damaged_entry_is_said_removed_and_written_again(cache, damage):
     assert cache.get(KEY) == b"binary"
 
 
+def test_a_warning_says_what_was_damaged_not_under_which_digest(cache):
+    cache.made(KEY, lambda: b"binary", "graph net, model.py:12")
+    cache.path(KEY).write_bytes(b"")
+    with pytest.warns(CacheWarning, match=r"of graph net, model\.py:12 was damaged") as seen:
+        cache.made(KEY, lambda: b"binary", "graph net, model.py:12")
+    assert KEY not in str(seen[0].message)
+    assert seen[0].filename == __file__
+
+
 def test_any_changed_byte_is_noticed(cache):
     cache.put(KEY, b"binary", note="n")
     path = cache.path(KEY)

@@ -121,6 +121,19 @@ def test_an_end_within_a_destructor_is_no_traceback(asked, tmp_path, eventually,
     assert "SystemExit" not in capfd.readouterr().err
 
 
+def test_a_second_end_is_no_traceback(asked, tmp_path, alive, eventually, capfd):
+    """As where a team ends a process that a pool ends too, while it is at work."""
+    team, file = Team(), tmp_path / "pid"
+    with ThreadPoolExecutor(1) as threads:
+        future = threads.submit(team.ask, asked.Compile(str(file)))
+        eventually(file.exists)
+        for _ in range(20):
+            team.end()
+        with pytest.raises(Ended, match="status 143"):
+            future.result(timeout=30)
+    assert capfd.readouterr().err == ""
+
+
 def test_half_an_answer_is_none():
     whole = io.BytesIO()
     send(whole, [1, 2, 3])

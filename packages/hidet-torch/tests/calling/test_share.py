@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from time import sleep
 from typing import Any
 
 import pytest
@@ -19,18 +18,23 @@ HARDLY_LEFT = Coverage((Use("aten.i0", reason="no converter"), *[Use("aten.relu"
 
 
 class Call:
-    """A call that lasts 4 ms, of which a step of PyTorch's takes a share."""
+    """A call that takes a second, of which a step of PyTorch's takes a share."""
 
-    def __init__(self, share: Share, left: float) -> None:
-        step = share.timed(lambda reads, writes: sleep(left * 4e-3))
+    def __init__(self, coverage: Coverage, device: str, left: float) -> None:
+        self.now = 0.0
+        share = Share(coverage, device, lambda: self.now)
+        step = share.timed(lambda reads, writes: self.last(left))
 
         def run(boxed: list[Any]) -> list[Any]:
             step((), ())
-            sleep((1 - left) * 4e-3)
+            self.last(1 - left)
             return boxed
 
         self.run = self.usual = run
         share.watch(self)
+
+    def last(self, seconds: float) -> None:
+        self.now += seconds
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ class Call:
 def test_most_of_a_region_is_told_once(
     coverage: Coverage, left: float, device: str, words: str
 ) -> None:
-    call = Call(Share(coverage, device), left)
+    call = Call(coverage, device, left)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         for _ in range(FIRST + CALLS + 3):
@@ -87,4 +91,5 @@ def test_models_say_it(
             torch.testing.assert_close(fast(x), function(x))
     told = [str(each.message) for each in found if each.category is FallbackWarning]
     assert len(told) == len(messages)
+    assert {each.filename for each in found} == {__file__}
     assert all(words in each for words, each in zip(messages, told, strict=True))

@@ -84,18 +84,21 @@ class Cache:
 
     def made(self, key: str, make: Callable[[], bytes], note: str = "") -> bytes:
         """The content of an entry, made now if it is not there; of two processes, one makes it."""
-        found = self.get(key)
+        found = self.get(key, note)
         if found is not None:
             return found
         with self.lock(key):
-            found = self.get(key)  # another process may have been faster
+            found = self.get(key, note)  # another process may have been faster
             if found is None:
                 found = make()
                 self.put(key, found, note)
         return found
 
-    def get(self, key: str) -> bytes | None:
-        """The content of an entry; None if there is none, or a damaged one, which is removed."""
+    def get(self, key: str, note: str = "") -> bytes | None:
+        """The content of an entry; None if there is none, or a damaged one, which is removed.
+
+        A warning of a damaged one says what it is: its `note`.
+        """
         path = self.path(key)
         try:
             self.trust()
@@ -107,7 +110,8 @@ class Cache:
             return None
         head, _, body = whole.partition(b"\n")
         if not intact(head, body):
-            self.complain(f"{path.name} was damaged; it is compiled again")
+            what = f"what was compiled of {note}" if note else "an entry"
+            self.complain(f"{what} was damaged; it is compiled again")
             with suppress(OSError):
                 path.unlink()
             return None

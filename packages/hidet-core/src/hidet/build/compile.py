@@ -69,16 +69,24 @@ def compile_graph(graph: FlowGraph, target: Target | str | None = None) -> Compi
     key = key_of_graph(graph, chosen, choices) if kept else None
     if key is None:
         return Compiled(with_places(compiled(), graph), weights)
-    whole = Cache().made(key, lambda: compiled().to_bytes(), graph.name)
-    return Compiled(with_places(read(whole, f"cache entry {key}"), graph), weights, key)
+    title = title_of(graph)
+    whole = Cache().made(key, lambda: compiled().to_bytes(), title)
+    return Compiled(with_places(read(whole, f"the cached {title}"), graph), weights, key)
+
+
+def title_of(graph: FlowGraph) -> str:
+    """What users know a graph by: its name, and the line that its first operator comes from."""
+    places = (node.place for node in graph.nodes if node.place is not None)
+    place = next(places, None)
+    return f"graph {graph.name}" + (f", {place.short}" if place is not None else "")
 
 
 def find_graph(key: str, weights: Mapping[str, Tensor]) -> Compiled | None:
     """A graph that was compiled before, by the key of its archive, with these weights by name."""
-    whole = Cache().get(key)
+    whole = Cache().get(key, "a graph known again")
     if whole is None:
         return None
-    return Compiled(read(whole, f"cache entry {key}"), dict(weights), key)
+    return Compiled(read(whole, "a cached graph"), dict(weights), key)
 
 
 def is_watched() -> bool:

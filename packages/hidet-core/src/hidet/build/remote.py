@@ -208,12 +208,15 @@ def serve() -> None:
 
 def leave(number: int, frame: FrameType | None) -> None:
     """End in an orderly way: what was started is ended too, and passing files are removed."""
+    for each in (signal.SIGTERM, signal.SIGALRM):  # a second end would be raised in the first
+        signal.signal(each, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
 def leave_later(lost: sys.UnraisableHookArgs) -> None:
     """End soon, where an end came while nothing may be raised, as within a destructor."""
     if lost.exc_type is SystemExit:
+        signal.signal(signal.SIGALRM, leave)
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
     else:
         sys.__unraisablehook__(lost)

@@ -16,6 +16,9 @@ from hidet.build.key import compiler_of, has_only_our_operators, has_only_our_sc
 from hidet.build.target import target_on
 from hidet.errors import HidetError
 
+NOTE = "a graph known again"
+"""What the cache calls these entries."""
+
 __all__ = ["digest_of_sources", "find_graph", "keep", "key_on", "recall"]
 
 
@@ -39,10 +42,10 @@ def key_on(device: str, **facts: object) -> str | None:
 
 def recall(key: str) -> Any:
     """What was kept under a key: JSON; None if nothing is there."""
-    found = Cache().get(key)
+    found = Cache().get(key, NOTE)
     return None if found is None else json.loads(found)
 
 
 def keep(key: str, note: object) -> None:
     """Keep what is to be recalled."""
-    Cache().put(key, json.dumps(note).encode(), "a graph known again")
+    Cache().put(key, json.dumps(note).encode(), NOTE)

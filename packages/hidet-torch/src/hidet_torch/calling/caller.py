@@ -12,4 +12,4 @@ from hidet.errors.warning import pass_over, warn
 __all__ = ["warn"]
 
 FOLDERS = [Path(torch.__file__ or "").parent, Path(__file__).parents[1]]
-pass_over(*(f"{folder}{os.sep}" for folder in FOLDERS), "<eval_with_key>")
+pass_over(*(f"{folder}{os.sep}" for folder in FOLDERS), "<eval_with_key>", "<string>")

@@ -5,7 +5,8 @@ A region that is hardly faster than eager PyTorch, or slower, says so once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -18,27 +19,29 @@ FIRST, CALLS = 2, 5
 """How many calls are passed over, since they load and allocate, and how many are looked at."""
 
 MOST = 0.5
-"""From which share on, of the operators or of the time of each call, PyTorch has most."""
+"""From which share on, of the operators or of the time of calls, PyTorch has most."""
 
 
 class Share:
     """PyTorch's share of a region, whose `coverage` names what it runs.
 
-    On a GPU the host does not see how long kernels take: there only the operators count.
+    On a GPU the host does not see how long kernels take: there only the operators count. `clock`
+    tells seconds.
     """
 
-    def __init__(self, coverage: Coverage, device: str) -> None:
-        self.coverage, self.has_time = coverage, device == "cpu"
-        self.calls = 0
-        self.least = 1.0
-        """The least of the shares of the time of the calls so far."""
+    def __init__(
+        self, coverage: Coverage, device: str, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        self.coverage, self.has_time, self.clock = coverage, device == "cpu", clock
+        self.shares: list[float] = []
+        """The shares of the time of the calls so far."""
         self.taken = 0.0
         """Seconds that PyTorch took of the call under way."""
 
     @property
     def is_known(self) -> bool:
         """Whether enough calls were looked at."""
-        return self.calls >= FIRST + CALLS
+        return len(self.shares) >= FIRST + CALLS
 
     def timed(self, step: HostStep) -> HostStep:
         """A step of PyTorch's, whose time counts as long as that is asked."""
@@ -46,9 +49,9 @@ class Share:
         def run(reads: Sequence[View], writes: Sequence[View]) -> None:
             if self.is_known:
                 return step(reads, writes)
-            begin = perf_counter()
+            begin = self.clock()
             step(reads, writes)
-            self.taken += perf_counter() - begin
+            self.taken += self.clock() - begin
             return None
 
         return run
@@ -58,9 +61,9 @@ class Share:
         usual = call.run
 
         def run(boxed: list[Any]) -> list[Any]:
-            self.taken, begin = 0.0, perf_counter()
+            self.taken, begin = 0.0, self.clock()
             found: list[Any] = usual(boxed)
-            self.note(self.taken / (perf_counter() - begin))
+            self.shares.append(self.taken / (self.clock() - begin))
             if self.is_known and call.run is run:
                 call.run = usual
                 self.tell()
@@ -68,15 +71,9 @@ class Share:
 
         call.run = run
 
-    def note(self, share: float) -> None:
-        """Take in a call, of whose time PyTorch had a share."""
-        self.calls += 1
-        if self.calls > FIRST:
-            self.least = min(self.least, share)
-
     def tell(self) -> None:
-        """Warn if PyTorch has most of the operators, or of the time of each call."""
+        """Warn if PyTorch has most of the operators, or of the time of calls."""
         left = sum(map(len, self.coverage.left.values()))
-        share = self.least if self.has_time else None
+        share = median(self.shares[FIRST:]) if self.has_time else None
         if left > MOST * len(self.coverage.uses) or (share or 0) > MOST:
             warn(dominated(self.coverage, "PyTorch", share))
