@@ -8,6 +8,8 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
+from hidet.ops.resize_taps import ResizeTaps
+from hidet.types import f64
 
 
 def computed(x, **how):
@@ -48,6 +50,32 @@ def test_a_linear_function_stays_one_inside(shape, coordinates):
 
     wanted = 2 * place(shape[0])[:, None] - 3 * place(shape[1])[None]
     np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 129])
+@pytest.mark.parametrize("factor", [2, 3, 5])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+def test_a_whole_factor_reads_what_the_tables_say(coordinates, factor, n):
+    ways = [("nearest", each) for each in ("floor", "ceil", "round_prefer_floor")]
+    for mode, rounding in [*ways, ("nearest", "round_prefer_ceil"), ("linear", ""), ("cubic", "")]:
+        how = {"mode": mode, "coordinates": coordinates, "rounding": rounding or "floor"}
+        x = np.random.default_rng(n).normal(size=(3, n)).astype(np.float32)
+        found = computed(x, scales=[factor], axes=[1], **how)
+        more = {"coefficient": -0.75, "antialias": False, "exclude_outside": False}
+        tables = ResizeTaps(n, factor * n, None, **how, **more, roi=(0.0, 1.0), dtype=f64)
+        index, weights = (tables.reference(), 1.0) if mode == "nearest" else tables.reference()
+        wanted = (x.astype(np.float64)[:, index.astype(int)] * weights).sum(-1)
+        np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-6)
+
+
+def test_enlarged_rows_and_columns_of_open_sizes_are_one_kernel():
+    x = symbol(["n", "h", "w", 3])
+    graph = trace_from(ops.resize(x, scales=[2, 2], axes=[1, 2], mode="linear"), [x])
+    assert [node.op.name for node in graph.nodes] == ["enlarge"]
+    for size in (1, 7):
+        value = np.random.default_rng(size).normal(size=(2, size, 5, 3)).astype(np.float32)
+        wanted = computed(value, scales=[2, 2], axes=[1, 2], mode="linear")
+        np.testing.assert_allclose(graph(from_numpy(value)).numpy(), wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_cubic_of_three_axes_goes_axis_by_axis():

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops, sim
 from hidet.graph import FlowGraph, symbol, tracing
-from hidet.ir.expr import Less, Load, Select, Var, constant, wrap
+from hidet.ir.expr import FloorDiv, Less, Load, Select, Var, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
@@ -54,6 +54,18 @@ def test_loops_that_are_no_whole_rounds_stay(extent, period):
 def test_kernels_for_gpus_stay():
     before = kernel(64, 2, KernelKind.CUDA)
     assert alternate_loops(before) is before
+
+
+@pytest.mark.parametrize("extent", [16, 129, 258])
+def test_neighbours_that_read_one_element_are_a_turn(extent):
+    x, y = Var("x", f32[extent]), Var("y", f32[extent])
+    read = Store(y, (j,), Load(x, (j // 2,)))
+    before = Kernel(
+        "pairs", (x, y), (For(j, wrap(extent), (read,), LoopKind.VECTOR),), KernelKind.CPU
+    )
+    (loop,) = lower(before).body
+    assert (loop.extent.value, len(loop.body)) == ((extent, 1) if extent % 2 else (extent // 2, 2))
+    assert bool(list(find(loop.body, FloorDiv))) == bool(extent % 2)
 
 
 def test_two_periods_stay():

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from hidet.compute import maximum, reduce, select
-from hidet.compute.functions import absolute
+from hidet.compute import maximum, minimum, reduce, select
+from hidet.compute.functions import absolute, rint
 from hidet.ir.expr import Const, Expr, constant
-from hidet.types import i32
+from hidet.types import DType, i32
 
 UNROLLED = 16
 """How many elements are added up one by one; more are a loop."""
@@ -27,6 +27,14 @@ def added(taps: Sequence[int], term: Callable[..., Expr]) -> Expr:
     every = itertools.product(*map(range, taps))
     terms: Iterator[Expr] = (term(*(Const(tap, i32) for tap in at)) for at in every)
     return fold(add, terms)
+
+
+def held(value: Expr, dtype: DType) -> Expr:
+    """A sum in a type: of integers rounded, halves to even, and held in the type's range."""
+    if value.dtype is dtype or dtype.is_float or not value.dtype.is_float:
+        return value.cast(dtype)
+    low, high = (constant(float(each), value.dtype) for each in dtype.limits)
+    return minimum(maximum(rint(value), low), high).cast(dtype)
 
 
 def linear_weight(distance: Expr) -> Expr:

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from hidet.compute import Grid, accumulator, grid, maximum, minimum, select
-from hidet.compute.functions import both, rint
+from hidet.compute import Grid, accumulator, grid, maximum, select
+from hidet.compute.functions import both
 from hidet.compute.sizes import numbers
 from hidet.errors import ShapeMismatch
 from hidet.graph import Op, operator
 from hidet.ir.expr import Const, Expr, constant
 from hidet.ops.index import positions, require_integers
-from hidet.ops.interpolation import added
+from hidet.ops.interpolation import added, held
 from hidet.types import DType, TensorType, f16, f32, i32, u8
 
 
@@ -71,16 +71,9 @@ class Resample(Op):
                 value = read(*[Const(0, i32)] * len(indices))
             else:
                 value = added(self.taps, term).cast(wide)
-            return self.inside(self.finished(value), indices, where)
+            return self.inside(held(value, self.dtype), indices, where)
 
         return grid(self.infer().shape, element)
-
-    def finished(self, value: Expr) -> Expr:
-        """The value in the result's type."""
-        if value.dtype is self.dtype or self.dtype.is_float or not value.dtype.is_float:
-            return value.cast(self.dtype)
-        low, high = (constant(float(each), value.dtype) for each in self.dtype.limits)
-        return minimum(maximum(rint(value), low), high).cast(self.dtype)
 
     def inside(self, value: Expr, indices: Sequence[Grid], where: Sequence[Expr]) -> Expr:
         """The value, or what stands for places outside."""

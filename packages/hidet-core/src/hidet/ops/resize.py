@@ -11,10 +11,11 @@ from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor, apply, make_node
 from hidet.graph.dims import axis_of
 from hidet.ops.cast import cast
+from hidet.ops.enlarge import Enlarge
 from hidet.ops.interpolation import UNROLLED
 from hidet.ops.resample import Resample
 from hidet.ops.resize_taps import Coordinates, Mode, ResizeTaps, Rounding
-from hidet.types import Size, f32, f64
+from hidet.types import DType, Size, f32, f64
 
 AspectRatio = Literal["stretch", "not_larger", "not_smaller"]
 
@@ -61,15 +62,25 @@ def resampled(x: Tensor, taps: dict[int, ResizeTaps], fill: float | None) -> Ten
     steps = [taps] if count <= UNROLLED else [{axis: each} for axis, each in taps.items()]
     of = x.dtype
     for number, step in enumerate(steps):
+        wide = of if number == len(steps) - 1 or of is f64 else f32
+        if step and all(each.times is not None for each in step.values()):
+            x = enlarged(x, step, wide)
+            continue
         made = {axis: table(each, x) for axis, each in sorted(step.items())}
-        last = number == len(steps) - 1
         if made:
             x = apply(
                 Resample, x, tuple(each[0] for each in made.values()),
                 tuple(weight for each in made.values() for weight in each[1:]),
-                axes=tuple(made), fill=fill, dtype=of if last or of is f64 else f32,
+                axes=tuple(made), fill=fill, dtype=wide,
             )  # fmt: skip
     return cast(x, of)
+
+
+def enlarged(x: Tensor, taps: dict[int, ResizeTaps], dtype: DType) -> Tensor:
+    """`x` with some axes enlarged by whole factors."""
+    axes = tuple(sorted(taps))
+    starts, weights = zip(*(taps[axis].phases for axis in axes), strict=True)
+    return apply(Enlarge, x, axes=axes, starts=starts, weights=weights, dtype=dtype)
 
 
 def table(taps: ResizeTaps, beside: Tensor) -> tuple[Tensor, ...]:

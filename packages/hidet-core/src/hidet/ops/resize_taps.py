@@ -15,6 +15,7 @@ from hidet.errors import BadArgument, NotYet, ShapeMismatch
 from hidet.graph import Op, operator
 from hidet.ir.expr import Expr, constant, wrap
 from hidet.ops.interpolation import cubic_weight, linear_weight, weight_arrays
+from hidet.ops.whole_factors import STARTS, Starts, Weights, phases, whole_factor
 from hidet.types import DType, Size, TensorType, f32, f64, i32
 
 Mode: TypeAlias = Literal["nearest", "linear", "cubic"]
@@ -89,6 +90,20 @@ class ResizeTaps(Op):
     def taps(self) -> int:
         """How many elements each new one reads."""
         return 1 if self.mode == "nearest" else 2 - 2 * self.first
+
+    @property
+    def times(self) -> int | None:
+        """How many new elements an old one becomes, where what they read depends on their place
+        among these alone."""
+        plain = not (self.antialias or self.exclude_outside) and self.coordinates in STARTS
+        return whole_factor(self.source, self.count, self.scale) if plain else None
+
+    @property
+    def phases(self) -> tuple[Starts, Weights]:
+        """What these read."""
+        factor = self.times
+        assert factor is not None
+        return phases(factor, self.mode, self.coordinates, self.rounding, self.coefficient)
 
     def define(self) -> Grid | tuple[Grid, ...]:
         place = grid((self.count,), self.place, "place")

@@ -15,6 +15,7 @@ from hidet.graph.kinds import kind_of
 from hidet.graph.operator import Op
 from hidet.graph.rewrite import reading
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.enlarge import Enlarge
 from hidet.ops.joining import Concat
 from hidet.ops.pad import Pad
 from hidet.ops.reduce import Reduction
@@ -182,7 +183,7 @@ def again(op: Op, inputs: Sequence[Tensor], **changes: Any) -> Tensor:
 FOLLOWING: Rules = (
     (Reduction, reduction),
     ((Concat, AlongAxis), along_axis),
-    (Resample, resampled),
+    ((Resample, Enlarge), resampled),
     (Slice, each_axis("starts", "sizes", "steps")),
     (Pad, each_axis("widths")),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hidet.ir.expr import Const, FloorMod, Select, constant
+from hidet.ir.expr import Binary, Const, Expr, FloorDiv, FloorMod, Load, Select, constant
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import For, Stmt
 from hidet.ir.walk import find
@@ -26,8 +26,9 @@ def alternate_loops(kernel: Kernel) -> Kernel:
     after    for j in vectorize(32):  y[2 * j] = f(2 * j // 2)  if 2 * j % 2 < 1  else ...
                                       y[2 * j + 1] = ...
 
-    The conditions are decided when they are simplified. On a CPU only: compilers make vectors of
-    the loop before by computing f and g for each element, of operands that lie apart.
+    The conditions are decided when they are simplified, and what a place is divided by goes. On a
+    CPU only: compilers make vectors of the loop before by computing f and g for each element, of
+    operands that lie apart.
     """
     return with_vector_loops(kernel, alternated)
 
@@ -49,8 +50,11 @@ def alternated(loop: For) -> For:
 
 
 def period(loop: For) -> int | None:
-    """How many things alternate: the one number by which choices divide the turn of a loop."""
-    choices = [each.condition for each in find(loop.body, Select)]
-    found = {int(each.b.value) for each in find(choices, FloorMod)
-             if each.a is loop.var and isinstance(each.b, Const)}  # fmt: skip
-    return found.pop() if len(found) == 1 and min(found) <= MOST else None
+    """How many things alternate: the one number by which choices and the places of what is read
+    divide the turn of a loop."""
+    asking: list[Expr] = [each.condition for each in find(loop.body, Select)]
+    asking += [index for each in find(loop.body, Load) for index in each.index]
+    found = {int(each.b.value) for each in find(asking, Binary)
+             if isinstance(each, FloorDiv | FloorMod)
+             and each.a is loop.var and isinstance(each.b, Const)}  # fmt: skip
+    return found.pop() if len(found) == 1 and 1 < min(found) <= MOST else None

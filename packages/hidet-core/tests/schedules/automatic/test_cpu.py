@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.ir.expr import FloorMod, Math, Select
+from hidet.ir.expr import Binary, FloorDiv, FloorMod, Math, Select
 from hidet.ir.stmt import For, LoopKind
 from hidet.ir.walk import find
 from hidet.passes.pipeline import lower
@@ -78,10 +78,23 @@ def rows(n):
     }
 
 
+def phases(n):
+    """Rows of which neighbours share what they read."""
+    return {
+        "nearest": (lambda x: ops.resize(x, scales=[1, 2, 2], mode="nearest"), f32[2, 3, n]),
+        "linear": (lambda x: ops.resize(x, scales=[1, 2, 2], mode="linear"), f32[2, 3, n]),
+        "cubic": (lambda x: ops.resize(x, scales=[1, 3], mode="cubic") * 2.0, f32[2, n]),
+        "taken by turns": (
+            lambda x: ops.reshape(ops.permute(x, (1, 2, 0)), (3, 2 * n)) * 2.0,
+            f32[2, 3, n],
+        ),
+    }
+
+
 CASES = {
     f"{name} {n}": case
     for n in (1, 2, 7, 17, 53, 129, 331)
-    for name, case in {**windows(n), **joined(n), **turned(n), **rows(n)}.items()
+    for name, case in {**windows(n), **joined(n), **turned(n), **rows(n), **phases(n)}.items()
     if n < 300 or name in rows(n)
 }
 
@@ -120,6 +133,18 @@ def test_what_is_read_inside_has_no_condition(made, name):
     for loop in loops:
         for choice in find(loop.body, Select):
             assert loop.var not in find([choice.condition], type(loop.var))
+
+
+@pytest.mark.parametrize("name", ["nearest 129", "linear 129", "taken by turns 129"])
+def test_loops_over_phases_divide_and_choose_nothing(made, name):
+    """Rows do: which of the rows above counts more, and what is at the ends."""
+    function, *types = CASES[name]
+    loops = inner_loops(made(function, *types, target=CPU))
+    assert loops
+    for loop in loops:
+        asked = [choice.condition for choice in find(loop.body, Select)]
+        asked += [e for e in find(loop.body, Binary) if isinstance(e, FloorDiv | FloorMod)]
+        assert loop.var not in find(asked, type(loop.var))
 
 
 def test_nan_is_greater_than_all(made, compile_modules):
