@@ -37,6 +37,8 @@ COMPOSITES: dict[str, tuple[Any, ...]] = {
     "tile": (x, [2, 1, 1]),
     "true_divide.Scalar": (x, 2.0),
     "true_divide.Tensor": (x, x),
+    "upsample_bilinear2d.vec": (picture, None, False, [2.0, 2.0]),
+    "upsample_nearest2d.vec": (picture, [5, 7], None),
     "where.Scalar": (x > 0, 1.0, 2.0),
     "where.ScalarOther": (x > 0, x, 2.0),
     "where.ScalarSelf": (x > 0, 1.0, x),

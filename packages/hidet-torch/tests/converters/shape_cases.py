@@ -36,6 +36,16 @@ case("repeat", lambda a: a.repeat(2, 1, 3), x(2, 3))
 case("tril", lambda a: a.tril(-1), x(4, 5))
 case("triu", lambda a: a.triu(1), x(4, 5))
 case("pixel_shuffle", lambda a: F.pixel_shuffle(a, 2), x(1, 8, 3, 3))
+for how in (
+    {"scale_factor": 2},
+    {"scale_factor": (3, 2)},
+    {"scale_factor": 1.7},
+    {"size": (14, 5)},
+):
+    case(f"nearest {how}", lambda a, how=how: F.interpolate(a, **how), x(1, 2, 6, 17))
+    for corners in (False, True):
+        more = {**how, "mode": "bilinear", "align_corners": corners}
+        case(f"{more}", lambda a, more=more: F.interpolate(a, **more), x(2, 3, 6, 17))
 case("repeat_interleave", lambda a: a.repeat_interleave(2, 1), x(2, 3))
 case("movedim", lambda a: a.movedim(0, -1) + 0, x(2, 3, 4))
 case("slice_scatter", lambda a, s: torch.slice_scatter(a, s, 1, 1, 6, 2), x(2, 7), x(2, 3))

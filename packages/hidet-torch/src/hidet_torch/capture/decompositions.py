@@ -24,8 +24,6 @@ FURTHER = [
     aten.ldexp.Tensor,
     aten.triu_indices.default,
     aten.tril_indices.default,
-    aten.upsample_bilinear2d.vec,
-    aten.upsample_nearest2d.vec,
 ]
 """Operators that PyTorch counts as elementary and can take apart nevertheless."""
 

@@ -15,6 +15,7 @@ from hidet_torch.converters import (
     pool,
     recurrent,
     reduce,
+    resize,
     selection,
     shape,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "pool",
     "recurrent",
     "reduce",
+    "resize",
     "selection",
     "shape",
     "torch",

@@ -1,0 +1,65 @@
+"""Images at other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hidet import ops
+from hidet.graph import Tensor
+from hidet.ops.resize import scaled
+from hidet.types import Size, f32, i64
+from hidet_torch.converters.table import aten, torch
+
+AXES = (2, 3)
+"""The axes of an image that get other sizes."""
+EXACT = range(1, 9)
+"""Factors of whose inverse float32 has the number or a larger one: PyTorch multiplies by it, and
+so never takes the element before the one meant."""
+
+
+@torch(aten.upsample_nearest2d.vec)
+def nearest(
+    x: Tensor, size: Sequence[Size] | None, factors: Sequence[float] | None = None
+) -> Tensor:
+    """The element at or before each place."""
+    if factors is not None and all(each in EXACT for each in factors):
+        return ops.resize(x, scales=factors, axes=AXES, coordinates="asymmetric", rounding="floor")
+    rows, columns = (
+        places(
+            x.shape[axis],
+            None if size is None else size[n],
+            None if factors is None else factors[n],
+            x.device,
+        )
+        for n, axis in enumerate(AXES)
+    )
+    return ops.take(x, [None, None, ops.unsqueeze(rows, 1), columns])
+
+
+def places(old: Size, new: Size | None, factor: float | None, device: str) -> Tensor:
+    """The positions of elements, computed in float32 as PyTorch does."""
+    if factor is not None:
+        new, step = scaled(old, factor), ops.full((), 1.0 / factor, f32, device=device)
+    else:
+        assert new is not None
+        sizes = [ops.size_value(each, f32, device=device) for each in (old, new)]
+        step = ops.divide(*sizes)
+    return ops.cast(ops.multiply(ops.iota(new, dtype=f32, device=device), step), i64)
+
+
+@torch(aten.upsample_bilinear2d.vec)
+def bilinear(
+    x: Tensor,
+    size: Sequence[Size] | None,
+    align_corners: bool,
+    factors: Sequence[float] | None = None,
+) -> Tensor:
+    """Sums of the four elements around each place."""
+    return ops.resize(
+        x,
+        sizes=size if factors is None else None,
+        scales=factors,
+        axes=AXES,
+        mode="linear",
+        coordinates="align_corners" if align_corners else "half_pixel",
+    )
