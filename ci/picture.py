@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ASSETS = Path(__file__).parents[1] / "docs" / "assets"
-WIDTH, ROW, HIGH, TOP = 760, 62, 40, 16
+WIDTH, COLUMN, ROW, HIGH, TOP = 532, 130, 62, 40, 16
 COLOURS = {"light": ("#24292f", "#f6f8fa", "#8c959f"), "dark": ("#e6edf3", "#161b22", "#6e7681")}
 """Text, the inside of boxes, and their edges with the arrows."""
 OURS = "#2f81f7"
@@ -92,7 +92,7 @@ def row(number: int, step: Step, theme: str) -> Iterator[str]:
     _, inside, edge = COLOURS[theme]
     y = TOP + number * ROW
     for box in step.boxes:
-        x, wide = 8 + box.column * 187, box.columns * 187 - 12
+        x, wide = 8 + box.column * COLUMN, box.columns * COLUMN - 8
         size = f'x="{x}" y="{y}" width="{wide}" height="{HIGH}" rx="6"'
         yield f'<rect {size} fill="{inside}" stroke="{edge}"/>'
         yield label(x + wide / 2, y + 17, box.title, f'font-weight="bold" fill="{OURS}"')
