@@ -15,10 +15,11 @@ from hidet.types import f32, i32
 BOUND = {"exp": 1.5, "log": 1.5, "tanh": 2.0, "erf": 2.0}
 
 
-def applied(name, lanes):
+def applied(name, lanes, more=None):
     x, y, n, i = Var("x", ~f32), Var("y", ~f32), Var("n", i32), Var("i", i32)
     kind = LoopKind.VECTOR if lanes == 1 else LoopKind.SERIAL
     value = call(name, Load(x, (i * lanes,), lanes))
+    value = value if more is None else value + more
     extent = n if lanes == 1 else n // lanes
     loop = For(i, extent, (Store(y, (i * lanes,), value),), kind)
     return Kernel(f"{name}_{lanes}", (x, y, n), (loop,), KernelKind.CPU)
@@ -61,6 +62,22 @@ def test_error_stays_within_the_bound(text, compile_cpp, flags):
             assert (np.signbit(y) == np.signbit(rounded))[~np.isnan(rounded)].all(), (name, lanes)
             worst = np.argmax(np.where(special, 0, error))
             assert error[worst] <= bound, (name, lanes, x[worst], y[worst], exact[worst])
+
+
+@pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
+def test_one_plus_erf_keeps_what_is_left_of_one(compile_cpp, flags):
+    """A unit and a half of a number from 1 to 2, and left of 0 digits that the sum would lose."""
+    text, x = emit([applied("erf", lanes, 1.0) for lanes in (1, 8)]), grid()
+    assert "one_plus_erf_f32" in text
+    library, left = compile_cpp(text, *flags), (x > -3) & (x < 0)
+    with np.errstate(all="ignore"):
+        exact = FUNCTIONS["erfc"].numpy(-x.astype(np.float64))
+    for lanes in (1, 8):
+        y = np.zeros_like(x)
+        library(f"erf_{lanes}", x, y, x.size)
+        np.testing.assert_allclose(y, exact, rtol=0, atol=1.5 * 2.0**-23)
+        np.testing.assert_allclose(y[left], exact[left], rtol=4e-6)
+        np.testing.assert_allclose(y[x < 0], exact[x < 0], rtol=0, atol=1.25 * 2.0**-24)
 
 
 def test_loops_are_vectorised(text, tmp_path):

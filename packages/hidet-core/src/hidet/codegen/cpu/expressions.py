@@ -15,6 +15,7 @@ from hidet.errors import InternalError
 from hidet.ir.expr import (
     Add,
     Address,
+    Binary,
     BitAnd,
     BitNot,
     BitOr,
@@ -85,6 +86,13 @@ class CpuExpressions(ExpressionWriter):
         direct = operand in (f32, tf32, f64) and e.name not in TESTS and e.name not in MADE
         return (f"__builtin_{text}" if direct else text), level
 
+    def binary(self, e: Binary) -> Text:
+        """Two operands; 1 + erf(x), as in GELU, is one function, which costs less than erf."""
+        x = after_one(e)
+        if x is not None:
+            return self.call(f"one_plus_erf_f32<{self.type(e.type)}>", x)
+        return super().binary(e)
+
     def extreme(self, e: Minimum | Maximum) -> Text:
         wide = self.computed_in(e.dtype)
         if wide is not e.dtype:
@@ -148,6 +156,18 @@ class CpuExpressions(ExpressionWriter):
 
     def computed_in(self, of: DType) -> DType:
         return f32 if of.is_float and of.bits < 32 else of
+
+
+def after_one(e: Binary) -> Expr | None:
+    """The x of 1 + erf(x) in float32; None for other values."""
+    if not (isinstance(e, Add) and e.dtype in (f32, tf32)):
+        return None
+    for one, other in ((e.a, e.b), (e.b, e.a)):
+        plain = one.value if isinstance(one, Splat) else one
+        is_one = isinstance(plain, Const) and plain.value == 1
+        if is_one and isinstance(other, Math) and other.name == "erf":
+            return other.args[0]
+    return None
 
 
 def is_number(e: Expr) -> bool:

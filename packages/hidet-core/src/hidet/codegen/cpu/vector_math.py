@@ -3,8 +3,9 @@
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, tanh 2, erf 2 units in the last place. NaN,
-infinities, signed zeros and subnormal numbers come out as in the C library.
+and without fused multiply-add): exp 1.5, log 1.5, tanh 2, erf 2 units in the last place, 1 + erf
+1.5 units of float32's last place at 1. NaN, infinities, signed zeros and subnormal numbers come out
+as in the C library.
 """
 
 from __future__ import annotations
@@ -44,8 +45,25 @@ template <class F> INLINE F exp_f32(F x) {
   p = p * r + 0.16666517f;
   p = p * r + 0.5f;
   p = p * (r * r) + r + 1.0f;
-  const Int<F> power = bits<Int<F>>(shifted) - 0x4b400000, half = power >> 1;
-  return p * bits<F>((half + 127) << 23) * bits<F>((power - half + 127) << 23);
+  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
+  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+}""",
+        ("same_bits",),
+    ),
+    # The same where e^x is a normal number, and for at most 26 log 2 right to the same bits: one
+    # factor of 2^n, and log 2 in one part.
+    "exp_near_f32": Part(
+        """\
+template <class F> INLINE F exp_near_f32(F x) {
+  const F shifted = x * 1.44269504f + 12582912.0f;
+  const F n = shifted - 12582912.0f;
+  const F r = x - n * 0.69314718f;
+  F p = 0.0013950807f * r + 0.008369073f;
+  p = p * r + 0.041666202f;
+  p = p * r + 0.16666517f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r + 1.0f;
+  return p * bits<F>((bits<Int<F>>(shifted) << 23) + 0x3f800000);
 }""",
         ("same_bits",),
     ),
@@ -82,10 +100,11 @@ template <class F> INLINE F tanh_f32(F x) {
   p = p * z + 0.1333321f;
   p = p * z - 0.3333333f;
   const F near = a * (z * p) + a;
-  const F far = 1.0f - 2.0f / (exp_f32<F>(a + a) + 1.0f);
+  const F b = a > 9.1f ? all<F>(9.1f) : a;
+  const F far = 1.0f - 2.0f / (exp_near_f32<F>(b + b) + 1.0f);
   return with_sign<F>(a < 0.6f ? near : far, x);
 }""",
-        ("same_bits", "exp_f32"),
+        ("same_bits", "exp_near_f32"),
     ),
     # An odd polynomial near 0; beyond, 1 - exp(-P(x)) with P fitted to -log erfc.
     "erf_f32": Part(
@@ -108,9 +127,29 @@ template <class F> INLINE F erf_f32(F x) {
   q = q * b + 0.6336273f;
   q = q * b + 1.129397f;
   q = q * b - 0.00015338219f;
-  const F far = 1.0f - exp_f32<F>(-q);
+  const F far = 1.0f - exp_near_f32<F>(-q);
   return with_sign<F>(a < 0.92f ? near : far, x);
 }""",
-        ("same_bits", "exp_f32"),
+        ("same_bits", "exp_near_f32"),
+    ),
+    # exp(-P(|x|)) with P fitted to -log erfc is 1 + erf(x) left of 0, and what is missing from 2
+    # right of it: one range, which keeps digits on the left that the sum would lose.
+    "one_plus_erf_f32": Part(
+        """\
+template <class F> INLINE F one_plus_erf_f32(F x) {
+  const F a = absolute(x);
+  F p = 7.5787744e-07f * a - 1.5186734e-05f;
+  p = p * a + 0.00013150394f;
+  p = p * a - 0.00062797044f;
+  p = p * a + 0.0015923012f;
+  p = p * a - 2.4940271e-05f;
+  p = p * a - 0.0192655f;
+  p = p * a + 0.102824025f;
+  p = p * a + 0.63661087f;
+  p = p * a + 1.1283797f;
+  const F missing = a > 4.25f ? all<F>(0.0f) : exp_near_f32<F>(-p * a);
+  return x < 0.0f ? missing : 2.0f - missing;
+}""",
+        ("same_bits", "exp_near_f32"),
     ),
 }
