@@ -14,17 +14,20 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
+from hidet.frontend.coverage import Coverage
 from hidet.frontend.execute import Profile
+from hidet.frontend.report import require_complete
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
 from hidet_torch.calling.alike import Alike, like, unlike
 from hidet_torch.calling.forward import Forward, ProgramCall, separated, spelled
 from hidet_torch.calling.run import CompiledCall
+from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import compile_inference
 from hidet_torch.capture.decompositions import exported_decompositions
 from hidet_torch.importing.in_place import COPY
 from hidet_torch.module_methods import ModuleMethods
-from hidet_torch.reports.saving import standalone
+from hidet_torch.reports.saving import NO_FILE, standalone
 from hidet_torch.settings import Settings, settings_for
 from hidet_torch.weights.named import Named
 from hidet_torch.weights.overlaps import require_apart
@@ -143,7 +146,9 @@ class CompiledModel(ModuleMethods):
         self.named.look()
         held = Held(program, self.named.tensors)
         written = write_back(program)
-        self.run = compile_inference(program.graph_module, held.frozen, self.settings)
+        self.run: CompiledCall | EagerCall = compile_inference(
+            program.graph_module, held.frozen, self.settings
+        )
         self.given = held.given
         spec = program.call_spec
         self.in_spec = spec.in_spec
@@ -179,14 +184,20 @@ class CompiledModel(ModuleMethods):
             help="compile a copy of the model; save(path) writes the compiled one to a file",
         )
 
+    @property
+    def coverage(self) -> Coverage:
+        """What is compiled of the model, and what PyTorch runs and why; `explain` prints it."""
+        run = self.run
+        return run.imported.coverage if isinstance(run, CompiledCall) else run.coverage
+
     def graph(self) -> FlowGraph:
         """The model as it is now as a graph that needs no PyTorch.
 
         Its inputs and results are those of the model that are tensors, nests flattened, in rows.
         Raises for a model of which PyTorch runs a part, or which writes to what it is given.
         """
-        if not isinstance(self.run, CompiledCall):
-            raise UnsupportedOp("the whole model runs in PyTorch: explain() says why")
+        require_complete(self.coverage, NO_FILE)
+        assert isinstance(self.run, CompiledCall), "PyTorch runs other graphs"
         if not self.named.are_same() and not self.found_again():
             raise BadArgument("the model changed since it was compiled", help="call it once")
         self.run.weights.check()
@@ -210,7 +221,7 @@ class CompiledModel(ModuleMethods):
         """
         self(*inputs, **named)  # which reads weights that were replaced, or compiles again
         if not isinstance(self.run, CompiledCall):
-            raise UnsupportedOp("the whole model runs in PyTorch: explain() says why")
+            raise UnsupportedOp("PyTorch runs the whole model: there are no kernels to time")
         return self.run.runner.profile(lambda: self(*inputs, **named), repeat, self.run.stream())
 
     def call(self, flat: Sequence[Any]) -> Any:

@@ -13,13 +13,15 @@ from hidet.errors import Place
 class Use:
     """One use of a framework's operator in a model; `reason` says why it is not compiled.
 
-    One that `is_lost` cannot be run by the framework either.
+    One that `is_lost` cannot be run by the framework either; one that `is_beside` stays in the
+    framework for another operator.
     """
 
     operator: str
     place: Place | None = None
     reason: str = ""
     is_lost: bool = False
+    is_beside: bool = False
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def table(coverage: Coverage) -> str:
     """The coverage as text: a line for each operator, those left to the framework first."""
     left, compiled = coverage.left, coverage.compiled
     rows = [
-        (name, len(uses), f"left to the framework: {uses[0].reason}") for name, uses in left.items()
+        (name, len(uses), f"left to the framework: {reasons(uses)}") for name, uses in left.items()
     ]
     rows += [(name, count, "compiled") for name, count in compiled.most_common()]
     wide = max((len(name) for name, *_ in rows), default=0)
@@ -32,11 +32,25 @@ def table(coverage: Coverage) -> str:
 
 
 def listed(coverage: Coverage) -> str:
-    """The operators left to the framework: a line for each with count, reason and places."""
-    return "\n".join(
-        f"  {name} ({len(uses)}x): {uses[0].reason}" + "".join(f"\n    at {s}" for s in spots(uses))
-        for name, uses in coverage.left.items()
-    )
+    """The operators left to the framework: each once with count, reasons and places; those that
+    only stay beside others in one line."""
+    lines = []
+    for name, uses in Coverage(tuple(u for u in coverage.uses if not u.is_beside)).left.items():
+        lines.append(f"  {name} ({len(uses)}x): {reasons(uses)}")
+        lines += [f"    at {spot}" for spot in spots(uses)]
+    beside = [use for use in coverage.uses if use.is_beside]
+    if beside:
+        names = list(dict.fromkeys(use.operator for use in beside))
+        more = ", ..." * (len(names) > SHOWN)
+        lines.append(
+            f"  {len(beside)} others ({', '.join(names[:SHOWN])}{more}): {reasons(beside)}"
+        )
+    return "\n".join(lines)
+
+
+def reasons(uses: Sequence[Use]) -> str:
+    """Why uses stay in the framework, each reason once."""
+    return "; ".join(dict.fromkeys(use.reason for use in uses))
 
 
 def warning(coverage: Coverage, framework: str, compiles_nothing: bool = False) -> FallbackWarning:
@@ -63,15 +77,19 @@ def dominated(coverage: Coverage, framework: str, share: float | None = None) ->
     )
 
 
-def require_complete(coverage: Coverage) -> None:
-    """Raise UnsupportedOp, naming every operator that would stay in the framework, if any would."""
+WARN = 'options={"fallback": "warn"} runs them in the framework'
+
+
+def require_complete(coverage: Coverage, help: str = WARN) -> None:
+    """Raise UnsupportedOp, naming every operator that would stay in the framework, if any would;
+    `help` says what to do."""
     if coverage.is_complete:
         return
     first = next(use for use in coverage.uses if use.reason)
     raise UnsupportedOp(
         f"the model uses operators that are not compiled:\n{listed(coverage)}",
         place=first.place,
-        help='options={"fallback": "warn"} runs them in the framework',
+        help=help,
     )
 
 

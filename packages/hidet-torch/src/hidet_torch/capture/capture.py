@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from hidet.errors import NotYet
-from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.coverage import Coverage
 from hidet.frontend.report import FallbackWarning, require_complete, warning
 from hidet_torch.calling.caller import warn
 from hidet_torch.calling.correctness import report_first
@@ -20,7 +19,7 @@ from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.stealing import steal
 from hidet_torch.importing.imported import Imported
 from hidet_torch.importing.importer import import_graph
-from hidet_torch.importing.place import place_of
+from hidet_torch.importing.refused import Refused
 from hidet_torch.importing.views import VIEW_NAMES
 from hidet_torch.settings import Settings
 
@@ -31,14 +30,14 @@ def compile_inference(
     graph_module: torch.fx.GraphModule,
     frozen: Mapping[torch.fx.Node, torch.Tensor],
     settings: Settings,
-) -> Boxed:
+) -> CompiledCall | EagerCall:
     """The compiled call of an fx graph of ATen operators that needs no gradients."""
     if settings.print_input_graph:
         print(graph_module.graph)
     with _disable_current_modes(), torch.no_grad(), settings.in_force():
-        imported = imported_or_reason(graph_module, frozen)
-        if isinstance(imported, str):
-            coverage = everything_left(graph_module, imported)
+        imported = imported_or_refused(graph_module, frozen)
+        if isinstance(imported, Refused):
+            coverage = imported.coverage(graph_module)
             report(coverage, settings)
             return EagerCall(graph_module, coverage)
         report(imported.coverage, settings)
@@ -54,14 +53,14 @@ def compile_inference(
         return call
 
 
-def imported_or_reason(
+def imported_or_refused(
     graph_module: torch.fx.GraphModule, frozen: Mapping[torch.fx.Node, torch.Tensor]
-) -> Imported | str:
+) -> Imported | Refused:
     """The graph imported, or why it cannot be."""
     try:
         return import_graph(graph_module, frozen)
-    except NotYet as error:
-        return error.message
+    except Refused as refused:
+        return refused
 
 
 def report(coverage: Coverage, settings: Settings) -> None:
@@ -76,17 +75,6 @@ def has_nothing_to_compile(coverage: Coverage) -> bool:
     """Whether PyTorch has to run all that is more than a view."""
     compiled = coverage.compiled.keys() - VIEW_NAMES
     return not compiled and not coverage.is_complete
-
-
-def everything_left(graph_module: torch.fx.GraphModule, reason: str) -> Coverage:
-    """The coverage of a graph that stays in PyTorch as a whole."""
-    return Coverage(
-        tuple(
-            Use(str(node.target), place_of(node), reason)
-            for node in graph_module.graph.nodes
-            if node.op == "call_function"
-        )
-    )
 
 
 def compile_training(graph_module: torch.fx.GraphModule, example_inputs: Any) -> Boxed:

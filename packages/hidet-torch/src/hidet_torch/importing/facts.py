@@ -12,6 +12,12 @@ from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet_torch.memory.tensors import device_of
 
+CHECKS = (
+    torch.ops.aten._assert_tensor_metadata.default,
+    torch.ops.aten._assert_async.msg,
+)
+"""Checks of what the graph was traced for; they compute nothing."""
+
 
 def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:
     """The tensor with its axes in another order; itself if they are in it."""

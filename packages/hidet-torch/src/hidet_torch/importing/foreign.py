@@ -36,8 +36,7 @@ class Slot:
     """
 
     position: int
-    dtype: torch.dtype
-    shape: tuple[Any, ...]
+    is_complex: bool
     strides: tuple[Any, ...] | None = None
 
 
@@ -183,12 +182,12 @@ def fetcher(value: Any, operands: int) -> Fetch:
 def slot_fetcher(slot: Slot, operands: int) -> Fetch:
     """What finds a value: an operand under its own shape, what an instruction gave as it is."""
     position = slot.position
-    is_operand, has_strides = position < operands, slot.strides is not None
+    is_pairs, has_strides = slot.is_complex and position < operands, slot.strides is not None
 
     def fetch(values: list[Any], symbols: Symbols) -> Any:
         own = values[position]
-        if is_operand:
-            own = shaped(own, slot.dtype, numbers(slot.shape, symbols))
+        if is_pairs:
+            own = torch.view_as_complex(own)
         return laid(own, numbers(slot.strides or (), symbols)) if has_strides else own
 
     return fetch

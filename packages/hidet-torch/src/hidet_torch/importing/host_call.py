@@ -51,6 +51,12 @@ class HostCalls:
         require_device(value, self.device)
         return True
 
+    def are_known(self, node: torch.fx.Node) -> bool:
+        """Whether calls know all numbers that a node takes: none is a size that data tell."""
+        values = [each.meta.get("val") for each in node.all_input_nodes]
+        symbols = (v.node.expr.free_symbols for v in values if is_symbolic(v))
+        return all(self.sizes.told.keys().isdisjoint(each) for each in symbols)
+
     def number(self, value: Any) -> Any:
         """A symbolic number as something that reads it from the symbols of a call."""
         if not is_symbolic(value):
@@ -78,7 +84,7 @@ class Program:
 
     def __init__(self, calls: HostCalls, node: torch.fx.Node) -> None:
         self.calls = calls
-        self.nodes = [*views_to(node), node]
+        self.nodes = [*views_to(node, calls.are_known), node]
         inner = set(self.nodes)
         read = (each for one in self.nodes for each in one.all_input_nodes)
         outside = [each for each in dict.fromkeys(read) if each not in inner]
@@ -115,9 +121,8 @@ class Program:
         """What stands for a node's value."""
         example, number = node.meta.get("val"), self.calls.number
         if node in self.known and isinstance(example, torch.Tensor):
-            shape = tuple(map(number, example.shape))
             strides = tuple(map(number, example.stride())) if exact else None
-            return Slot(self.known[node], example.dtype, shape, strides)
+            return Slot(self.known[node], example.is_complex(), strides)
         return number(example) if is_symbolic(example) else self.calls.values[node]
 
 

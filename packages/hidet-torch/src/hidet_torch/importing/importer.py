@@ -21,6 +21,7 @@ from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
 from hidet_torch.importing.facts import (
+    CHECKS,
     is_complex,
     is_random,
     is_token,
@@ -36,9 +37,10 @@ from hidet_torch.importing.in_place import updates_in_place
 from hidet_torch.importing.pairs import Pairs, has_pairs
 from hidet_torch.importing.pairs import converter as converter_of_pairs
 from hidet_torch.importing.place import place_of
+from hidet_torch.importing.refused import Refused
 from hidet_torch.importing.results import TorchResults
 from hidet_torch.importing.size_names import size_names
-from hidet_torch.importing.sizes import Sizes
+from hidet_torch.importing.sizes import Sizes, told_by
 from hidet_torch.importing.slices import example, is_symbolic_slice, symbolic_slice
 from hidet_torch.importing.subgraph import Subgraph
 from hidet_torch.importing.told import ASSERTS, READS, is_about_sizes, note, size_from
@@ -46,12 +48,6 @@ from hidet_torch.memory.dtypes import hidet_dtype
 from hidet_torch.memory.strides import inverse, order_of
 from hidet_torch.memory.tensors import device_of
 from hidet_torch.weights.weight import Weight
-
-SIDE_EFFECT_FREE_CHECKS = (
-    torch.ops.aten._assert_tensor_metadata.default,
-    torch.ops.aten._assert_async.msg,
-)
-"""Checks of what the graph was traced for; they compute nothing."""
 
 
 def import_graph(
@@ -62,13 +58,13 @@ def import_graph(
     """The FlowGraph of an fx graph whose nodes carry example values (`meta["val"]`).
 
     Placeholders in `frozen` become constants that share their tensors' memory. What has no
-    converter becomes a Foreign node. Raises NotYet where values cannot be in a FlowGraph at all.
+    converter becomes a Foreign node. Raises Refused where values cannot be in a FlowGraph at all.
     """
     importer = TorchImporter(module, dict(frozen or {}), name)
     try:
         with assuming(importer.guards):  # torch.export may give equal lengths different names
             return importer.run()
-    except NotYet:
+    except Refused:
         if not importer.guards:
             raise
     # Of sizes that data tell not all can be checked: then nothing is assumed, and operators that
@@ -100,12 +96,16 @@ class TorchImporter(Importer[torch.fx.Node]):
         self.literals: dict[torch.fx.Node, Any] = {}
         self.guards = Guards()
         self.pairs = Pairs()
+        self.visited: torch.fx.Node | None = None
 
     def run(self) -> Imported:
-        """The whole graph."""
-        with tracing():
-            self.walk(self.module.graph.nodes)
-            return self.finish()
+        """The whole graph; Refused if it has to stay in PyTorch."""
+        try:
+            with tracing():
+                self.walk(self.module.graph.nodes)
+                return self.finish()
+        except NotYet as error:
+            raise Refused(error, self.visited) from error
 
     # ---- what nodes are --------------------------------------------------------------------------
 
@@ -152,6 +152,7 @@ class TorchImporter(Importer[torch.fx.Node]):
 
     def visit(self, node: torch.fx.Node) -> None:
         """One node, by its kind."""
+        self.visited = node
         if node.op == "placeholder":
             self.placeholder(node, self.position[node])
         elif node.op == "get_attr":
@@ -222,7 +223,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         """A call: of Python's on sizes and tuples, a write to an input, or an operator."""
         if node.target is operator.getitem:
             self.values[node] = self.values[node.args[0]][node.args[1]]
-        elif node.target in SIDE_EFFECT_FREE_CHECKS or is_about_sizes(node):
+        elif node.target in CHECKS or is_about_sizes(node):
             if node.target in ASSERTS and isinstance(node.args[0], torch.fx.Node):
                 note(node.args[0].meta.get("val"), self.sizes)
             self.values[node] = None
@@ -358,7 +359,7 @@ class TorchImporter(Importer[torch.fx.Node]):
         updates = [Update(position, numbers[position]) for position, _ in self.updated]
         # Last, for they do not come out: the results before them keep their numbers.
         tensors = [*results.tensors, *(each for _, each in self.updated)]
-        symbols = self.symbols()
+        symbols = told_by(self.inputs, self.sizes, self.numbers)
         carriers = [name for name, (_, axis) in symbols.items() if axis is None]
         by_name = {size.name: size for size in self.sizes.symbols.values()}
         inputs = [each.tensor for each in self.inputs]
@@ -382,19 +383,3 @@ class TorchImporter(Importer[torch.fx.Node]):
             coverage=self.coverage(),
             tensors={node: replaced(value, new) for node, value in self.values.items()},
         )
-
-    def symbols(self) -> dict[str, tuple[int, int | None]]:
-        """From which argument each size is read: an axis of a tensor, or the argument itself."""
-        found: dict[str, tuple[int, int | None]] = {}
-        for live in self.inputs:
-            shape = live.tensor.made_type.shape  # before anything was assumed
-            for place, size in enumerate(shape[: len(live.order)]):
-                if not isinstance(size, int):
-                    found.setdefault(getattr(size, "name", ""), (live.position, live.order[place]))
-        found.pop("", None)
-        for size in self.sizes.symbols.values():
-            if size.name not in found:
-                if size.name not in self.numbers:
-                    raise NotYet(f"the size {size.name}, which no input tells")
-                found[size.name] = (self.numbers[size.name], None)
-        return found

@@ -35,6 +35,7 @@ from hidet.graph import Tensor
 from hidet.graph.dims import size_symbol
 from hidet.ir.expr import wrap
 from hidet.types import Size, f64
+from hidet_torch.importing.imported import LiveInput
 
 NO_NAMES: Mapping[sympy.Symbol, str] = MappingProxyType({})
 
@@ -143,3 +144,23 @@ class Sizes:
         if type(e) in BINARY:
             return reduce(BINARY[type(e)], given)
         raise NotYet(f"the size {e}")
+
+
+def told_by(
+    inputs: Sequence[LiveInput], sizes: Sizes, numbers: Mapping[str, int]
+) -> dict[str, tuple[int, int | None]]:
+    """From which argument each size is read: an axis of a tensor, or the argument itself, whose
+    place `numbers` says."""
+    found: dict[str, tuple[int, int | None]] = {}
+    for live in inputs:
+        shape = live.tensor.made_type.shape  # before anything was assumed
+        for place, size in enumerate(shape[: len(live.order)]):
+            if not isinstance(size, int):
+                found.setdefault(getattr(size, "name", ""), (live.position, live.order[place]))
+    found.pop("", None)
+    for size in sizes.symbols.values():
+        if size.name not in found:
+            if size.name not in numbers:
+                raise NotYet(f"the size {size.name}, which no input tells")
+            found[size.name] = (numbers[size.name], None)
+    return found

@@ -56,12 +56,12 @@ OF_MEMORY = frozenset([aten.as_strided.default, aten.view.dtype, aten.view_as_co
 """Operators whose results, or whether they work at all, depend on how an operand lies."""
 
 
-def views_to(node: torch.fx.Node) -> list[torch.fx.Node]:
+def views_to(node: torch.fx.Node, allowed: Callable[[torch.fx.Node], bool]) -> list[torch.fx.Node]:
     """The views that lead to a node's operands, in an order in which they can be taken."""
     found: dict[torch.fx.Node, None] = {}
     for each in node.all_input_nodes:
-        if is_view(each):
-            found |= dict.fromkeys([*views_to(each), each])
+        if is_view(each) and allowed(each):
+            found |= dict.fromkeys([*views_to(each, allowed), each])
     return list(found)
 
 

@@ -17,7 +17,8 @@ from hidet.graph import FlowGraph
 from hidet_torch.backend import capture
 from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.aot import for_inference
-from hidet_torch.capture.capture import Boxed, everything_left, imported_or_reason
+from hidet_torch.capture.capture import Boxed, imported_or_refused
+from hidet_torch.importing.refused import Refused
 from hidet_torch.settings import Settings
 
 NOTHING = """torch.compile captured no graph: all of it runs in PyTorch, as with any backend.
@@ -62,7 +63,14 @@ class Explanation:
 
 
 def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
-    """Trace `model` for these inputs, as for inference, and say what would be compiled."""
+    """Trace `model` for these inputs, as for inference, and say what would be compiled.
+
+    Of what `hidet_torch.compile` gave it says what is compiled, and what keeps `save` from it.
+    """
+    own = getattr(model, "coverage", None)
+    if isinstance(own, Coverage):
+        graph = getattr(model.run, "imported", None)
+        return Explanation(own, 1, () if graph is None else (graph.graph,))
     parts: list[Coverage] = []
     flow: list[FlowGraph] = []
 
@@ -72,9 +80,9 @@ def explain(model: Any, *inputs: Any, **named: Any) -> Explanation:
         settings: Settings,
     ) -> Boxed:
         with _disable_current_modes(), torch.no_grad():
-            found = imported_or_reason(traced, frozen)
-        if isinstance(found, str):
-            parts.append(everything_left(traced, found))
+            found = imported_or_refused(traced, frozen)
+        if isinstance(found, Refused):
+            parts.append(found.coverage(traced))
         else:
             parts.append(found.coverage)
             flow.append(found.graph)

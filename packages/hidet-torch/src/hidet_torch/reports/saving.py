@@ -20,6 +20,9 @@ from hidet_torch.importing.imported import Imported, LiveInput, Output
 from hidet_torch.memory.strides import inverse
 from hidet_torch.memory.tensors import storage_of, view_shape
 
+NO_FILE = "a file holds no PyTorch: replace these operators, or save the parts without them"
+"""What to do about operators that only PyTorch can run."""
+
 Range: TypeAlias = tuple[int, int | None]
 """The least and the greatest number that a size may be; None: there is none."""
 
@@ -31,7 +34,7 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
     an input; `limits` are those of sizes that may not be any number. Raises for what only PyTorch
     can do: operators that it runs, writes to inputs or buffers, results that are views of inputs.
     """
-    require_complete(imported.coverage)
+    require_complete(imported.coverage, NO_FILE)
     if imported.mutations or imported.updates:
         raise BadArgument("the model writes to its inputs or buffers, which a file does not hold")
     if imported.carriers:
