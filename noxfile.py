@@ -152,7 +152,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(tags=["docs", *PACKAGES])
 @timed
 def examples(session: nox.Session) -> None:
-    """Run the main() of every file in examples/."""
+    """Run every file in examples/ and compare its output with docs/gallery.md."""
     torch(session).run("-m", "ci.examples", "examples")
     tensorflow(session).run("-m", "ci.examples", "examples/tensorflow")
 

@@ -16,6 +16,7 @@ def main() -> None:
     """Compute something at once, then the same as a graph, compiled, saved and loaded."""
     device = "cuda" if device_count() else "cpu"
 
+    hidet.manual_seed(0)
     # Tensors: random, of one value, of Python's numbers, or sharing memory with others.
     a = hidet.randn([2, 3], device=device)
     print(a)
