@@ -46,9 +46,9 @@ def page(outputs: Mapping[str, str]) -> str:
     lines = [
         "# Gallery",
         "",
-        "The programs of [examples/](../examples/README.md) with what they print on a machine without a",
-        "GPU. CI runs them and compares their output with this page. Times, errors of rounding and tile",
-        "sizes differ from machine to machine and are left out.",
+        "The programs of [examples/](../examples/README.md) with what they print on a machine",
+        "without a GPU. CI runs them and compares their output with this page. Times, errors of",
+        "rounding and tile sizes differ from machine to machine and are left out.",
     ]
     for name in sorted(outputs):
         about = ast.get_docstring(ast.parse((ROOT / "examples" / name).read_text("utf-8")))
