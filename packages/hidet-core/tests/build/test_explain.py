@@ -8,6 +8,7 @@ from hidet.build.grouping import grouped, optimized
 from hidet.build.target import target_for
 from hidet.graph import symbol, trace_from
 from hidet.optimize import split
+from hidet.options import options
 from hidet.testing.fuzz import random_case
 from hidet.testing.graph_passes import weight
 
@@ -19,7 +20,9 @@ def test_groups_and_reasons():
     text = explain_fusion(graph, "sm_90a")
     lines = text.splitlines()
     assert lines[0] == "main: 3 kernels"
-    assert lines[1].startswith("matmul_relu: anchor matmul, schedule matmul_few_rows, ")
+    assert lines[1].startswith(
+        "matmul_relu: anchor matmul, schedule matmul_few_rows on CUDA cores, "
+    )
     assert any("2 readers (softmax, sum) are apart" in line for line in lines)
     assert any(line.startswith("softmax: automatic schedule") for line in lines)
 
@@ -135,3 +138,32 @@ def test_bodies_of_control_flow_are_explained_below_the_plan_that_runs_them():
     loop = found[1].removesuffix(".body")
     assert loop.startswith("main.loop")
     assert [each.rsplit(".", 1)[1] for each in found[1:]] == ["body", "then", "else"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dtype", "target", "schedule", "needs"),
+    [
+        ((4096, 1024, 1024), "float16", "sm_90a", "matmul_wgmma on tensor cores", ""),
+        ((4096, 1021, 1023), "float16", "sm_90a", "matmul_mma on tensor cores",
+         "matmul_wgmma would be, but needs 1021 and 1023 to be multiples of 8"),
+        ((2048, 1022, 1024), "bfloat16", "sm_90a", "matmul_stages on tensor cores",
+         "matmul_wgmma would be, but needs 1022 to be multiples of 8"),
+        ((512, 1021, 1021), "float64", "sm_90a", "matmul_simt on CUDA cores", ""),
+        ((4096, 1021, 1023), "float16", "cpu", "", ""),
+    ],
+)  # fmt: skip
+def test_units_are_named_and_what_a_faster_schedule_needs(sizes, dtype, target, schedule, needs):
+    m, k, n = sizes
+    x, w = symbol((m, k), dtype), symbol((k, n), dtype)
+    lines = explain_fusion(trace_from([ops.matmul(x, w)], [x, w]), target).splitlines()
+    assert f"schedule {schedule}" in lines[1]
+    assert " on " in lines[1] or target == "cpu"
+    faster = [line for line in lines if "faster" in line]
+    assert faster == ([f"    faster: {needs}"] if needs else [])
+
+
+def test_an_option_keeps_products_from_tensor_cores():
+    x, w = symbol((64, 96), "float32"), symbol((96, 96), "float32")
+    with options(mma="simt"):
+        text = explain_fusion(trace_from([ops.matmul(x, w)], [x, w]), "sm_80")
+    assert " on CUDA cores, " in text

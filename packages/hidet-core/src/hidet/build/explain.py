@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
+from hidet.build.hindrances import hindrance, units
 from hidet.build.host_driven import host_reasons
 from hidet.build.schedule import holding, neighbours
 from hidet.build.stages import cut
@@ -19,6 +20,7 @@ from hidet.graph.body import Region
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize import split
+from hidet.schedules.base import Candidate
 from hidet.target import Target
 
 
@@ -61,6 +63,7 @@ def described(groups: Sequence[Group], target: Target, outputs: Collection[Tenso
     for group in groups:
         lines.append(f"{group.name}: {manner(group, target)}")
         lines += [f"    {node.op!r}" for node in group.nodes]
+        lines += [f"    faster: {why}" for why in faster(group, target)]
         lines += [f"    apart: {why}" for why in apart.reasons(group)]
     return "\n".join(lines)
 
@@ -76,9 +79,25 @@ def manner(group: Group, target: Target) -> str:
     group = group.apart if group.insets else group  # as it is before its result goes elsewhere
     if group.anchor is None:
         return "automatic schedule"
+    best = best_of(group, target)
+    on = units(group.anchor.op, best, target)
+    where = f" on {on}" if on else ""
+    return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}{where}, {best.point}"
+
+
+def best_of(group: Group, target: Target) -> Candidate:
+    """What computes a group that has an anchor."""
     best, count = chosen(group, target), neighbours(group)
-    best = best if count == 1 else holding(group, target, best, count)[0]
-    return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}, {best.point}"
+    return best if count == 1 else holding(group, target, best, count)[0]
+
+
+def faster(group: Group, target: Target) -> Iterator[str]:
+    """Why a group has no faster schedule, where another one would be."""
+    has_kernel = not (group.is_shape or group.joins or isinstance(group.last.op, Region))
+    group = group.apart if group.insets else group
+    if has_kernel and group.anchor is not None:
+        found = hindrance(group.anchor.op, best_of(group, target), target)
+        yield from [found] if found else []
 
 
 def controlled(op: Region, target: Target) -> str:
