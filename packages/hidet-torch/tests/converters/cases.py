@@ -4,9 +4,17 @@ import elementwise_cases
 import order_cases
 import product_cases
 import reduce_cases
+import scattered_cases
 import shape_cases
 from case import CASES, Case
 
-MODULES = (elementwise_cases, order_cases, product_cases, reduce_cases, shape_cases)
+MODULES = (
+    elementwise_cases,
+    order_cases,
+    product_cases,
+    reduce_cases,
+    scattered_cases,
+    shape_cases,
+)
 
 __all__ = ["CASES", "MODULES", "Case"]

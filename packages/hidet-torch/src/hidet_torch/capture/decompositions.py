@@ -19,7 +19,14 @@ from hidet_torch.converters.table import torch as converters
 aten = torch.ops.aten
 
 FURTHER = [
+    aten.as_strided_copy.default,
     aten.grid_sampler_2d.default,
+    aten.narrow_copy.default,
+    aten.new_empty_strided.default,
+    aten.permute_copy.default,
+    aten.unbind_copy.int,
+    aten.view_copy.default,
+    aten.view_copy.dtype,
     aten.dist.default,
     aten.ldexp.Tensor,
     aten.triu_indices.default,

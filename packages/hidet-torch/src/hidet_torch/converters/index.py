@@ -65,8 +65,9 @@ def gather(x: Tensor, axis: int, where: Tensor, *, sparse_grad: bool = False) ->
 @torch(aten.index_select.default)
 def index_select(x: Tensor, axis: int, where: Tensor) -> Tensor:
     """The slices at positions along an axis."""
-    require(x.ndim > 0 and where.ndim == 1, "index_select of a number")
-    return ops.index_select(x, axis=axis, index=where)
+    if not x.ndim:
+        return x  # PyTorch takes one position here
+    return ops.index_select(x, axis=axis, index=ops.reshape(where, (-1,)))
 
 
 def scattered(x: Tensor, axis: int, where: Tensor, source: Tensor, rule: str) -> Tensor:
@@ -101,6 +102,8 @@ def index_add(x: Tensor, axis: int, where: Tensor, source: Tensor, *, alpha: flo
     """x with slices of the source added at positions."""
     if alpha != 1:
         source = ops.multiply(source, alpha, dtype=source.dtype)
+    if not x.ndim:
+        return ops.add(x, ops.reshape(source, ()))
     return ops.index_add(x, axis, where, source)
 
 
@@ -116,8 +119,9 @@ def index_copy(x: Tensor, axis: int, where: Tensor, source: Tensor) -> Tensor:
 @torch(aten.index_fill.int_Scalar, aten.index_fill.int_Tensor)
 def index_fill(x: Tensor, axis: int, where: Tensor, value: float | Tensor) -> Tensor:
     """x with one value in slices at positions."""
-    require(x.ndim > 0, "index_fill of a number")
     if not isinstance(value, Tensor):
         value = ops.full((), value, x.dtype, device=x.device)
+    if not x.ndim:
+        return ops.cast(value, x.dtype)
     places = [None] * (axis % x.ndim) + [ops.reshape(where, (-1,))]
     return ops.index_put(x, places, value, distinct=True)

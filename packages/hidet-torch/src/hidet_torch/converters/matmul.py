@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hidet import ops
 from hidet.graph import Tensor
 from hidet_torch.converters.elementwise import scaled_sum
@@ -32,3 +34,28 @@ def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x times the transposed weight, plus bias."""
     return ops.linear(x, weight, bias)
+
+
+@torch(aten.addbmm.default)
+def addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * x + alpha * the sum of products: one product of all columns with all rows."""
+    batch, rows, inner = a.shape
+    columns = ops.reshape(ops.permute(a, (1, 0, 2)), (rows, batch * inner))
+    return addmm(x, columns, ops.reshape(b, (batch * inner, b.shape[-1])), beta=beta, alpha=alpha)
+
+
+@torch(aten._trilinear.default)
+def trilinear(
+    a: Tensor, b: Tensor, c: Tensor, expand_a: Sequence[int], expand_b: Sequence[int],
+    expand_c: Sequence[int], summed: Sequence[int], unroll_dim: int = 1,
+) -> Tensor:  # fmt: skip
+    """The sum over some axes of the product of three, each with axes of size 1 put in."""
+    pairs = zip((a, b, c), (expand_a, expand_b, expand_c), strict=True)
+    wide = [ops.unsqueeze(each, tuple(axes)) if axes else each for each, axes in pairs]
+    return ops.sum(ops.multiply(ops.multiply(wide[0], wide[1]), wide[2]), tuple(summed))
+
+
+@torch(aten._cdist_forward.default)
+def cdist(a: Tensor, b: Tensor, p: float, compute_mode: int | None = None) -> Tensor:
+    """The p-norm of the difference of each row of a and each row of b."""
+    return ops.norm(ops.subtract(ops.unsqueeze(a, -2), ops.unsqueeze(b, -3)), p, -1)

@@ -9,7 +9,7 @@ import numpy as np
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import Size
-from hidet_torch.converters.table import Untold, aten, require, torch
+from hidet_torch.converters.table import Untold, aten, torch
 from hidet_torch.converters.whole import RMS_NORM
 from hidet_torch.memory.dtypes import wide
 
@@ -54,10 +54,13 @@ def batch_norm(
     var: Tensor,
     momentum: float,
     eps: float,
-) -> tuple[Tensor | Untold, ...]:
-    """Batch norm by running statistics."""
-    untold = Untold("the saved statistics of batch norm in evaluation")
-    return ops.batch_norm(x, mean, var, weight, bias, eps=eps), untold, untold
+) -> tuple[Tensor, ...]:
+    """Batch norm by running statistics, and those where they are saved."""
+    y = ops.batch_norm(x, mean, var, weight, bias, eps=eps)
+    if x.device == "cpu":  # where PyTorch saves nothing
+        nothing = ops.full((0,), 0, mean.dtype, device=x.device)
+        return y, nothing, nothing
+    return y, mean, ops.rsqrt(ops.add(var, eps))
 
 
 @torch(aten._native_batch_norm_legit_functional.default)
@@ -72,7 +75,8 @@ def batch_norm_training(
     eps: float,
 ) -> tuple[Tensor, ...]:
     """Batch norm by the batch's statistics, those, and the running ones moved towards them."""
-    require(training, "functional batch norm in evaluation")
+    if not training:
+        return *batch_norm(x, weight, bias, mean, var, momentum, eps), mean, var
     y, own_mean, scale = batch_norm_alone(x, weight, bias, training, momentum, eps)
     _, unbiased = statistics(x, 1)
     moved = [

@@ -73,7 +73,8 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor:
     """Where values belong in the ascending last axis of a tensor."""
-    require(sorter is None, "searchsorted with a sorter")
+    if sorter is not None:
+        ordered = ops.gather(ordered, axis=-1, index=sorter)
     after = right or side == "right"
     return numbered(ops.searchsorted(ordered, values, right=after), out_int32)
 

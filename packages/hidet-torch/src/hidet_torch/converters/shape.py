@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch as pytorch
 
@@ -170,7 +170,7 @@ def constant_pad(x: Tensor, widths: Sequence[Size], value: float = 0) -> Tensor:
 @torch(aten.reflection_pad1d.default, aten.reflection_pad2d.default, aten.reflection_pad3d.default)
 def reflection_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
     """x mirrored at its edges."""
-    return ops.pad(x, pairs(widths, x.ndim), "reflect")
+    return continued(x, widths, "reflect")
 
 
 @torch(
@@ -178,7 +178,17 @@ def reflection_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
 )
 def replication_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
     """x with its edges repeated."""
-    return ops.pad(x, pairs(widths, x.ndim), "replicate")
+    return continued(x, widths, "replicate")
+
+
+def continued(x: Tensor, widths: Sequence[Size], mode: Literal["reflect", "replicate"]) -> Tensor:
+    """x with elements of its own around it; what is cut off has no part in them."""
+    each = pairs(widths, x.ndim)
+    if all(isinstance(width, int) for pair in each for width in pair):
+        cut = [(min(low, 0), min(high, 0)) for low, high in each]
+        each = [(max(low, 0), max(high, 0)) for low, high in each]
+        x = ops.pad(x, cut) if any(map(any, cut)) else x
+    return ops.pad(x, each, mode) if any(width != 0 for pair in each for width in pair) else x
 
 
 @torch(aten.flip.default)

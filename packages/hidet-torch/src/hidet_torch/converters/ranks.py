@@ -1,0 +1,62 @@
+"""The element that is so many of an order: medians and k-th values."""
+
+from __future__ import annotations
+
+from hidet import ops
+from hidet.graph import Tensor
+from hidet.types import i64
+from hidet_torch.converters.ordering import sort
+from hidet_torch.converters.table import aten, require, torch
+
+
+@torch(aten.kthvalue.default)
+def kthvalue(x: Tensor, k: int, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The k-th smallest element, and where it is."""
+    rows = x if x.ndim else ops.reshape(x, (1,))
+    shape = tuple(1 if n == axis % rows.ndim else size for n, size in enumerate(rows.shape))
+    place = ops.full(shape, k - 1, i64, device=x.device)
+    return picked(x, axis, keepdim, place)
+
+
+@torch(aten.median.dim)
+def median(x: Tensor, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower median, and where it is; a NaN where there is one."""
+    valid = numbers(x, axis)
+    size = x.shape[axis] if x.ndim else 1
+    middle = ops.floor_divide(ops.subtract(valid, 1), 2)
+    # NaNs come last in order: the first of them is at the number of others.
+    return picked(x, axis, keepdim, ops.where(ops.less(valid, size), valid, middle))
+
+
+@torch(aten.nanmedian.dim)
+def nanmedian(x: Tensor, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The lower median of what is a number, and where it is."""
+    middle = ops.floor_divide(ops.subtract(numbers(x, axis), 1), 2)
+    return picked(x, axis, keepdim, ops.maximum(middle, 0))
+
+
+@torch(aten.median.default)
+def median_of_all(x: Tensor) -> Tensor:
+    """The lower median of all elements; NaN if there is one."""
+    return median(ops.reshape(x, (-1,)), 0)[0]
+
+
+@torch(aten.nanmedian.default)
+def nanmedian_of_all(x: Tensor) -> Tensor:
+    """The lower median of all elements that are numbers."""
+    return nanmedian(ops.reshape(x, (-1,)), 0)[0]
+
+
+def numbers(x: Tensor, axis: int) -> Tensor:
+    """How many elements along an axis are no NaN."""
+    rows = x if x.ndim else ops.reshape(x, (1,))
+    return ops.sum(ops.cast(ops.equal(rows, rows), i64), axis, keepdims=True)
+
+
+def picked(x: Tensor, axis: int, keepdim: bool, place: Tensor) -> tuple[Tensor, Tensor]:
+    """The elements at a place in order, and where they were."""
+    rows = x if x.ndim else ops.reshape(x, (1,))
+    require(rows.shape[axis] != 0, "the median of nothing")
+    both = (ops.gather(each, axis=axis, index=place) for each in sort(rows, axis))
+    values, where = (each if keepdim and x.ndim else ops.squeeze(each, axis) for each in both)
+    return values, where
