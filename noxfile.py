@@ -228,6 +228,13 @@ def onnx_suite(session: nox.Session) -> None:
 
 @nox.session(default=False)
 @timed
+def operators(session: nox.Session) -> None:
+    """PyTorch's own samples of its operators; arguments after `--` go to ci/operator_suite."""
+    torch(session).run("-m", "ci.operator_suite", *session.posargs)
+
+
+@nox.session(default=False)
+@timed
 def onnx_fuzz(session: nox.Session) -> None:
     """Damaged ONNX models end in results or errors; arguments after `--` go to ci/onnx_fuzz."""
     environment(session, "hidet-onnx", PYTHONS[0]).run("-m", "ci.onnx_fuzz", *session.posargs)
@@ -259,7 +266,7 @@ def environment(session: nox.Session, package: str, version: str) -> Environment
 def torch(session: nox.Session) -> Environment:
     """The one environment with torch and the models' package in it, and all four of ours."""
     python = Environment(session, "torch")
-    python.install("torch", *TOOLS, "-r", "benchmarks/requirements.txt")
+    python.install("torch", "expecttest", *TOOLS, "-r", "benchmarks/requirements.txt")
     python.editable(*PACKAGES)
     return python
 

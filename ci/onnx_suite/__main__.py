@@ -12,15 +12,17 @@ import argparse
 import os
 import re
 import sys
-import tempfile
 import time
 from collections import Counter
 from functools import partial
 
-from ci.onnx_suite import known, workers
 from ci.onnx_suite.cases import cases
 from ci.onnx_suite.groups import group
-from ci.onnx_suite.score import TARGETS, Score, score
+from ci.onnx_suite.known import FILE
+from ci.onnx_suite.score import TARGETS, score
+from ci.suites import known
+from ci.suites.running import run
+from ci.suites.score import Score
 
 LIMIT = 120
 """Seconds for one case."""
@@ -36,14 +38,15 @@ def main() -> int:
     given = arguments()
     names = named(given.pattern, given.target)
     start = time.monotonic()
-    scores = run(names, given.target, given.jobs, given.seconds)
+    scores = run(names, partial(one, target=given.target), given.jobs, LIMIT, given.seconds)
     report(scores)
     spent = time.monotonic() - start
     print(f"{len(scores)} of {len(names)} cases on {given.target} in {spent:.0f} s")
     if given.record:
-        recorded(scores)
+        before = known.read(FILE) if FILE.exists() else {}
+        known.write(known.recorded(scores, before), FILE)
         return 0
-    worse = known.worse(scores, known.read())
+    worse = known.worse(scores, known.read(FILE))
     print(*(f"worse than recorded: {each}" for each in worse), sep="\n")
     return int(bool(worse) or not scores)
 
@@ -72,16 +75,6 @@ def named(pattern: str, target: str) -> list[str]:
     return [*real, *(case.name for case in found if case.kind != "real")]
 
 
-def run(names: list[str], target: str, jobs: int, seconds: float = float("inf")) -> list[Score]:
-    """The scores of cases by name, from several processes that share a cache."""
-    if jobs > 1:  # then they keep the cores busy
-        os.environ.update({"HIDET_JOBS": "1", "HIDET_WORKERS": "1"})
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("HIDET_CACHE_DIR", folder)
-        found = workers.scores(names, partial(one, target=target), jobs, LIMIT, seconds)
-        return sorted(found, key=lambda each: each.name)
-
-
 def report(scores: list[Score]) -> None:
     """Both scores by group, then what is not right."""
     every, right, compiled = Counter[str](), Counter[str](), Counter[str]()
@@ -96,16 +89,6 @@ def report(scores: list[Score]) -> None:
     print(f"| all | {every.total()} | {right.total()} | {compiled.total()} |\n")
     for kind, found in known.of(scores).items():
         print(*(f"{kind}: {name}: {reason}" for name, reason in found.items()), sep="\n")
-
-
-def recorded(scores: list[Score]) -> None:
-    """Write what these cases are now, the others as they were."""
-    found, names = known.of(scores), {each.name for each in scores}
-    before = known.read() if known.FILE.exists() else {}
-    for kind, listed in found.items():
-        kept = {n: r for n, r in before.get(kind, {}).items() if n not in names}
-        found[kind] = dict(sorted({**kept, **listed}.items()))
-    known.write(found)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -15,27 +14,8 @@ from onnx.backend.test.runner import Runner
 
 import hidet_onnx
 from ci.onnx_suite.cases import Case
+from ci.suites.score import Score
 from hidet_onnx.importing.importer import OnnxImporter
-
-
-@dataclass(frozen=True)
-class Score:
-    """`reason` says why a case is not right; `host` names the operators that are not compiled."""
-
-    name: str
-    reason: str = ""
-    host: tuple[str, ...] = ()
-
-    @property
-    def is_right(self) -> bool:
-        """Whether results are within the harness's tolerances."""
-        return not self.reason
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether they are so without onnx's reference evaluator."""
-        return self.is_right and not self.host
-
 
 TARGETS: dict[str, dict[str, Any]] = {
     "cpu": {},

@@ -11,14 +11,16 @@ import pytest
 from hidet.options import options
 
 pytest.importorskip("ci", reason="the suite's runner is not beside tests of installed wheels")
-from ci.onnx_suite import known
 from ci.onnx_suite.cases import cases, selected
-from ci.onnx_suite.score import Score, score
+from ci.onnx_suite.known import FILE, VERSION
+from ci.onnx_suite.score import score
+from ci.suites import known
+from ci.suites.score import Score
 
 pytestmark = pytest.mark.skipif(
-    onnx.__version__ != known.VERSION, reason=f"the suite is recorded of onnx {known.VERSION}"
+    onnx.__version__ != VERSION, reason=f"the suite is recorded of onnx {VERSION}"
 )
-KNOWN = known.read()
+KNOWN = known.read(FILE)
 TENTH = [case for case in selected(10, 3) if case.kind != "real"]
 SIMULATED = [case for case in selected(25, 9) if case.kind != "real"]
 

@@ -8,8 +8,8 @@ import time
 import pytest
 
 pytest.importorskip("ci", reason="the suite's runner is not beside tests of installed wheels")
-from ci.onnx_suite.score import Score
-from ci.onnx_suite.workers import scores
+from ci.suites.score import Score
+from ci.suites.workers import scores
 
 FOREVER = 600.0
 

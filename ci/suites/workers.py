@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 
-from ci.onnx_suite.score import Score
+from ci.suites.score import Score
 
 FORK = multiprocessing.get_context("fork")
 CASES = 200

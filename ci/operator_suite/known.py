@@ -1,0 +1,11 @@
+"""`operators.json`: the operators that are not right or not compiled, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "packages/hidet-torch/tests/operators.json"
+PAGE = ROOT / "docs/operators.md"
+VERSION = "2.13"
+"""The version of PyTorch whose samples are recorded; others have other samples."""
