@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ci.address import linked
+
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 GENERATED = "reference"
@@ -25,9 +27,10 @@ def broken(page: Path) -> Iterator[str]:
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     for match in LINK.finditer(text):
         target, _, anchor = (match[1] or match[2]).partition("#")
-        if "://" in target or target.startswith("mailto:"):
+        ours = linked(target)
+        if ours is None and ("://" in target or target.startswith("mailto:")):
             continue
-        file = (page.parent / target).resolve() if target else page
+        file = ours or ((page.parent / target).resolve() if target else page)
         if not file.exists():
             yield target
         elif anchor and is_checked(file) and anchor not in headings(file.read_text("utf-8")):
