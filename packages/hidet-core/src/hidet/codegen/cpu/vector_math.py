@@ -63,7 +63,7 @@ template <class F> INLINE F exp_near_f32(F x) {
   p = p * r + 0.16666517f;
   p = p * r + 0.5f;
   p = p * (r * r) + r + 1.0f;
-  return p * bits<F>((bits<Int<F>>(shifted) << 23) + 0x3f800000);
+  return p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
 }""",
         ("same_bits",),
     ),
