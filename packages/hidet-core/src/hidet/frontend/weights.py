@@ -132,6 +132,8 @@ class Weights(Generic[S]):
     def changed(self, seen: list[Hashable]) -> bool:
         """Whether what weights are derived from is not what was `seen` when a call began: it has
         changed, or another thread has brought everything up to date meanwhile."""
+        if len(seen) == 1 and not (self.derived or self.written):
+            return self.asked != seen[0]  # without a list, which a small call would wait for
         return self.stamps() != seen
 
     def update(self) -> None:

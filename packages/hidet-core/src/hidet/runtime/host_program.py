@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
+from struct import Struct
 from typing import Any
 
 from hidet.runtime.bound import BoundPlan, misfit
@@ -42,11 +42,11 @@ class HostProgram:
         self.bound, self.scratch, self.chain = bound, scratch, chain
         self.threads = threads
         has_loops = any(each.has_loops for each in modules.values())
-        self.on_team = OnTeam(threads) if has_loops else nullcontext()
-        self.pointers = [ctypes.c_void_p() for _ in bound.plan.buffers]
+        self.on_team = OnTeam(threads) if has_loops else None
+        moving = (*bound.plan.inputs, *bound.plan.outputs)
+        self.pointers, self.set_moving = pointers(len(bound.plan.buffers), moving)
         for buffer, address in fixed.items():
             self.pointers[buffer].value = address
-        self.moving = [self.pointers[n] for n in (*bound.plan.inputs, *bound.plan.outputs)]
         self.arena = 0
         self.kept: list[View] = []
         """What steps of the framework left elsewhere in the call under way."""
@@ -165,8 +165,13 @@ class HostProgram:
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""
-        with self.scratch.lock, self.on_team:
-            self.run(addresses, self.scratch.reserve(self.bound.arena.nbytes))
+        with self.scratch.lock:
+            arena = self.scratch.reserve(self.bound.arena.nbytes)
+            if self.on_team is None:
+                self.run(addresses, arena)
+                return
+            with self.on_team:
+                self.run(addresses, arena)
 
     def run(self, addresses: Sequence[int], arena: int) -> None:
         """The same with workspaces in memory that nobody else uses meanwhile."""
@@ -181,8 +186,22 @@ class HostProgram:
             self.arena = arena
             for buffer, offset in self.bound.arena.offsets.items():
                 self.pointers[buffer].value = arena + offset
-        for pointer, address in zip(self.moving, addresses, strict=True):
-            pointer.value = address
+        self.set_moving(*addresses)
+
+
+def pointers(
+    count: int, moving: Sequence[int]
+) -> tuple[list[ctypes.c_void_p], Callable[..., None]]:
+    """A pointer for each buffer, and what sets those of the `moving` ones: all at once, since a
+    small call would wait for one after the other."""
+    memory = bytearray((len(moving) + count) * ctypes.sizeof(ctypes.c_void_p))
+    slots = {number: len(moving) + number for number in range(count)}
+    slots |= {number: slot for slot, number in enumerate(moving)}
+    found = [
+        ctypes.c_void_p.from_buffer(memory, slots[number] * ctypes.sizeof(ctypes.c_void_p))
+        for number in range(count)
+    ]
+    return found, partial(Struct(f"{len(moving)}P").pack_into, memory, 0)
 
 
 def placed(view: View) -> Place:
