@@ -18,7 +18,7 @@ from hidet.build.schedule import implement
 from hidet.fusion import partition
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
-from hidet.optimize import optimize, split
+from hidet.optimize import split
 from hidet.target import Target
 from hidet_torch.backend import hidet
 
