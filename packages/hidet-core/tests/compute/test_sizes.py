@@ -54,6 +54,17 @@ def test_quotients_take_out_what_divides():
     assert same((2 * m + 1) // 4, m) is None
 
 
+def test_what_is_padded_to_a_multiple_is_one():
+    for step in (2, 3, 8):
+        whole = m + (step - m % step) % step
+        assert same(whole % step, 0) is True
+        assert same(n * (whole // step) * step, n * whole) is True
+        assert same((whole + 2 * step) // step * step, whole + 2 * step) is True
+    assert same(m // 2 * 2, m) is None
+    assert same((m % 4) % 2, m % 2) is True
+    assert same((m % 2) % 4, m % 4) is None
+
+
 def test_a_negative_term_divides_as_python_does():
     size = tidy((m - 3) // 2)
     for value in range(8):

@@ -1,9 +1,11 @@
 """Dilated convolutions, which TensorFlow spells by blocks, are convolutions with a dilation."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import hidet_tf
 from hidet.graph import FlowGraph
 from hidet.ops.conv import Conv
 from hidet.optimize import optimize
@@ -38,3 +40,19 @@ def test_the_two_around_a_convolution_are_its_dilation() -> None:
 def test_others_stay(block: list[int], undone: list[int], stride: int) -> None:
     convs = [node.op for node in spelled(block, undone, stride).nodes if isinstance(node.op, Conv)]
     assert all(each.dilation == (1, 1) for each in convs)
+
+
+@pytest.mark.parametrize(("padding", "step"), [("causal", 2), ("causal", 8), ("same", 3)])
+def test_sequences_of_any_length(padding: str, step: int) -> None:
+    """Keras pads them to a multiple of the step, which depends on the length."""
+    keras.utils.set_random_seed(0)
+    source = keras.Input((None, 3))
+    layer = keras.layers.Conv1D(4, 2, padding=padding, dilation_rate=step)
+    model = keras.Model(source, source[..., :1] + layer(source))
+    compiled = hidet_tf.compile(model, options={"fallback": "error"})
+    for length in (1, 2, 7, 129):
+        x = np.random.default_rng(length).standard_normal((2, length, 3)).astype(np.float32)
+        np.testing.assert_allclose(compiled(x), model(x), atol=1e-5)
+    assert compiled.graph is not None
+    (conv,) = [node.op for node in compiled.graph.nodes if isinstance(node.op, Conv)]
+    assert conv.dilation == (1, step)

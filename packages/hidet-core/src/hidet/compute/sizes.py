@@ -244,7 +244,7 @@ def summed(size: Expr) -> Terms:
         case Negate(a):
             return scaled(terms(a), -1)
         case Mul(a, b):
-            return multiplied(terms(a), terms(b))
+            return exact(multiplied(terms(a), terms(b)))
         case FloorDiv(a, Const(int(value))) if value > 0:
             return divided(terms(a), value)
         case FloorMod(a, Const(int(value))) if value > 0:
@@ -342,8 +342,26 @@ def divided(a: Terms, by: int) -> Terms:
     return total(whole, terms(atom) if by == common else {(as_expr(atom),): 1})
 
 
+def exact(a: Terms) -> Terms:
+    """a with what is divided and multiplied again as it was, where the division leaves nothing."""
+    for key, count in a.items():
+        for place, atom in enumerate(key):
+            match atom:
+                case FloorDiv(whole, Const(int(by))) if by > 0 and count % by == 0:
+                    if not remainder(terms(whole), by):
+                        others = {key[:place] + key[place + 1 :]: count // by}
+                        rest = {each: n for each, n in a.items() if each != key}
+                        return exact(total(rest, multiplied(others, terms(whole))))
+    return a
+
+
 def remainder(a: Terms, by: int) -> Terms:
-    """a % by: multiples of `by` vanish."""
+    """a % by: multiples of `by` vanish, and what is a remainder already counts as the whole."""
+    for key, count in a.items():
+        match key:
+            case (FloorMod(whole, Const(int(of))),) if of > 0 and of % by == 0:
+                rest = {each: n for each, n in a.items() if each != key}
+                return remainder(total(rest, scaled(terms(whole), count)), by)
     rest = {key: count % by for key, count in a.items() if count % by}
     if not rest or set(rest) == {()}:
         return rest

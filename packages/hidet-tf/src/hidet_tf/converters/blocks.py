@@ -16,7 +16,7 @@ from hidet.frontend.operands import integers
 from hidet.graph import Node, Tensor, apply
 from hidet.ops.conv import Conv
 from hidet.ops.layout import to_last, to_second
-from hidet.ops.shape import Permute
+from hidet.ops.shape import Permute, Reshape
 from hidet.types import Size
 from hidet_tf.converters.shape import widths
 from hidet_tf.converters.table import tf
@@ -82,16 +82,46 @@ def together(x: Tensor, steps: Sequence[int]) -> Tensor:
 
 def dilated(x: Tensor, steps: Sequence[int]) -> Tensor | None:
     """The dilated convolution of a whole image, if x is a plain one of its blocks' places."""
-    conv = turned(x, to_last(x.ndim))
-    if conv is None or not isinstance(conv.op, Conv) or not is_plain(conv.op, len(steps)):
+    flat = unsqueezed(x)
+    found = x if flat is None else flat
+    conv = turned(found, to_last(found.ndim))
+    if conv is None or not isinstance(conv.op, Conv) or not is_plain(conv.op, found.ndim - 2):
         return None
     image, weight, bias = conv.op.arrange(conv.inputs)
-    before = turned(image, to_second(x.ndim))
-    source = None if before is None else _wide.get(before)
+    source = blocks_of(image, flat is not None)
     if source is None or source[1] != tuple(steps):
         return None
-    attributes = conv.op.attributes() | {"dilation": tuple(steps)}
-    return restored(apply(Conv, second(source[0], "NHWC"), weight, bias, **attributes), "NHWC")
+    dilation = (1,) * (found.ndim - x.ndim) + tuple(steps)
+    attributes = conv.op.attributes() | {"dilation": dilation}
+    wide = source[0] if flat is None else ops.unsqueeze(source[0], 1)
+    whole = restored(apply(Conv, second(wide, "NHWC"), weight, bias, **attributes), "NHWC")
+    return whole if flat is None else ops.squeeze(whole, 1)
+
+
+def unsqueezed(x: Tensor) -> Tensor | None:
+    """The tensor that x is without an axis of one place ahead of its own: TensorFlow spells a
+    convolution along one axis as one along two."""
+    node = None if x.trace is None else x.trace[0]
+    if node is None or not isinstance(node.op, Reshape):
+        return None
+    before = node.inputs[0]
+    return before if before.shape == unsqueezed_shape(x) else None
+
+
+def blocks_of(image: Tensor, flat: bool) -> tuple[Tensor, tuple[int, ...]] | None:
+    """The padded image and the block, if this is a SpaceToBatchND of these with channels second;
+    `flat`: with an axis of one place."""
+    node = turned(image, to_second(image.ndim))
+    if flat and node is not None:
+        before = node.inputs[0]
+        is_flat = isinstance(node.op, Reshape) and unsqueezed_shape(before) == node.op.shape
+        node = before.trace[0] if is_flat and before.trace is not None else None
+    return None if node is None else _wide.get(node)
+
+
+def unsqueezed_shape(x: Tensor) -> tuple[Size, ...]:
+    """The shape of a tensor with an axis of one place ahead of its own."""
+    return (x.shape[0], 1, *x.shape[1:])
 
 
 def turned(x: Tensor, order: Sequence[int]) -> Node | None:
