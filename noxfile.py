@@ -34,7 +34,10 @@ BESIDE = {
     "hidet-tf": ("tensorflow-cpu; python_version < '3.14'", "keras"),
 }
 """What the tests of a package compare with, or make their models with."""
-TENSORFLOW = ("docs/start-tensorflow.md", "docs/tensorflow.md", "packages/hidet-tf/README.md")
+TENSORFLOW = (
+    *("docs/start-tensorflow.md", "docs/tensorflow.md", "docs/add-a-tensorflow-converter.md"),
+    "packages/hidet-tf/README.md",
+)
 KERAS_BENCHMARKS = ["benchmarks/tests/test_tensorflow.py", "benchmarks/tests/test_archives.py"]
 """The pages that need TensorFlow, which lies in an environment of its own."""
 SMOKE = (
