@@ -16,6 +16,6 @@ def footprint_of(
 ) -> Footprint:
     """The memory beside the weights that calls of the graph need when compiled for `target`.
 
-    `symbols` are numbers for the sizes that vary. Any target will do, whatever this machine has.
+    `symbols` are numbers for the dynamic sizes. Any target will do, whatever this machine has.
     """
     return footprint(plan_graph(graph, target), symbols)

@@ -1,4 +1,4 @@
-"""What the simulator offers to meanings of intrinsics: calls by gangs, and asynchronous work."""
+"""What the simulator offers to intrinsics: calls by SIMT groups, and asynchronous work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MatrixUnit(Protocol):
 
     @property
     def groups(self) -> Array:
-        """The rows of the gang that take part, as (warpgroups, 128)."""
+        """The rows of the SIMT group that take part, as (warpgroups, 128)."""
 
     def fragment(self, pointer: Expr, count: int) -> Array:
         """The product reads `count` elements of each thread's registers: (groups, 128, count)."""
@@ -82,9 +82,9 @@ class Agent(Protocol):
 
 
 class Context(Protocol):
-    """A call as the simulator shows it to an intrinsic: a gang of threads in whole warps.
+    """A call as the simulator shows it to an intrinsic: a SIMT group of threads in whole warps.
 
-    Arrays have one row for each thread of the gang; rows outside of `mask` mean nothing.
+    Arrays have one row for each thread of the SIMT group; rows outside of `mask` mean nothing.
     """
 
     @property

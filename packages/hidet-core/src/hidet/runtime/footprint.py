@@ -59,7 +59,7 @@ class Footprint:
 
 
 def footprint(plans: Mapping[str, Plan], symbols: Mapping[str, int] | None = None) -> Footprint:
-    """What calls of an archive's plans need, where sizes that vary are `symbols`, those that data
+    """What calls of an archive's plans need, where dynamic sizes are `symbols`, those that data
     tell too."""
     sizes = symbols or {}
     bound = chained(bound_at(plans["main"], sizes, plans), sizes, plans)

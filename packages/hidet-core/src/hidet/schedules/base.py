@@ -49,8 +49,9 @@ class Schedule:
     """Positions of the operands that it reads otherwise than through hooks, as by the copy engine:
     nothing can be computed where it reads them."""
     run: int = 0
-    """Neighbours in a row of a closed operand that one access takes at most: parts of a tensor that
-    keep these together can be read where they are. 0: nothing but whole tensors can be read."""
+    """Neighbours in a row of an operand in `closed` that one access takes at most: parts of a
+    tensor that keep these together can be read where they are. 0: nothing but whole tensors can be
+    read."""
     channels_last: Callable[[Any, Target], bool] = lambda op, target: False
     """Whether it makes an operator whose channels are second worth turning into the same with its
     channels last, which the schedule takes."""

@@ -1,4 +1,4 @@
-"""Loads and stores of a gang: every address checked, every access entered in the shadows."""
+"""Loads and stores of a SIMT group: every address checked, every access entered in the shadows."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def at_row(values: Value, bad: Value) -> int:
 
 
 def bad_row(gang: Gang, bad: Value, lanes: Any) -> int:
-    """The number of the first bad row, counted in the gang."""
+    """The number of the first bad row, counted in the SIMT group."""
     return int(np.arange(gang.count)[lanes][int(np.argmax(bad)) if varies(bad) else 0])
 
 
@@ -323,7 +323,7 @@ def refuse_held(
 
 
 def row_of(gang: Gang, entry: int, lanes: Any) -> int:
-    """The number in the gang of the `entry`-th row of `lanes`."""
+    """The number in the SIMT group of the `entry`-th row of `lanes`."""
     return int(np.arange(gang.count)[lanes][min(entry, len(gang.number[lanes]) - 1)])
 
 

@@ -39,7 +39,7 @@ class Operation:
 
     gang: Gang
     rows: Array
-    """The rows of the gang that issue it: one thread, or whole warps."""
+    """The rows of the SIMT group that issue it: one thread, or whole warps."""
     agent: Agent
     group: str | None
     slot: int

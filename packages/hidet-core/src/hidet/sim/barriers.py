@@ -15,7 +15,7 @@ from hidet.sim.values import Array, Mask
 
 @dataclass(eq=False)
 class Meeting:
-    """The block-wide barrier of one block, when its threads are in several gangs."""
+    """The block-wide barrier of one block, when its threads are in several SIMT groups."""
 
     gangs: list[Gang] = field(default_factory=list)
     """Those whose threads have come."""
@@ -44,7 +44,7 @@ def block(gang: Gang, mask: Mask) -> Iterator[None] | None:
 
 
 def block_in_parts(gang: Gang, mask: Mask, slots: Array) -> Iterator[None]:
-    """The same, when the threads of a block are in several gangs."""
+    """The same, when the threads of a block are in several SIMT groups."""
     table: dict[int, Meeting] = gang.residents.state.setdefault("block barriers", {})
     tickets: list[tuple[int, Meeting, int]] = []
     for slot in slots.tolist():
@@ -100,8 +100,8 @@ def warp(gang: Gang, mask: Mask) -> None:
 def tally(gang: Gang, mask: Mask, holds: Array) -> Callable[[], tuple[Array, Array]]:
     """Count in how many threads of each block something holds, at the barrier that follows.
 
-    A block may be in several gangs: all of them come to its barriers in one order, so the n-th
-    count of one is the n-th of the others.
+    A block may be in several SIMT groups: all of them come to its barriers in one order, so the
+    n-th count of one is the n-th of the others.
     """
     counts: dict[tuple[int, int], Array] = gang.residents.state.setdefault("tallies", {})
     turns: dict[int, int] = gang.state.setdefault("tallies", {})

@@ -26,7 +26,7 @@ from hidet.target import WARP, WARPGROUP
 from hidet.types import Scope
 
 LANES = 1 << 16
-"""Threads that run as one gang at most (more only if one block has more)."""
+"""Threads that run as one SIMT group at most (more only if one block has more)."""
 
 QUIET = 3
 """Rounds without any change after which there will be none; one turn of a loop may take two."""
@@ -41,19 +41,19 @@ TURNS = 1 << 30
 
 @dataclass(frozen=True)
 class Parting:
-    """How the threads of resident blocks are parted into gangs."""
+    """How the threads of resident blocks are parted into SIMT groups."""
 
     by_block: bool
-    """Whether each block has gangs of its own."""
+    """Whether each block has SIMT groups of its own."""
     threads: int
-    """How many threads of one block are in one gang."""
+    """How many threads of one block are in one SIMT group."""
 
 
 def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
     """Run every block of the grid.
 
-    The threads of a gang wait for each other where their ways join, so large gangs, which are
-    quick, may end in a deadlock that is none for smaller ones: the launch is then begun again.
+    The threads of a SIMT group wait for each other where their ways join, so large groups, which
+    are quick, may end in a deadlock that is none for smaller ones: the launch is then begun again.
     """
     buffers = {value.buffer for value in env.values() if isinstance(value, Pointer)}
     watched = {env[var].buffer for var in program.written if isinstance(env[var], Pointer)}
@@ -79,7 +79,7 @@ def run_blocks(program: Program, run: Run, env: dict[Var, Any]) -> None:
 
 
 def partings(program: Program, run: Run) -> list[Parting]:
-    """Ways to part threads into gangs, from few gangs to many."""
+    """Ways to part threads into SIMT groups, from few SIMT groups to many."""
     if program.kernel.kind is KernelKind.CPU:
         return [Parting(False, 1)]
     threads, several = padded_team(run, 0).threads, prod(run.grid) > 1
@@ -101,7 +101,7 @@ def attempt(
     watched: set[Buffer],
     parting: Parting,
 ) -> None:
-    """Run every block, the threads parted into gangs in one way."""
+    """Run every block, the threads parted into SIMT groups in one way."""
     clocks = Clocks(padded_team(run, 0))
     for buffer in buffers:
         watch(buffer, run, buffer in watched, clocks)
@@ -125,7 +125,7 @@ def watch(buffer: Buffer, run: Run, written: bool, clocks: Clocks) -> None:
 
 
 def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Iterator[Residents]:
-    """Blocks that are resident together, batch after batch, parted into gangs."""
+    """Blocks that are resident together, batch after batch, parted into SIMT groups."""
     if program.kernel.kind is KernelKind.CPU:
         yield single_thread(run, clocks)
         return
@@ -139,7 +139,7 @@ def batches(program: Program, run: Run, parting: Parting, clocks: Clocks) -> Ite
 
 
 def parted(run: Run, clocks: Clocks, blocks: int, parting: Parting) -> Residents:
-    """The threads of resident blocks, in gangs."""
+    """The threads of resident blocks, in SIMT groups."""
     residents = Residents(blocks)
     each = 1 if parting.by_block else blocks
     for start in range(0, blocks, each):
@@ -219,7 +219,7 @@ def single_thread(run: Run, clocks: Clocks) -> Residents:
 
 
 def finish(program: Program, residents: Residents) -> None:
-    """Run gangs in turns until all have ended; `Deadlock` when none can go on.
+    """Run SIMT groups in turns until all have ended; `Deadlock` when none can go on.
 
     What asynchronous operations bring comes when nobody can go on without it, or when for long
     only loops have turned.

@@ -55,7 +55,7 @@ class Statements:
 
     def __init__(self, in_cpu: bool) -> None:
         self.in_cpu = in_cpu
-        """Whether loops marked parallel or vector are run as gangs of their own."""
+        """Whether loops marked parallel or vector are run as SIMT groups of their own."""
         self.expr = Expressions()
         self.actions = Actions(self.expr)
         self.sites: list[Stmt] = []
@@ -243,7 +243,7 @@ class Statements:
         return self.body((Declare(worker, s.worker, s.place), *whole))
 
     def fork(self, s: For) -> Callable[[Gang, Mask], Waiting]:
-        """Independent turns of a CPU loop, run as a gang of their own."""
+        """Independent turns of a CPU loop, run as a SIMT group of their own."""
         extent, body, site = self.expr(s.extent), self.body(s.body), self.site(s)
         parallel = s.kind is LoopKind.PARALLEL
 

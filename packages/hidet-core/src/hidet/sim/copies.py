@@ -40,14 +40,14 @@ class Copies:
 
 @dataclass
 class Pipe:
-    """The unfinished copies of a gang, and how many groups each thread has committed."""
+    """The unfinished copies of a SIMT group, and how many groups each thread has committed."""
 
     groups: Array
     copies: list[Copies] = field(default_factory=list)
 
 
 def pipe(gang: Gang) -> Pipe:
-    """The gang's own."""
+    """The SIMT group's own."""
     found: Pipe = gang.state.setdefault("copies", Pipe(np.zeros(gang.count, np.int64)))
     return found
 

@@ -98,7 +98,7 @@ def signal(gang: Gang, mask: Mask) -> None:
 
 
 def waited(gang: Gang) -> Mask:
-    """Which threads of the gang have waited themselves."""
+    """Which threads of the SIMT group have waited themselves."""
     found: Mask = gang.state.setdefault("grid wait", np.zeros(gang.count, np.bool_))
     return found
 

@@ -1,4 +1,4 @@
-"""Independent turns of a loop on the CPU: a gang with a row for each turn."""
+"""Independent turns of a loop on the CPU: a SIMT group with a row for each turn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TURNS = 1 << 16
 def forked(
     gang: Gang, var: Var, extent: Value, mask: Mask, parallel: bool
 ) -> Iterator[tuple[Gang, Mask]]:
-    """Gangs that together run `var` = 0 .. extent - 1 for each row in the mask.
+    """SIMT groups that together run `var` = 0 .. extent - 1 for each row in the mask.
 
     Turns of a parallel loop are threads for the race check, unless the loop is within another one.
     """
@@ -40,7 +40,7 @@ def forked(
 
 
 def widened(gang: Gang, turns: int) -> Gang:
-    """The gang with each row repeated; values are copies, memory is the same."""
+    """The SIMT group with each row repeated; values are copies, memory is the same."""
     if len(gang.origin) == 1:
         gang.clocks.blocks_met(np.array([0]))
     inner = Gang(

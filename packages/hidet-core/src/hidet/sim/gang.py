@@ -1,4 +1,4 @@
-"""A gang: threads at one program point, run as the rows of numpy arrays under a mask."""
+"""A SIMT group: threads at one program point, run as the rows of numpy arrays under a mask."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hidet.sim.values import Array, Mask, Value, every, some
 
 @dataclass
 class Run:
-    """One launch: what all gangs of it share."""
+    """One launch: what all SIMT groups of it share."""
 
     kernel: Kernel
     grid: tuple[int, int, int]
@@ -73,7 +73,7 @@ class Wait:
 
 @dataclass(eq=False)
 class Residents:
-    """The blocks that are alive at one time: what all gangs with threads of theirs share."""
+    """The blocks that are alive at one time: what all SIMT groups with threads of theirs share."""
 
     blocks: int = 1
     shared: dict[Var, Buffer] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Residents:
 class Gang:
     """`count` threads of resident blocks: of each block all, padded to whole warps, or some warps.
 
-    The threads of a gang wait for each other where their ways join again.
+    The threads of a SIMT group wait for each other where their ways join again.
     """
 
     run: Run
@@ -101,7 +101,7 @@ class Gang:
     warp: Array
     everyone: Mask
     origin: tuple[Array, ...]
-    """For each fork (0: the launch), the row that each row of this gang comes from."""
+    """For each fork (0: the launch), the row that each row of this SIMT group comes from."""
     env: dict[Var, Value] = field(default_factory=dict)
     builtins: dict[str, Value] = field(default_factory=dict)
     unset: dict[Var, Mask] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Gang:
     looked: Callable[[], str] | None = None
     """What the last test of an mbarrier found incomplete, in words."""
     state: dict[str, Any] = field(default_factory=dict)
-    """What intrinsics keep for this gang's own rows between calls, by family."""
+    """What intrinsics keep for this SIMT group's own rows between calls, by family."""
     _lanes: dict[int, tuple[Mask, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -47,7 +47,7 @@ class Buffer:
     """Bytes of an element as declared: for messages."""
     shape: tuple[int, ...] | None = None
     level: int = 0
-    """Which fork of the gang a register buffer belongs to."""
+    """Which fork of the SIMT group a register buffer belongs to."""
     shadow: Shadow | None = None
     written: Array | None = None
     """For memory that starts undefined: whether each granule was written."""

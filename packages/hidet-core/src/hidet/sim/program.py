@@ -33,7 +33,7 @@ class Program:
     spins: bool
     """Whether threads may wait for other blocks: all blocks must then be alive at once."""
     together: int
-    """How many neighbouring threads of a block must be in one gang at least."""
+    """How many neighbouring threads of a block must be in one SIMT group at least."""
 
 
 @lru_cache(maxsize=64)
@@ -53,7 +53,7 @@ def compiled(kernel: Kernel) -> Program:
 
 
 def together(intrinsic: str) -> int:
-    """How many neighbouring threads must execute an intrinsic as rows of one gang."""
+    """How many neighbouring threads must execute an intrinsic as rows of one SIMT group."""
     if intrinsic.startswith("syncthreads_"):
         return 1024
     return 128 if intrinsic.startswith(("wgmma", "setmaxnreg")) else 32

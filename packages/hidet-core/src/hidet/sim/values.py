@@ -1,4 +1,4 @@
-"""Values of a gang: one numpy scalar where all threads agree, else an array with a row each.
+"""Values of a SIMT group: one numpy scalar where all threads agree, else an array with a row each.
 
 A vector value has its lanes along the last axis. Which rows mean anything is said by a mask.
 """

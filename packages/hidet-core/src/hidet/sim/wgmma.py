@@ -46,7 +46,7 @@ class Product:
 
 @dataclass(eq=False)
 class Pending:
-    """The unfinished products of a gang."""
+    """The unfinished products of a SIMT group."""
 
     committed: Array
     """Of each row, how many groups its warpgroup has committed."""
@@ -58,7 +58,7 @@ class Pending:
 
 
 def pending(gang: Gang) -> Pending | None:
-    """The gang's own; None if its kernel has no products."""
+    """The SIMT group's own; None if its kernel has no products."""
     if PRODUCT not in gang.state:
         some = any(s.name == PRODUCT for s in find(gang.run.kernel.body, Invoke))
         rows = np.zeros(gang.count, np.int64), np.full(gang.count, -1, np.int64)

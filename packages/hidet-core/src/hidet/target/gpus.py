@@ -48,7 +48,7 @@ class Gpu:
     """By type; bfloat16 is as float16 and both float8 types are as `float8`."""
 
     def rates(self) -> dict[str, float]:
-        """Operations per second of the ordinary units, by element type."""
+        """Operations per second of the CUDA cores, by element type."""
         rates = {"float64": self.float64, "float32": self.float32, "tfloat32": self.float32}
         rates |= {"float16": self.float16, "bfloat16": self.float16}
         # Half as many integer as float units; 64 bits take several of their operations.

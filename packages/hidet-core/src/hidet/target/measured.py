@@ -119,7 +119,7 @@ class FewRowsTimes:
     alone: float
     """The part of a block's own time in which nothing else reads, at the beginning and the end."""
     multiplied: float
-    """The part of the published rate that ordinary units reach beside reads."""
+    """The part of the published rate that CUDA cores reach beside reads."""
     read: float
     """The part of the published bandwidth at which memory is read where little is written."""
     near: float

@@ -74,7 +74,7 @@ class Target:
     memory_bandwidth: float
     """Bytes per second, as published."""
     rates: tuple[tuple[str, float], ...]
-    """Operations per second of the ordinary units of all cores, by element type."""
+    """Operations per second of all cores, tensor cores apart, by element type."""
     tensor_rates: tuple[tuple[str, float], ...]
     """The same for the matrix units; types without one are absent."""
     simulated: bool = False

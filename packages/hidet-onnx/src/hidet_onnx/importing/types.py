@@ -106,7 +106,7 @@ def sizes(name: str, tensor: TypeProto.Tensor, limits: Limits) -> tuple[int | st
 
 
 class Symbols:
-    """The sizes that vary, by name: one name is one size in the whole model."""
+    """The dynamic sizes, by name: one name is one size in the whole model."""
 
     def __init__(self) -> None:
         self.known: dict[str, Var] = {}

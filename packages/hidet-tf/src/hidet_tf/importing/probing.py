@@ -1,7 +1,7 @@
 """Sizes of results that TensorFlow leaves open, as sizes that the graph knows.
 
 TensorFlow's rules for shapes take numbers, or nothing at all: they do not say that a result has as
-many rows as the operand. They are asked twice, with primes for the sizes that vary; a size that
+many rows as the operand. They are asked twice, with primes for the dynamic sizes; a size that
 comes as near the same prime both times is that one, or so much more or less.
 """
 

@@ -41,7 +41,7 @@ extern "C" int %(name)s(
 
 @cache
 def loop_driver() -> Function:
-    """The function; a kernel takes pointers and numbers, all of which go as words."""
+    """The function; a kernel takes pointers and numbers, all of which go as pointer-sized words."""
     cases = "\n".join(f"    case {n}: {call(n)}; break;" for n in range(MOST_ARGUMENTS + 1))
     return Function(DRIVER, TEXT % {"name": DRIVER, "cases": cases}, ())
 
