@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.ir.expr import Binary, FloorDiv, FloorMod, Math, Select
+from hidet.ir.expr import Binary, FloorDiv, FloorMod, Math, Select, Var
 from hidet.ir.stmt import For, LoopKind
 from hidet.ir.walk import find
 from hidet.passes.pipeline import lower
@@ -91,10 +91,27 @@ def phases(n):
     }
 
 
+def runs(n):
+    """Rows of which the next one goes on in memory."""
+    image, channel = f32[2, 3, 5, n], f32[3, 1, 1]
+    return {
+        "scaled": (lambda x, s, b: ops.relu(x * s + b), image, channel, channel),
+        "with a plane": (lambda x, y: x * y, image, f32[5, n]),
+        "with a column": (lambda x, y: x + y, image, f32[5, 1]),
+    }
+
+
 CASES = {
     f"{name} {n}": case
     for n in (1, 2, 7, 17, 53, 129, 331)
-    for name, case in {**windows(n), **joined(n), **turned(n), **rows(n), **phases(n)}.items()
+    for name, case in {
+        **windows(n),
+        **joined(n),
+        **turned(n),
+        **rows(n),
+        **phases(n),
+        **runs(n),
+    }.items()
     if n < 300 or name in rows(n)
 }
 
@@ -145,6 +162,18 @@ def test_loops_over_phases_divide_and_choose_nothing(made, name):
         asked = [choice.condition for choice in find(loop.body, Select)]
         asked += [e for e in find(loop.body, Binary) if isinstance(e, FloorDiv | FloorMod)]
         assert loop.var not in find(asked, type(loop.var))
+
+
+@pytest.mark.parametrize(
+    ("name", "extent"), [("scaled 7", 35), ("with a plane 53", 265), ("with a column 7", 7)]
+)
+def test_rows_that_go_on_are_one(made, name, extent):
+    function, *types = CASES[name]
+    (kernel,) = (lower(each) for each in made(function, *types, target=CPU).module.kernels)
+    loops = [each for each in find(kernel.body, For) if each.kind is LoopKind.VECTOR]
+    assert [each.extent.value for each in loops] == [extent]
+    divided = [e for e in find(loops[0].body, Binary) if isinstance(e, FloorDiv | FloorMod)]
+    assert loops[0].var not in find(divided, Var)
 
 
 def test_nan_is_greater_than_all(made, compile_modules):

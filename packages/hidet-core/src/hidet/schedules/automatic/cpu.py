@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Var, wrap
+from hidet.ir.expr import Const, Expr, Get, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Body, For, LoopKind
-from hidet.schedules.automatic.access import known_product
+from hidet.ir.walk import find, replaced, variables
+from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cpu_common import loop
+from hidet.schedules.automatic.cpu_lanes import LANES, in_one_run
 from hidet.schedules.automatic.cpu_rows import rows
 from hidet.schedules.automatic.cpu_transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu_windows import few, tiled, tiles, written_out
@@ -21,6 +23,8 @@ from hidet.types import i32
 
 FEW = 4
 """Elements of a last axis up to which it is no vector by itself."""
+LONGEST = 1 << 12
+"""Elements of two axes up to which they are one row: more is work for several threads."""
 
 
 def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
@@ -62,7 +66,25 @@ def elementwise(stage: MapStage) -> Body:
 
 
 def columns(stage: MapStage) -> int:
-    """How many last axes are a row: two where the last is no vector, as that of pairs, and enough
-    axes are left for the team."""
+    """How many last axes are a row: two where the last is no vector, as that of pairs, or would end
+    in turns that are none while its neighbour goes on; and enough axes are left for the team."""
+    if len(stage.shape) < 3:
+        return 1
     short = stage.shape[-1]
-    return 2 if len(stage.shape) > 2 and isinstance(short, int) and 1 < short <= FEW else 1
+    pairs = isinstance(short, int) and 1 < short <= FEW
+    return 2 if pairs or goes_on(stage) else 1
+
+
+def goes_on(stage: MapStage) -> bool:
+    """Whether two last axes of which the last is no whole vectors are one run in memory, of all
+    that is read, and nothing else asks for a place along them."""
+    count, size = (constant_size(each) for each in stage.shape[-2:])
+    if not (count and size and size % LANES and LANES < count * size <= LONGEST):
+        return False
+    values = [stage.value, *(value for _, value in stage.also)]
+    found = list(dict.fromkeys(find(values, Get)))
+    plain = all(isinstance(each, Var | Const) for read in found for each in read.index)
+    asked: dict[Expr, Expr] = {read: Var("read", read.dtype) for read in found}
+    others = variables([replaced(value, asked) for value in values])
+    last = stage.vars[-2:]
+    return plain and not set(last) & set(others) and all(in_one_run(v, last, size) for v in values)
