@@ -36,19 +36,19 @@ SOURCES = [
 
 
 def private(text):
-    """The private words of a text, with their terms; names in backticks are code."""
-    plain = re.sub(r"\s+", " ", re.sub(r"`[^`]*`", "", text.lower()))
+    """The private words of a text, with their terms."""
+    plain = re.sub(r"\s+", " ", text.lower())
     return {word: term for word, term in WORDS.items() if re.search(rf"\b{word}\b", plain)}
 
 
 def prose(source):
-    """The comments and docstrings of a source; a comment of several lines is one text."""
+    """The comments and docstrings of a source as one text, without names in backticks."""
     found = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
-            found.append(token.string.lstrip("# "))
+            found.append(re.sub(r"`[^`]*`", "", token.string.lstrip("# ")))
         elif token.type == tokenize.STRING and '"""' in token.string:
-            found.append(token.string)
+            found.append(re.sub(r"`[^`]*`", "", token.string))
     return " ".join(found)
 
 
