@@ -125,3 +125,10 @@ def test_rows_of_matrices_make_an_operand():
         top, left = matrix_rows().task(8 * matrix + row, 0)
         assert mma_a().task(lane, value) == (top, left + column)
         assert mma_c(16, 16).task(lane, value) == (top, left + column)
+
+
+def test_rows_of_matrices_make_an_operand_of_32_bits():
+    # A matrix has 8 rows of 4 elements: a lane has one element of each, which is lane % 4.
+    for lane, matrix in product(range(32), range(4)):
+        top, left = matrix_rows(32).task(8 * matrix + lane // 4, 0)
+        assert mma_a(32).task(lane, matrix) == (top, left + lane % 4)

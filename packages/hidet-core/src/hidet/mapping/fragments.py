@@ -63,10 +63,10 @@ def ldmatrix_rows(count: int = 4) -> TaskMapping:
     return spatial(count, 8)
 
 
-def matrix_rows() -> TaskMapping:
-    """Which 16 bytes of a 16×16 tile of 16-bit elements each lane gives `ldmatrix` and `stmatrix`
+def matrix_rows(bits: int = 16) -> TaskMapping:
+    """Which 16 bytes of a tile of 16 rows of 32 bytes each lane gives `ldmatrix` and `stmatrix`
     the address of, so that they are `mma_a` or two of `mma_c` side by side: its first task."""
-    return spatial(1, 2) * spatial(16, 1) * repeat(1, 8)
+    return spatial(1, 2) * spatial(16, 1) * repeat(1, 128 // bits)
 
 
 def wgmma_a(bits: int = 16) -> TaskMapping:

@@ -14,6 +14,7 @@ from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, address, cast, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import ldmatrix, mma_sync, store_async, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import matrix_rows
 from hidet.schedules.contraction import Index
 from hidet.target import WARP
 from hidet.types import DType
@@ -44,13 +45,16 @@ def fetching(
 
 def keeping(rows: int, size: int) -> ScriptFunction:
     """A part of a kernel: (tile_q, kept, row). The warp's rows of q to fragments."""
+    own = matrix_rows()
 
     @script
     def keep(tile_q, kept, row):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
         for i in unroll(rows // 16):
             for deep in unroll(size // 16):
-                source = address(tile_q, 0, row + i * 16 + lane % 16, deep * 16 + lane // 16 * 8)
+                source = address(
+                    tile_q, 0, row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1]
+                )
                 ldmatrix(address(kept, i, deep, 0), source)
 
     return keep
@@ -61,6 +65,7 @@ def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> 
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
+    own = matrix_rows()
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
@@ -69,7 +74,7 @@ def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> 
             part_q = register_tensor(dtype, (rows // 16, 8))
             if not kept_there:
                 for i in unroll(rows // 16):
-                    at = (row + i * 16 + lane % 16, deep * 16 + lane // 16 * 8)
+                    at = (row + i * 16 + own.task(lane, 0)[0], deep * 16 + own.task(lane, 0)[1])
                     ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
             for j in unroll(keys // 16):
                 part_k = register_tensor(dtype, (8,))
@@ -86,6 +91,7 @@ def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> 
 
 def weighing(rows: int, keys: int, width: int, dtype: DType) -> ScriptFunction:
     """A part of a kernel: (weights, tiles_v, number, sums, key). Adds weighted rows of v."""
+    own = matrix_rows()
 
     @script
     def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]
@@ -97,7 +103,7 @@ def weighing(rows: int, keys: int, width: int, dtype: DType) -> ScriptFunction:
                     part_w[i, e] = cast(weights[i, j * 2 + e // 4, e % 4], dtype)
             for c in unroll(width // 16):
                 part_v = register_tensor(dtype, (8,))
-                at = (key + j * 16 + lane % 16, c * 16 + lane // 16 * 8)
+                at = (key + j * 16 + own.task(lane, 0)[0], c * 16 + own.task(lane, 0)[1])
                 ldmatrix(address(part_v, 0), address(tiles_v, number, *at), 4, True)
                 for i in unroll(rows // 16):
                     for half in unroll(2):

@@ -14,6 +14,7 @@ from math import gcd
 from hidet import options
 from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
 from hidet.lang.cuda import ldmatrix, threadIdx
+from hidet.mapping.fragments import matrix_rows
 from hidet.schedules.cuda.two_parts import adding, dividing
 from hidet.target import WARP
 
@@ -31,7 +32,7 @@ def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
-    rows, exact = height // 16, products() == 3
+    rows, exact, own = height // 16, products() == 3, matrix_rows(32)
     divide_q, divide_k = dividing(rows, 4, exact), dividing(2, 2, exact)
     add = adding(rows, 2, exact)
 
@@ -44,7 +45,7 @@ def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
             large_q = register_tensor(tf32, (rows, 4))
             small_q = register_tensor(tf32, (rows, 4))
             for i in unroll(rows):
-                at = (row + i * 16 + lane % 16, deep * 8 + lane // 16 * 4)
+                at = (row + i * 16 + own.task(lane, 0)[0], deep * 8 + own.task(lane, 0)[1])
                 ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
             divide_q(part_q, large_q, small_q)
             for j in unroll(keys // 16):
