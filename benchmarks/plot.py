@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RESULTS, ASSETS = ROOT / "benchmarks" / "results", ROOT / "docs" / "assets"
-WIDTH, LEFT, BAR, GAP, TOP = 760, 130, 16, 14, 44
+WIDTH, LEFT, BAR, GAP, TOP = 532, 110, 16, 14, 44
 COLOURS = {"light": ("#24292f", "#8c959f"), "dark": ("#e6edf3", "#6e7681")}
 """Text and the bars of other systems; ours have a colour that suits both."""
 OURS, PEER = "#2f81f7", "#d29922"
@@ -116,7 +116,7 @@ def bars(found: Mapping[str, Mapping[str, float]], colours: Mapping[str, str]) -
         middle = y + len(values) * BAR / 2 + 5
         yield f'<text x="{LEFT - 10}" y="{middle:.0f}" text-anchor="end">{escape(network)}</text>'
         for system, value in values.items():
-            wide = (WIDTH - LEFT - 170) * value / longest
+            wide = (WIDTH - LEFT - 110) * value / longest
             size = f'width="{wide:.1f}" height="{BAR - 3}"'
             yield f'<rect x="{LEFT}" y="{y}" {size} fill="{colours[system]}"/>'
             label = f"{value:.2f}x {system}"
