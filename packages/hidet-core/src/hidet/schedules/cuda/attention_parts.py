@@ -9,8 +9,8 @@ et al. 2023).
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, index, assignment"
+# mypy: disable-error-code="arg-type, assignment, attr-defined, comparison-overlap, index"
+# mypy: disable-error-code="name-defined, union-attr, valid-type"
 from hidet.lang import (
     ScriptFunction,
     address,

@@ -7,8 +7,7 @@ sums for all columns of v.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap"
+# mypy: disable-error-code="attr-defined, name-defined, valid-type"
 from hidet import options
 from hidet.compute.sizes import below
 from hidet.lang import (

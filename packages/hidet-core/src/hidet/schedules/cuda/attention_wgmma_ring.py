@@ -5,9 +5,6 @@ Tiles of k and of v have barriers of their own: k is needed first, and free agai
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap"
 from typing import Any
 
 from hidet.lang import ScriptFunction, address, script, static

@@ -8,8 +8,7 @@ products in turns: one multiplies while another takes exponentials.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, call-overload"
+# mypy: disable-error-code="arg-type, union-attr"
 from hidet.lang import (
     ScriptFunction,
     address,

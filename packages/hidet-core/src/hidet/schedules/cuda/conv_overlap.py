@@ -10,8 +10,7 @@ once more in the end (`overlap_plain.py`).
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
-# mypy: disable-error-code="assignment, call-overload, comparison-overlap"
+# mypy: disable-error-code="arg-type, attr-defined, name-defined, valid-type"
 from dataclasses import dataclass
 from math import prod
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="arg-type, union-attr"
 from dataclasses import dataclass
 
 from hidet.ir.expr import Value

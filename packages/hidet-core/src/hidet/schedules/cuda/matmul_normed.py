@@ -7,8 +7,7 @@ Which hand on the moments of their rows, and which norm by them: `wgmma_moments.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, call-overload, assignment"
+# mypy: disable-error-code="arg-type, assignment, attr-defined, name-defined, valid-type"
 from dataclasses import replace
 from functools import lru_cache
 

@@ -7,8 +7,6 @@ another tile: pixels come from x itself.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
 from hidet.compute.sizes import numbers
 from hidet.lang import ScriptFunction, cast, f32, script, static
 from hidet.lang.cuda import threadIdx

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ the buffer that is filled next was read a turn ago. PTX ISA: cp.async.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
 from dataclasses import dataclass
 
 from hidet.lang import ScriptFunction, script, shared_tensor, static

@@ -9,7 +9,7 @@ without clusters, or with more blocks than one holds, a second kernel does.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="attr-defined, name-defined, valid-type"
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from math import prod

@@ -6,8 +6,7 @@ Each has a share of a tile's rows to add up and to write (`pile.py`), four sums 
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap"
+# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 
 from hidet.lang import (

@@ -7,7 +7,7 @@ Lanes side by side, which have sums of one row, share its runs and put them toge
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
+# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 
 from hidet.lang import (

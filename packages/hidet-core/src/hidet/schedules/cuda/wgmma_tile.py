@@ -8,8 +8,7 @@ share the sum over k of one, as in `tile.py`.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"
-# mypy: disable-error-code="comparison-overlap, call-overload, assignment"
+# mypy: disable-error-code="arg-type, assignment, attr-defined, name-defined, valid-type"
 from dataclasses import replace
 
 from hidet.ir.kernel import Module
