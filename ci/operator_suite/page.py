@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ci.operator_suite.known import VERSION
-from ci.operator_suite.score import NO_GRAPH
 from ci.suites.known import Known
 
 HEAD = """# PyTorch operators
@@ -60,4 +59,6 @@ def by_reason(left: dict[str, str]) -> str:
 
 def spelled(what: str) -> str:
     """The ATen operators of a reason as code."""
-    return what if what == NO_GRAPH else ", ".join(f"`{each}`" for each in what.split(", "))
+    return (
+        what if " " in what.split(", ")[0] else ", ".join(f"`{each}`" for each in what.split(", "))
+    )

@@ -182,12 +182,8 @@ def replication_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
 
 
 def continued(x: Tensor, widths: Sequence[Size], mode: Literal["reflect", "replicate"]) -> Tensor:
-    """x with elements of its own around it; what is cut off has no part in them."""
+    """x with elements of its own around it; x itself where nothing is asked for."""
     each = pairs(widths, x.ndim)
-    if all(isinstance(width, int) for pair in each for width in pair):
-        cut = [(min(low, 0), min(high, 0)) for low, high in each]
-        each = [(max(low, 0), max(high, 0)) for low, high in each]
-        x = ops.pad(x, cut) if any(map(any, cut)) else x
     return ops.pad(x, each, mode) if any(width != 0 for pair in each for width in pair) else x
 
 
@@ -208,6 +204,10 @@ def roll(x: Tensor, shifts: Sequence[int], axes: Sequence[int] = ()) -> Tensor:
 @torch(aten.repeat.default, aten.tile.default)
 def repeat(x: Tensor, counts: Sequence[int]) -> Tensor:
     """x repeated as a whole."""
+    if 0 in counts:
+        sizes = (*[1] * (len(counts) - x.ndim), *x.shape)
+        shape = tuple(size * count for size, count in zip(sizes, counts, strict=True))
+        return ops.full(shape, 0, x.dtype, device=x.device)
     return ops.tile(x, tuple(counts))
 
 
