@@ -2,6 +2,9 @@
 
 from textwrap import dedent
 
+import pytest
+
+from hidet.errors import BadScript
 from hidet.lang import (
     attr,
     f16,
@@ -167,3 +170,9 @@ def test_tasks():
     assert body(kernel) == dedent("""\
         for i, j in spatial(4, 4) * repeat(2, 1) on threadIdx.x:
           a[i, j] = 0.0""")
+
+
+@pytest.mark.parametrize("loop", [unroll(4), unroll(4, 2)])
+def test_a_loop_of_a_script_runs_nowhere_else(loop):
+    with pytest.raises(BadScript, match="outside of a script"):
+        list(loop)

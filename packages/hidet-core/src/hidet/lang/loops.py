@@ -23,6 +23,10 @@ class Range:
     step: Value = 1
     kind: LoopKind = LoopKind.SERIAL
 
+    def __iter__(self) -> Iterator[Any]:
+        """For type checkers: a script's loop is transcribed, and nothing else can run it."""
+        raise BadScript("a loop of a script is run outside of a script; use Python's range there")
+
     @property
     def extent(self) -> Expr:
         """How many numbers there are (none where negative); a run-time step is positive."""
@@ -50,6 +54,10 @@ class Grid:
     extents: tuple[Value, ...]
     kinds: tuple[LoopKind, ...]
     """How each loop runs."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """For type checkers: a script's loop is transcribed, and nothing else can run it."""
+        raise BadScript("a loop of a script is run outside of a script; use Python's range there")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="arg-type, assignment, attr-defined, comparison-overlap, index"
-# mypy: disable-error-code="name-defined, union-attr, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from hidet.lang import (
     ScriptFunction,
     address,

@@ -8,7 +8,7 @@ that takes long, and is beside the way of all others.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, comparison-overlap, union-attr"
+# mypy: disable-error-code="arg-type, comparison-overlap"
 from hidet.lang import (
     ScriptFunction,
     cast,

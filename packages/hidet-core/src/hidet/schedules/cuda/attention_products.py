@@ -6,8 +6,6 @@ lane / 4 and two in the row eight below.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from collections.abc import Callable
 
 from hidet.ir.expr import Value

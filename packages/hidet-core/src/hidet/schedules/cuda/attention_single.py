@@ -8,7 +8,7 @@ products have sums of their own. Where three give no number, ordinary ones count
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 from math import gcd
 
 from hidet import options

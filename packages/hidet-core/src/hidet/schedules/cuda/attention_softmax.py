@@ -7,7 +7,7 @@ columns until `totalling` adds up those of the four lanes that share a row.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 import math
 from functools import partial
 

@@ -8,7 +8,7 @@ products in turns: one multiplies while another takes exponentials.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 from hidet.lang import (
     ScriptFunction,
     address,

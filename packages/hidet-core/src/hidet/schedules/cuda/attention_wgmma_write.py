@@ -6,8 +6,6 @@ pieces of lines straight from registers take up to a fifth longer of the whole k
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from hidet.lang import (
     ScriptFunction,
     address,

@@ -9,7 +9,7 @@ blocks of a cluster in each other's. Always in the same order.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, name-defined, union-attr, valid-type"
+# mypy: disable-error-code="arg-type, attr-defined, name-defined, valid-type"
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from math import gcd

@@ -6,7 +6,7 @@ Each warp owns a part of the block's tile, in fragments as the PTX ISA lays them
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass, replace
 from math import prod
 

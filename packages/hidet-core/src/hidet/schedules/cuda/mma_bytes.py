@@ -6,8 +6,6 @@ turns no bytes: operands that do not are turned as threads put them there.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass, replace
 
 from hidet import options

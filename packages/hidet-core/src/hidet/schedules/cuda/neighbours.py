@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from hidet.lang import ScriptFunction, cast, script, vectorize
 from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction

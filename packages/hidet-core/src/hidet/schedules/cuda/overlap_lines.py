@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 from hidet.lang import ScriptFunction, register_tensor, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get

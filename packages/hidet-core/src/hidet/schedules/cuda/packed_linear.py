@@ -7,7 +7,7 @@ multiplied faster by weights that were unpacked before the first call.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, union-attr"
+# mypy: disable-error-code="arg-type, attr-defined"
 from dataclasses import dataclass
 
 from hidet.cost import Work

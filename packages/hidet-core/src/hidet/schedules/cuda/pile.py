@@ -6,8 +6,6 @@ all blocks in the same order: the result does not depend on which one is done fi
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from hidet.lang import ScriptFunction, address, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import mapa, threadIdx
 from hidet.schedules.contraction import Contraction

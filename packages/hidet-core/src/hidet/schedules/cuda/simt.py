@@ -6,7 +6,7 @@ Each thread owns a part of the block's tile, in pieces as wide as one access.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, union-attr"
+# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass
 from math import prod
 

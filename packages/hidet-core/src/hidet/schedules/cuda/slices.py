@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, index, name-defined, union-attr, valid-type"
+# mypy: disable-error-code="arg-type, attr-defined, index, name-defined, valid-type"
 from hidet.lang import ScriptFunction, attr, cdiv, register_tensor, script, vectorize
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.assemble import operand_type

@@ -7,8 +7,6 @@ it is rounded once.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 
 from hidet.lang import ScriptFunction, cast, f32, register_tensor, script, static, vectorize

@@ -7,8 +7,6 @@ are summed up.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from hidet.lang import ScriptFunction, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get

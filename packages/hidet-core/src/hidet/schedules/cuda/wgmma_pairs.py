@@ -7,8 +7,6 @@ who write rows of them turn them round.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from hidet.lang import (
     ScriptFunction,
     address,

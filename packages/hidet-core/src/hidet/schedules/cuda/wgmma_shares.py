@@ -5,8 +5,6 @@ Each has a share of a tile's rows to add up and to write (`pile.py`), four sums 
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 
 from hidet.lang import (

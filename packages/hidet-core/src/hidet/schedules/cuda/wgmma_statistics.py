@@ -6,8 +6,6 @@ Lanes side by side, which have sums of one row, share its runs and put them toge
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from dataclasses import dataclass
 
 from hidet.lang import (

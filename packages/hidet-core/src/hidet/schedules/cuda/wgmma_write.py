@@ -8,8 +8,6 @@ the products have.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from math import gcd
 from typing import Any
 
