@@ -12,9 +12,9 @@ from torch.utils._pytree import tree_leaves
 from ci.operator_suite.cases import Sample, operators, samples, types
 from ci.operator_suite.compare import difference
 from ci.suites.score import Score
-from hidet.frontend.coverage import Coverage
 from hidet_torch.capture.aot import for_inference
 from hidet_torch.capture.capture import Boxed, compile_inference, imported_or_refused
+from hidet_torch.importing.refused import Refused
 from hidet_torch.settings import Settings
 
 NO_GRAPH = "torch.compile makes no graph of it"
@@ -85,7 +85,7 @@ class Looking:
         """The compiled graph of ATen operators."""
         self.is_open |= any(map(is_random, (node.target for node in traced.graph.nodes)))
         found = imported_or_refused(traced, frozen)
-        coverage = found if isinstance(found, Coverage) else found.coverage
+        coverage = found.coverage(traced) if isinstance(found, Refused) else found.coverage
         self.left.update(coverage.left)
         return compile_inference(traced, frozen, settings)
 
