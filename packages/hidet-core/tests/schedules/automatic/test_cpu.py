@@ -216,3 +216,17 @@ def test_axes_that_lie_in_one_run_are_one(made):
     lanes = [loop for loop in find(lower(kernel).body, For) if loop.kind is LoopKind.VECTOR]
     assert lanes[0].extent.value == 16
     assert not list(find(lower(kernel).body, FloorMod))
+
+
+@pytest.mark.parametrize("how", [ops.sum, ops.var, ops.max])
+def test_images_with_their_channels_last_are_taken_as_they_lie(made, how):
+    """All of an image is one run, whichever axis comes first: accumulators are lanes of vectors,
+    and few elements are added one after the other."""
+
+    def all_of_each(x):
+        return how(ops.permute(x, (0, 3, 1, 2)), (1, 2, 3))
+
+    (kernel,) = made(all_of_each, f32[2, 37, 29, 8], target=CPU).module.kernels
+    vectors = [loop for loop in find(lower(kernel).body, For) if loop.kind is LoopKind.VECTOR]
+    assert vectors[0].extent.value == 64
+    assert not list(find(lower(kernel).body, FloorMod))

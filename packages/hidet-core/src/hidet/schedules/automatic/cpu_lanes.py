@@ -94,6 +94,7 @@ def halved(partial: Var, lanes: int, how: str) -> Body:
 
 def merged(reduce: AnyReduce) -> AnyReduce:
     """A reduction whose innermost axes, as far as they lie in memory as one run, are one."""
+    reduce = in_memory_order(reduce)
     while len(reduce.vars) > 1:
         size = constant_size(reduce.extents[-1])
         outer = constant_size(reduce.extents[-2])
@@ -108,6 +109,21 @@ def merged(reduce: AnyReduce) -> AnyReduce:
             value=substitute(reduce.value, places),
         )
     return reduce
+
+
+def in_memory_order(reduce: AnyReduce) -> AnyReduce:
+    """A reduction that walks along what it reads first as that lies in memory: of images with their
+    channels last it takes those innermost."""
+    found = [each for each in reads(reduce.value) if shape_of(each.tensor)]
+    steps = [stride(found[0], var) if found else None for var in reduce.vars]
+    if not isinstance(reduce, Reduce) or not all(isinstance(each, int) for each in steps):
+        return reduce
+    order = sorted(range(len(steps)), key=lambda axis: -(steps[axis] or 0))
+    return replace(
+        reduce,
+        vars=tuple(reduce.vars[each] for each in order),
+        extents=tuple(reduce.extents[each] for each in order),
+    )
 
 
 def in_one_run(value: Expr, axes: tuple[Var, ...], size: int) -> bool:
