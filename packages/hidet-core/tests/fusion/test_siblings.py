@@ -12,6 +12,8 @@ from hidet.graph import evaluate, symbol, trace_from
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
+from hidet.testing.fuzz import cases, random_case
+from hidet.testing.fuzz.blocks import windowed
 from hidet.testing.graphs import arrays_for
 
 GPU, CPU = Target.parse("sm_90a"), Target.parse("cpu")
@@ -121,3 +123,11 @@ def test_what_is_handed_over_to_several_convolutions_is_written_for_each():
     arrays = arrays_for(graph)
     (wanted,) = evaluate(graph, *arrays)
     assert_close(graph.build()(*arrays).numpy(), wanted, graph.outputs[0].dtype, 64.0)
+
+
+def test_what_an_anchor_was_promised_is_one_of_the_results(monkeypatch):
+    """Graph 38 of windowed statistics: the operand that one convolution reads is made beside the
+    result of another one, whose kernel has to write it."""
+    monkeypatch.setattr(cases, "MAKERS", ((1, windowed),))
+    graph = random_case(38).graph
+    assert groups_of(graph, Target.parse("cpu+avx512"))

@@ -63,6 +63,8 @@ class Siblings:
         """Whom to ask about a tensor: who makes it, and groups of elements that read it."""
         self.readers: dict[Tensor, list[Group]] = {}
         """The groups that read a tensor, or did so before they were merged."""
+        self.promised: set[Tensor] = set()
+        """What anchors read from memory though their groups could compute it: it is written."""
         for group in groups:
             self.note_reads(group)
 
@@ -132,15 +134,17 @@ class Siblings:
             part = Group(chain, order=group.order)
             if not chain or not self.able(part):
                 continue
+            self.promised.add(tensor)
             # First who could: what is worth it takes both anchors' cost models.
             host = next((each for each in self.asked(part) if not self.against(each, part)), None)
-            if host is not None and self.handed(group, tensor):
-                rest = [each for each in group.nodes if each is not part.last]
-                group.nodes = leading_to(group.results, rest)
-                self.note_reads(group)
-                self.merge(host, part)
-                why = f"{group.anchor.op.name} reads it from memory: {WHOLE}"
-                host.notes.append(Note(why, (group.anchor,)))
+            if host is None or not self.handed(group, tensor):
+                self.promised.discard(tensor)
+                continue
+            rest = [each for each in group.nodes if each is not part.last]
+            group.nodes = leading_to(group.results, rest)
+            self.merge(host, part)
+            why = f"{group.anchor.op.name} reads it from memory: {WHOLE}"
+            host.notes.append(Note(why, (group.anchor,)))
 
     def able(self, group: Group) -> bool:
         """Whether the group only computes elements, each from a few others, into one tensor."""
@@ -197,10 +201,11 @@ class Siblings:
         return [each for each in results if each in own or self.wanted(each, first, second)]
 
     def wanted(self, tensor: Tensor, *besides: Group) -> bool:
-        """Whether the caller or a group besides these reads a tensor."""
+        """Whether the caller or a group besides these reads a tensor, or was promised it."""
         others = (each for each in self.readers.get(tensor, ()) if each not in besides)
         reading = (set(each.inputs) for each in others if each in self.groups)
-        return tensor in self.kept or any(tensor in each for each in reading)
+        held = tensor in self.kept or tensor in self.promised
+        return held or any(tensor in each for each in reading)
 
     def before(self, group: Group) -> list[Group]:
         """The groups whose results a group reads."""

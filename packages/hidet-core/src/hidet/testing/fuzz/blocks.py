@@ -172,3 +172,27 @@ def convolved(pool: Pool) -> list[Tensor]:
     stats = [pool.new((channels,), x.dtype) for _ in range(4)]
     y = ops.batch_norm(y, stats[0], ops.square(stats[1]) + 0.5, stats[2], stats[3])
     return [ops.relu(x + y) if pool.maybe() else ops.silu(y)]
+
+
+def windowed(pool: Pool) -> list[Tensor]:
+    """Means, squares and products of two images under a window, as image similarity has them: each
+    of several depthwise convolutions reads a function of both, their channels last perhaps."""
+    x = pool.floats(4, 4)
+    channels = x.shape[1]
+    if not isinstance(channels, int):
+        raise Unfit
+    y = pool.random.choice((ops.flip(x, 2), partner(pool, x), x * 0.5))
+    size, last = pool.random.choice((3, 11)), pool.maybe()
+    weight = pool.new((channels, 1, size, size), x.dtype)
+    if last:
+        x, y = (ops.permute(each, (0, 2, 3, 1)) for each in (x, y))
+
+    def mean(of: Tensor) -> Tensor:
+        if not last:
+            return ops.conv(of, weight, padding=size // 2, groups=channels) / size
+        images = ops.permute(of, (0, 3, 1, 2))
+        found = ops.conv(images, weight, padding=size // 2, groups=channels) / size
+        return ops.permute(found, (0, 2, 3, 1))
+
+    made = [mean(x), mean(y), mean(x * y), mean(x * x + y * y)]
+    return [made[0] * made[1] + made[2] + made[3]] if pool.maybe() else made
