@@ -40,6 +40,7 @@ for how in (
     {"scale_factor": 2},
     {"scale_factor": (3, 2)},
     {"scale_factor": 1.7},
+    {"scale_factor": 0.6},
     {"size": (14, 5)},
 ):
     case(f"nearest {how}", lambda a, how=how: F.interpolate(a, **how), x(1, 2, 6, 17))
@@ -64,6 +65,7 @@ case("as_strided of a transposed", lambda a: (a * 2).as_strided((3, 2), (1, 4)) 
 case("index", lambda a, i: a[i], x(5, 3), n(4, low=-5, high=5))
 case("index two", lambda a, i, j: a[i, j], x(5, 3), n(4, 1, low=0, high=5), n(2, low=0, high=3))
 case("index between", lambda a, i: a[:, i], x(2, 5, 3), n(4, low=0, high=5))
+case("take", lambda a, i: a.take(i), x(5, 3), n(2, 4, low=-15, high=15))
 case("gather", lambda a, i: a.gather(1, i), x(3, 5), n(3, 2, low=0, high=5))
 case("index_select", lambda a, i: a.index_select(1, i), x(3, 5), n(4, low=0, high=5))
 case("embedding", lambda w, i: F.embedding(i, w), x(7, 4), n(2, 3, low=0, high=7))

@@ -25,6 +25,12 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return ops.take(x, indices)
 
 
+@torch(aten.take.default)
+def take(x: Tensor, index: Tensor) -> Tensor:
+    """The elements at positions of all elements in a row."""
+    return ops.take(ops.reshape(x, (-1,)), [index])
+
+
 @torch(aten.index_put.default, aten._unsafe_index_put.default)
 def index_put(
     x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False

@@ -54,7 +54,10 @@ def bilinear(
     align_corners: bool,
     factors: Sequence[float] | None = None,
 ) -> Tensor:
-    """Sums of the four elements around each place."""
+    """Sums of the four elements around each place; corners are on each other by whole sizes."""
+    if align_corners and factors is not None:
+        size = [scaled(x.shape[axis], each) for axis, each in zip(AXES, factors, strict=True)]
+        factors = None
     return ops.resize(
         x,
         sizes=size if factors is None else None,
