@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from ci.operator_suite.cases import Sample, operators, samples, types
@@ -84,7 +85,8 @@ class Looking:
     ) -> Boxed:
         """The compiled graph of ATen operators."""
         self.is_open |= any(map(is_random, (node.target for node in traced.graph.nodes)))
-        found = imported_or_refused(traced, frozen)
+        with _disable_current_modes():  # AOTAutograd's fake tensors, as compile_inference does
+            found = imported_or_refused(traced, frozen)
         coverage = found.coverage(traced) if isinstance(found, Refused) else found.coverage
         self.left.update(coverage.left)
         return compile_inference(traced, frozen, settings)
