@@ -188,11 +188,9 @@ def windowed(pool: Pool) -> list[Tensor]:
         x, y = (ops.permute(each, (0, 2, 3, 1)) for each in (x, y))
 
     def mean(of: Tensor) -> Tensor:
-        if not last:
-            return ops.conv(of, weight, padding=size // 2, groups=channels) / size
-        images = ops.permute(of, (0, 3, 1, 2))
-        found = ops.conv(images, weight, padding=size // 2, groups=channels) / size
-        return ops.permute(found, (0, 2, 3, 1))
+        images = ops.permute(of, (0, 3, 1, 2)) if last else of
+        found: Tensor = ops.conv(images, weight, padding=size // 2, groups=channels) / size
+        return ops.permute(found, (0, 2, 3, 1)) if last else found
 
     made = [mean(x), mean(y), mean(x * y), mean(x * x + y * y)]
     return [made[0] * made[1] + made[2] + made[3]] if pool.maybe() else made
