@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any
+from unittest.mock import patch
 
 import torch
-from torch.testing._internal import common_methods_invocations as invocations
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+
+# PyTorch's own tests forbid the rest of the process to set flags such as that of TF32.
+with patch.object(torch.backends, "disable_global_flags", lambda: None):
+    from torch.testing._internal import common_methods_invocations as invocations
 
 SAMPLES = 3
 """How many calls are tried in each type."""

@@ -31,3 +31,8 @@ def test_the_page_says_what_is_recorded() -> None:
 def test_only_operators_that_exist_are_listed() -> None:
     for listed in known.read(FILE).values():
         assert listed.keys() <= operators().keys()
+
+
+def test_the_samples_leave_other_tests_the_flags_of_backends() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cudnn.allow_tf32 = torch.backends.cudnn.allow_tf32
