@@ -42,8 +42,9 @@ def test_bench_compares_with_tensorflow(model: keras.Model, capsys: pytest.Captu
     assert main(["bench", "model.keras", "--size", "x.0=5", "--repeat", "3"]) == 0
     said = capsys.readouterr().out
     for name in ("hidet", "tensorflow", "xla"):
-        _, _, error, _ = map(float, re.search(rf"^{name} +(.*)$", said, re.M)[1].split())
-        assert error < 1e-5
+        _, faster, error, _ = re.search(rf"^{name} +(.*)$", said, re.M)[1].split()[:4]
+        assert faster.endswith("x")
+        assert float(error) < 1e-5
 
 
 def test_several_targets_in_one_file(model: keras.Model, capsys: pytest.CaptureFixture) -> None:
