@@ -56,13 +56,21 @@ def is_map(value: Any) -> bool:
 
 
 Int = Annotated[Any, Kind("an integer", is_whole, True)]
+"""An integer, known or not before a kernel runs: for fields of records and parameters of parts."""
 Float = Annotated[Any, Kind("a float", is_real, True)]
+"""A float, known or not before the kernel runs."""
 Bool = Annotated[Any, Kind("a truth value", is_truth, True)]
+"""A truth value, known or not before the kernel runs."""
 Global = Annotated[Any, Kind("a tensor in global memory", lies_in(Scope.GLOBAL))]
+"""A tensor in global memory."""
 Shared = Annotated[Any, Kind("a tensor in shared memory", lies_in(Scope.SHARED))]
+"""A tensor in shared memory."""
 Registers = Annotated[Any, Kind("a tensor in registers", is_held)]
+"""A tensor in registers, of one thread or distributed over several."""
 Pointer = Annotated[Any, Kind("a pointer", is_pointer)]
+"""A pointer."""
 Map = Annotated[Any, Kind("a tensor map", is_map)]
+"""A tensor map, with which the copy engine finds tiles of a tensor."""
 
 KNOWN = (int, float, bool, str)
 """Python types whose values are known while a script is transcribed."""
