@@ -36,9 +36,9 @@ def hindrance(op: Op, best: Candidate, target: Target) -> str:
     """Which schedule would be faster than the best one that fits, and which sizes keep it from
     fitting; "" where none would."""
     odd = odd_sizes(op)
-    other = with_types(op, partial(rounded, odd))
+    other = with_types(op, partial(rounded, odd)) if target.kind == "cuda" else None
     found = next(iter(choices(other, target)), None) if other is not None else None
-    if target.kind != "cuda" or found is None or found.schedule.name == best.schedule.name:
+    if found is None or found.schedule.name == best.schedule.name:
         return ""
     if found.seconds * SURELY >= best.seconds:
         return ""

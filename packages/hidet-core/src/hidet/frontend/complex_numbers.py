@@ -89,10 +89,12 @@ def subtract(a: Complex, b: Complex) -> Complex:
     return joined(ops.subtract(a.real, b.real), ops.subtract(a.imaginary, b.imaginary))
 
 
-def multiply(a: Complex, b: Complex) -> Complex:
-    """The products."""
-    real = ops.subtract(ops.multiply(a.real, b.real), ops.multiply(a.imaginary, b.imaginary))
-    other = ops.add(ops.multiply(a.real, b.imaginary), ops.multiply(a.imaginary, b.real))
+def multiply(
+    a: Complex, b: Complex, times: Callable[[Tensor, Tensor], Tensor] = ops.multiply
+) -> Complex:
+    """The products; `times` multiplies parts, as elements or as matrices."""
+    real = ops.subtract(times(a.real, b.real), times(a.imaginary, b.imaginary))
+    other = ops.add(times(a.real, b.imaginary), times(a.imaginary, b.real))
     return joined(real, other)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 from hidet import ops
-from hidet.compute.sizes import equal, product, tidy
+from hidet.compute.sizes import product, tidy
 from hidet.frontend.operands import integers
 from hidet.graph import Node, Tensor, apply
 from hidet.ops.conv import Conv
@@ -31,11 +31,7 @@ def space_to_batch(x: Tensor, block: Tensor, paddings: Tensor) -> Tensor:
     """Each image is several ones of places that are a block apart."""
     steps, rank = integers(block), block.shape[0]
     assert isinstance(rank, int)
-    around = [
-        up_to_multiple(size, *each, step)
-        for size, each, step in zip(x.shape[1:], widths(paddings), steps, strict=False)
-    ]
-    wide = ops.pad(x, [(0, 0), *around, *[(0, 0)] * (x.ndim - 1 - rank)])
+    wide = ops.pad(x, [(0, 0), *widths(paddings), *[(0, 0)] * (x.ndim - 1 - rank)])
     batch, rest = wide.shape[0], wide.shape[1 + rank :]
     places = [tidy(size // step) for size, step in zip(wide.shape[1:], steps, strict=False)]
     parts = [each for pair in zip(places, steps, strict=True) for each in pair]
@@ -46,14 +42,6 @@ def space_to_batch(x: Tensor, block: Tensor, paddings: Tensor) -> Tensor:
     if found.trace is not None:
         _wide[found.trace[0]] = (wide, steps)
     return found
-
-
-def up_to_multiple(size: Size, before: Size, after: Size, step: int) -> tuple[Size, Size]:
-    """The margins of an axis, which make it a multiple of the step, as sizes that show that."""
-    whole = size + before + after
-    if equal(whole % step, 0):
-        return before, after
-    return before, tidy(whole // step * step - size - before)
 
 
 @tf("BatchToSpaceND")

@@ -91,7 +91,6 @@ def best_of_classes(
 def of_boxes(boxes: Tensor, box: Tensor, kind: Tensor) -> Tensor:
     """These boxes of each image, each as its class has it: [batch, count, 4]."""
     batch = ops.reshape(ops.iota(boxes.shape[0], device=boxes.device), (boxes.shape[0], 1))
-    own = 0 if boxes.shape[2] == 1 else kind
-    if isinstance(own, int):
-        return ops.take(ops.select(boxes, 2, own), [batch, box])
-    return ops.take(boxes, [batch, box, own])
+    if boxes.shape[2] == 1:
+        return ops.take(ops.select(boxes, 2, 0), [batch, box])
+    return ops.take(boxes, [batch, box, kind])

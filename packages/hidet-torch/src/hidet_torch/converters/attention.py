@@ -51,8 +51,7 @@ def flash_on_cpu(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """PyTorch's attention on the CPU."""
-    found = attention(q, k, v, attn_mask, dropout, causal, scale=scale)
-    return found, logsumexp(q, k, attn_mask, causal, scale)
+    return with_sums(q, k, v, attn_mask, dropout, causal, scale)
 
 
 @torch(aten._scaled_dot_product_flash_attention.default)
@@ -67,8 +66,7 @@ def flash(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """PyTorch's flash attention."""
-    found = attention(q, k, v, None, dropout, causal, scale=scale)
-    return found, logsumexp(q, k, None, causal, scale), *[SEED] * 7
+    return *with_sums(q, k, v, None, dropout, causal, scale), *[SEED] * 7
 
 
 @torch(aten._scaled_dot_product_efficient_attention.default)
@@ -84,8 +82,7 @@ def efficient(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """PyTorch's memory-efficient attention, whose sums are for rows in multiples of 32, or none."""
-    found = attention(q, k, v, bias, dropout, causal, scale=scale)
-    sums = logsumexp(q, k, bias, causal, scale)
+    found, sums = with_sums(q, k, v, bias, dropout, causal, scale)
     if isinstance(sums, Tensor):
         rows = sums.shape[-1]
         if compute_logsumexp:
@@ -109,8 +106,7 @@ def cudnn(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """The attention of cuDNN, whose sums are a column."""
-    found = attention(q, k, v, bias, dropout, causal, scale=scale)
-    sums = logsumexp(q, k, bias, causal, scale)
+    found, sums = with_sums(q, k, v, bias, dropout, causal, scale)
     column = ops.unsqueeze(sums, -1) if isinstance(sums, Tensor) else sums
     return found, column, *[SEED] * 7
 
@@ -128,8 +124,21 @@ def overrideable(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """The attention that a device of another vendor brings."""
-    found = attention(q, k, v, bias, dropout, causal, scale=scale)
-    return found, logsumexp(q, k, bias, causal, scale), *[SEED] * 7
+    return *with_sums(q, k, v, bias, dropout, causal, scale), *[SEED] * 7
+
+
+def with_sums(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    dropout: float,
+    causal: bool,
+    scale: float | None,
+) -> tuple[Tensor, Tensor | Untold]:
+    """Attention, and the logarithms of its sums."""
+    found = attention(q, k, v, mask, dropout, causal, scale=scale)
+    return found, logsumexp(q, k, mask, causal, scale)
 
 
 def logsumexp(

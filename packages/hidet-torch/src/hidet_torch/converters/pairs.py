@@ -197,6 +197,4 @@ def power(z: Complex, exponent: complex) -> Complex:
 @pairs(aten.mm.default, aten.bmm.default)
 def matmul(a: Complex, b: Complex) -> Complex:
     """The products of matrices, or of stacks of them: four of their parts."""
-    real = ops.subtract(ops.matmul(a.real, b.real), ops.matmul(a.imaginary, b.imaginary))
-    other = ops.add(ops.matmul(a.real, b.imaginary), ops.matmul(a.imaginary, b.real))
-    return Complex(real, other)
+    return numbers.multiply(a, b, ops.matmul)
