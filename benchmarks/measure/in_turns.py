@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Call = Callable[[], Any]
+IDLE = 0.0004
+"""Seconds at work, of two milliseconds, below which no thread of the process spins."""
 
 
 def summary(times: Times) -> tuple[float, float, float]:
@@ -34,13 +36,15 @@ def in_turns(
 ) -> dict[str, Times]:
     """The times of calls, the systems one after the other in each round; a round warms up.
 
-    `wait` waits for what a call began. So many calls before the measured one are `unmeasured`:
-    threads of the system before may still look for work, and its weights fill the caches.
+    `wait` waits for what a call began. So many calls before the measured one are `unmeasured`,
+    once threads of the system before sleep: its weights fill the caches.
     """
     times = {system: Times([], []) for system in calls}
     start, turn = time.perf_counter(), 0
     while turn <= least or time.perf_counter() - start < seconds:
         for system, call in calls.items():
+            if unmeasured:
+                settle()
             for _ in range(unmeasured):
                 call()
                 wait()
@@ -52,3 +56,17 @@ def in_turns(
                 times[system].busy.append((time.process_time() - worked) * 1e3)
         turn += 1
     return times
+
+
+def settle(most: float = 0.5) -> None:
+    """Wait until the process's other threads sleep, `most` so many seconds.
+
+    Threads spin for a while after a call (ONNX Runtime's for some 30 ms) and would keep a core from
+    the system whose turn it is.
+    """
+    end = time.perf_counter() + most
+    while time.perf_counter() < end:
+        worked = time.process_time()
+        time.sleep(0.002)
+        if time.process_time() - worked < IDLE:
+            return

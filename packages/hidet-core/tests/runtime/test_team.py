@@ -171,3 +171,32 @@ x[-1] = 99999.0
 function(x)
 """
     assert run(body, fails=True) == ["too", "large"]
+
+
+@needs_proc
+def test_helpers_may_run_on_each_core_of_their_caller_once_they_are_awake(run):
+    """While they sleep they are kept off the caller's core, so that they wake on another one."""
+    body = """
+import time
+
+def allowed(thread):
+    lines = open(f"/proc/self/task/{thread}/status").read().splitlines()
+    return [line.split()[1] for line in lines if line.startswith("Cpus_allowed_list")]
+
+def named(thread):
+    return open(f"/proc/self/task/{thread}/comm").read().strip()
+
+def everywhere():
+    team = [each for each in os.listdir("/proc/self/task") if named(each) == "hidet-team"]
+    return len(team) > 0 and all(allowed(each) == allowed(os.getpid()) for each in team)
+
+compiled = model(130)
+for pause in (0, 0.01, 0.05):
+    time.sleep(pause)
+    check(compiled, 130)
+end = time.monotonic() + 60
+while not everywhere() and time.monotonic() < end:
+    compiled(asarray(array(130)))
+print(everywhere())
+"""
+    assert run(body) == ["True"]
