@@ -27,6 +27,7 @@ from benchmarks.exports import (
     vit,
     whisper_encoder,
 )
+from benchmarks.exports import gpt2 as gpt2_one_token
 from benchmarks.models import NETWORKS, build
 from benchmarks.networks.settle import settle
 from benchmarks.networks.tensors_only import First, WithCache
@@ -102,6 +103,7 @@ COMPARED: Mapping[str, Callable[[bool], Subject]] = {
     "bert_base": bert_fixed,
     "distilbert": distilbert,
     "gpt2": gpt2,
+    "gpt2_one_token": gpt2_one_token,
     "llama": llama,
     "llama_one_token": llama_one_token,
     "whisper_encoder": whisper_encoder,

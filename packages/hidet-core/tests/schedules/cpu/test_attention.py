@@ -24,7 +24,11 @@ FIXED = [
     (Attention(f32[2, 18, 3], f32[2, 50, 3], f32[2, 50, 3], boolean[18, 50], False, 1), (8, 2)),
     (Attention(*(f32[3, 2, 49, 32],) * 3, f32[2, 49, 49], False, 0.2), (6, 4)),
     (Attention(f32[1, 21, 33], f32[1, 129, 33], f32[1, 129, 65], None, True, 0.2), (4, 4)),
+    # More keys than between two maxima.
+    (Attention(f32[3, 17, 7], f32[3, 601, 7], f32[3, 601, 20], f32[17, 1], False, -0.3), (6, 2)),
+    (Attention(f32[1, 541, 5], f32[1, 541, 5], f32[1, 541, 2], None, True, 2.0), (8, 3)),
 ]
+AVX2 = Target.parse("cpu+avx2")
 PAIRS = Target.parse("cpu+avx512+bf16")
 IN_PAIRS = [
     (Attention(bf16[2, 19, 33], bf16[2, 50, 33], bf16[2, 50, 1], bf16[2, 1, 50], True, 1), (4, 1)),
@@ -34,6 +38,7 @@ IN_PAIRS = [
 SYMBOLIC = Attention(f32[2, M, 16], f32[2, N, 16], f32[2, N, 16], None, True, 0.2)
 MODULES = [attention_rows(op, TARGET, Lanes(*point)).module for op, point in FIXED]
 MODULES.append(attention_rows(SYMBOLIC, TARGET, Lanes()).module)
+MODULES += [attention_rows(op, AVX2, Lanes(4, 2)).module for op, _ in FIXED]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +88,13 @@ def test_sizes_and_masks(library, number):
     compare(library, number, op, op.examples(seed=number))
 
 
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (33, 130), (129, 7)])
+@pytest.mark.parametrize("number", range(len(FIXED)))
+def test_vectors_of_avx2(library, number):
+    op, _ = FIXED[number]
+    compare(library, len(FIXED) + 1 + number, op, op.examples(seed=number))
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (33, 130), (129, 7), (2, 601)])
 def test_symbolic_lengths(library, m, n):
     op = SYMBOLIC.with_sizes(lambda size: {"m": m, "n": n}[size.name])
     compare(library, len(FIXED), op, op.examples(seed=0), m=m, n=n)

@@ -36,7 +36,7 @@ from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.cpu.attention_tiles import Tiles, grouped, halves, multiplying
+from hidet.schedules.cpu.attention_tiles import REACH, Tiles, grouped, halves, multiplying
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
@@ -46,7 +46,7 @@ LOW = float("-inf")
 WEIGHT = 100.0
 """Operations that it takes to make a weight of a score."""
 TURN = 8000.0
-"""Those that a row takes whenever it has met a panel of keys."""
+"""Those that a row takes whenever it has a new maximum."""
 FEWEST_ROWS = 16
 """Rows of a head for which making panels of its keys pays."""
 
@@ -78,9 +78,10 @@ class Lanes:
         blocks = estimated(rows.stacks) * -(-estimated(rows.count) // self.rows)
         tile = self.vectors * target.vector_bytes // 4
         keys = estimated(rows.keys)
-        turns = -(-keys // tile)
-        products = 2.0 * (turns * tile * rows.size + keys * rows.width) / busy / grouped(op, target)
-        flops = blocks * self.rows * seen * (products + turns * (tile * WEIGHT + TURN))
+        whole = -(-keys // tile) * tile
+        turns = -(-whole // (tile * max(1, REACH // tile)))
+        products = 2.0 * (whole * rows.size + keys * rows.width) / busy / grouped(op, target)
+        flops = blocks * self.rows * seen * (products + whole * WEIGHT + turns * TURN)
         return Work(*rows.nbytes, flops, "float32", blocks, 1)
 
 
@@ -91,7 +92,7 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
     rows, height, keys = t.rows, t.height, t.keys
 
     with script_module():
-        make_panels, score, weigh = making(t), scoring(t), weighing(t)
+        make_panels, meet, write = making(t), meeting(t), writing(t)
 
         @script
         def attend(
@@ -105,8 +106,6 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
             for task in parallel(rows.stacks * t.down):
                 z, top = task // t.down, task % t.down * height
                 own = register_tensor(t.held, (height, t.depth * t.group), init=0.0)
-                scores = register_tensor(f32, (height, keys))
-                weights = register_tensor(t.held, (height, keys))
                 tops = register_tensor(f32, (height,), init=LOW)
                 totals = register_tensor(f32, (height, t.lanes), init=0.0)
                 sums = register_tensor(f32, (t.pieces, height, t.piece), init=0.0)
@@ -114,21 +113,10 @@ def attention_rows(op: Attention, target: Target, point: Lanes) -> Scheduled:
                     for c in vectorize(rows.size):
                         own[i, c] = cast(get(q, *rows.row_at(z, top + i, c)), t.held)
                 seen = minimum(rows.keys, top + height) if op.causal else rows.keys
-                for turn in range(cdiv(seen, keys)):
-                    panel = z // rows.times * t.count + turn
-                    score(own, panels, mask, scores, z, top, panel, turn * keys)
-                    met = minimum(keys, seen - turn * keys)
-                    weigh(scores, weights, values, tops, totals, sums, panel, met)
-                for i in range(height):
-                    for half in halves(t.lanes):
-                        for lane in vectorize(half):
-                            totals[i, lane] += totals[i, half + lane]
-                    total = totals[i, 0]
-                    inverse = select(total == 0.0, 0.0, 1.0 / total)
-                    for piece in range(t.pieces):
-                        for c in vectorize(t.piece):
-                            at = rows.row_at(z, top + i, piece * t.piece + c)
-                            y.put(*at, cast(sums[piece, i, c] * inverse, op.q.dtype))
+                for turn in range(cdiv(seen, t.together * keys)):
+                    first = turn * t.together
+                    meet(own, panels, values, mask, tops, totals, sums, z, top, first, seen)
+                write(totals, sums, y, z, top)
 
     module = assemble(op.name, [attend], op.operand_labels(), ["y"], ["panels", "values"])
     return Scheduled(module, point)
@@ -154,74 +142,99 @@ def making(t: Tiles) -> ScriptFunction:
                     for each in static(range(group)):
                         row = first + j * group + each
                         found = get(v, *rows.source_at(head, row, piece * t.piece + c))
-                        values[panel, piece, j, c * group + each] = cast(found, t.held)
+                        line = first // group + j
+                        values[head, piece, line, c * group + each] = cast(found, t.held)
 
     return make_panels
 
 
+def meeting(t: Tiles) -> ScriptFunction:
+    """A part of a kernel: (own, panels, values, mask, tops, totals, sums, z, top, first, seen).
+    Panels from `first` on, of the `seen` keys: their scores, then their weighted values."""
+    height, keys, score, weigh = t.height, t.keys, scoring(t), weighing(t)
+
+    @script
+    def meet(own, panels, values, mask, tops, totals, sums, z, top, first, seen):  # type: ignore[no-untyped-def]
+        scores = register_tensor(f32, (t.together, height, keys))
+        most = register_tensor(f32, (height, t.lanes), init=LOW)
+        head = z // t.rows.times
+        there = minimum(t.together, cdiv(seen, keys) - first)
+        for part in range(there):
+            score(own, panels, mask, scores, most, z, top, head, part, first + part)
+        met = minimum(t.together * keys, seen - first * keys)
+        weigh(scores, values, most, tops, totals, sums, head, first, there, met)
+
+    return meet
+
+
 def scoring(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (own, panels, mask, scores, z, top, panel, key). Scores after masks."""
-    rows, op, height, keys = t.rows, t.op, t.height, t.keys
+    """A part of a kernel: (own, panels, mask, scores, most, z, top, head, part, panel). Scores of a
+    panel after masks, and the largest of each row and lane."""
+    rows, op, height, keys, lanes = t.rows, t.op, t.height, t.keys, t.lanes
     multiply = multiplying(t, t.vectors, fresh=True)
     kept = op.mask is not None and op.mask.dtype.is_bool
 
     @script
-    def score(own, panels, mask, scores, z, top, panel, key):  # type: ignore[no-untyped-def]
-        multiply(own, panels, scores, own, (panel,), (), t.depth)
+    def score(own, panels, mask, scores, most, z, top, head, part, panel):  # type: ignore[no-untyped-def]
+        multiply(own, panels, scores, own, (head * t.count + panel,), 0, (part,), t.depth)
         for i in range(height):
             last = minimum(rows.keys - 1, top + i) if op.causal else rows.keys - 1
             for j in vectorize(keys):
-                value = stepped(scores[i, j] * op.scale, op.steps)
+                key = panel * keys + j
+                value = stepped(scores[part, i, j] * op.scale, op.steps)
                 if op.mask is not None:
-                    entry = get(mask, *rows.mask_at(z, top + i, key + j))
+                    entry = get(mask, *rows.mask_at(z, top + i, key))
                     value = select(entry, value, LOW) if kept else value + cast(entry, f32)
-                scores[i, j] = select(key + j <= last, value, LOW)
+                scores[part, i, j] = select(key <= last, value, LOW)
+            for v in range(keys // lanes):
+                for lane in vectorize(lanes):
+                    value = scores[part, i, v * lanes + lane]
+                    # What is no number need not be the largest: its weight is none either.
+                    most[i, lane] = select(value > most[i, lane], value, most[i, lane])
 
     return score
 
 
 def weighing(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (scores, weights, values, tops, totals, sums, panel, met). Adds the
-    weighted values of a panel, which has `met` of them."""
+    """A part of a kernel: (scores, values, most, tops, totals, sums, head, first, there, met). Adds
+    the weighted values of so many panels, which have `met` of them."""
     height, keys, lanes = t.height, t.keys, t.lanes
     rescale, multiply = rescaling(t), multiplying(t, t.across, fresh=False)
 
     @script
-    def weigh(scores, weights, values, tops, totals, sums, panel, met):  # type: ignore[no-untyped-def]
+    def weigh(scores, values, most, tops, totals, sums, head, first, there, met):  # type: ignore[no-untyped-def]
+        weights = register_tensor(t.held, (height, t.together * keys))
         shifts = register_tensor(f32, (height,))
         factors = register_tensor(f32, (height,))
-        rescale(scores, tops, shifts, factors)
+        rescale(most, tops, shifts, factors)
         for i in range(height):
             for lane in vectorize(lanes):
                 totals[i, lane] *= factors[i]
-            for v in range(keys // lanes):
-                for lane in vectorize(lanes):
-                    weight = exp(scores[i, v * lanes + lane] - shifts[i])
-                    weights[i, v * lanes + lane] = cast(weight, t.held)
-                    totals[i, lane] += weight
-        groups = cdiv(met, t.group)
+            for part in range(there):
+                for v in range(keys // lanes):
+                    for lane in vectorize(lanes):
+                        weight = exp(scores[part, i, v * lanes + lane] - shifts[i])
+                        weights[i, part * keys + v * lanes + lane] = cast(weight, t.held)
+                        totals[i, lane] += weight
+        line, groups = first * (keys // t.group), cdiv(met, t.group)
         for piece in range(t.pieces):
-            multiply(weights, values, sums, factors, (panel, piece), (piece,), groups)
+            multiply(weights, values, sums, factors, (head, piece), line, (piece,), groups)
 
     return weigh
 
 
 def rescaling(t: Tiles) -> ScriptFunction:
-    """A part of a kernel: (scores, tops, shifts, factors). The new row maxima, which are subtracted
+    """A part of a kernel: (most, tops, shifts, factors). The new row maxima, which are subtracted
     from scores, and the factors by which sums shrink that were made with smaller ones."""
-    height, keys, lanes = t.height, t.keys, t.lanes
+    height, lanes = t.height, t.lanes
 
     @script
-    def rescale(scores, tops, shifts, factors):  # type: ignore[no-untyped-def]
+    def rescale(most, tops, shifts, factors):  # type: ignore[no-untyped-def]
         for i in range(height):
-            most = register_tensor(f32, (lanes,), init=LOW)
-            for v in range(keys // lanes):
-                for lane in vectorize(lanes):
-                    most[lane] = maximum(most[lane], scores[i, v * lanes + lane])
             for half in halves(lanes):
                 for lane in vectorize(half):
-                    most[lane] = maximum(most[lane], most[half + lane])
-            shifts[i] = maximum(tops[i], most[0])
+                    most[i, lane] = maximum(most[i, lane], most[i, half + lane])
+            shifts[i] = maximum(tops[i], most[i, 0])
         for i in vectorize(height):
             best = shifts[i]
             shifts[i] = select(best == LOW, 0.0, best)
@@ -229,3 +242,22 @@ def rescaling(t: Tiles) -> ScriptFunction:
             tops[i] = best
 
     return rescale
+
+
+def writing(t: Tiles) -> ScriptFunction:
+    """A part of a kernel: (totals, sums, y, z, top). The sums over what their weights add up to."""
+
+    @script
+    def write(totals, sums, y, z, top):  # type: ignore[no-untyped-def]
+        for i in range(t.height):
+            for half in halves(t.lanes):
+                for lane in vectorize(half):
+                    totals[i, lane] += totals[i, half + lane]
+            total = totals[i, 0]
+            inverse = select(total == 0.0, 0.0, 1.0 / total)
+            for piece in range(t.pieces):
+                for c in vectorize(t.piece):
+                    at = t.rows.row_at(z, top + i, piece * t.piece + c)
+                    y.put(*at, cast(sums[piece, i, c] * inverse, t.op.q.dtype))
+
+    return write

@@ -15,6 +15,9 @@ from hidet.schedules.attention import Rows
 from hidet.target import Target
 from hidet.types import bf16, f32
 
+REACH = 256
+"""Keys at most that a row meets between two of its maxima: their scores stay in the first cache."""
+
 
 class Tiles:
     """Where the elements of a tile are, and the types of the panels."""
@@ -33,14 +36,18 @@ class Tiles:
         """The vectors of a piece of a value, all of which meet the rows at once."""
         self.piece = len(self.across) * self.lanes
         self.count = cdiv(self.rows.keys, self.keys)
+        most = max(1, REACH // self.keys)
+        known = isinstance(self.count, int)
+        self.together: int = cdiv(self.count, cdiv(self.count, most)) if known else most
+        """Panels whose keys a row meets between two of its maxima."""
         self.down = cdiv(self.rows.length, self.height)
         self.heads = product((*self.rows.batch, op.k.shape[-3]))
         self.depth = -(-self.rows.size // self.group)
         """Groups of neighbours in a query or a key."""
         keys = (self.depth, self.keys * self.group)
-        values = (self.pieces, self.keys // self.group, self.piece * self.group)
         self.keys_type = self.held[self.heads * self.count, *keys]
-        self.values_type = self.held[self.heads * self.count, *values]
+        lines = self.count * (self.keys // self.group)
+        self.values_type = self.held[self.heads, self.pieces, lines, self.piece * self.group]
 
     def element(self, left: Any, i: Any, r: Any) -> Expr:
         """Group r of row i."""
@@ -65,8 +72,8 @@ def halves(lanes: int) -> Any:
 
 
 def multiplying(t: Tiles, vectors: range, fresh: bool) -> ScriptFunction:
-    """A part of a kernel: (left, right, done, factors, at, to, length): left times so many groups
-    of rows of the matrix at `right[*at]`.
+    """A part of a kernel: (left, right, done, factors, at, first, to, length): left times so many
+    groups of rows, from `first` on, of the matrix at `right[*at]`.
 
     `done[*to]` becomes that if it is `fresh`; else it grows by that, each row rescaled first.
     """
@@ -74,10 +81,10 @@ def multiplying(t: Tiles, vectors: range, fresh: bool) -> ScriptFunction:
     own = [(i, v * lanes) for i in range(height) for v in vectors]
 
     @script
-    def multiply(left, right, done, factors, at, to, length):  # type: ignore[no-untyped-def]
+    def multiply(left, right, done, factors, at, first, to, length):  # type: ignore[no-untyped-def]
         sums = register_tensor(f32, (height, len(vectors) * lanes), init=0.0)
         for r in range(length):
-            row = [load(right, *at, r, v * wide, lanes=wide) for v in vectors]
+            row = [load(right, *at, first + r, v * wide, lanes=wide) for v in vectors]
             for i in static(range(height)):
                 each = t.element(left, i, r)
                 for v in static(vectors):
