@@ -7,6 +7,7 @@ from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
+from hidet.schedules.cpu import matvec_columns
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.matvec import Columns, matvec
 from hidet.schedules.cpu.panel_layout import Panels
@@ -47,6 +48,9 @@ VECTORS = [
     (Matmul(bf16[1, 7], bf16[7, 515]), Columns(8)),
     (Matmul(f32[2, 1], f32[1, 1]), Columns(8)),
     (Matmul(f32[1, 13], f32[13, 1024]), Columns(8)),
+    (Matmul(bf16[1, 1031], bf16[1031, 1030]), Columns(8)),  # threads share k
+    (Matmul(f16[2, 2, 1, 523], f16[2, 523, 2050]), Columns(8)),
+    (Matmul(f32[3, 17], f32[17, 4099]), Columns(8)),  # several blocks of columns
 ]
 SYMBOLIC = [
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),
@@ -92,6 +96,20 @@ def test_the_simulator_agrees_on_few_rows(size, turned, check):
     op = Matmul(f32[2, size], f32[7, size] if turned else f32[size, 7], False, turned)
     arrays = op.examples(seed=size)
     found = sim.empty((2, 7), "float32")
+    sim.launch(matvec(op, TARGET, Columns(8)).module, *arrays, found)
+    check(op, arrays, found)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 129, 257])
+@pytest.mark.parametrize("of", [f32, bf16, f16], ids=str)
+def test_the_simulator_agrees_on_parts_of_k_that_threads_share(k, of, check, monkeypatch):
+    monkeypatch.setattr(matvec_columns, "PART", 64)
+    op = Matmul(of[2, k], of[k, 37])
+    cut = matvec_columns.Blocks(product_of(op), TARGET)
+    assert (cut.parts > 1) == (k > 16)
+    assert cut.rows * (cut.parts - 1) < k <= cut.rows * cut.parts
+    arrays = op.examples(seed=k)
+    found = sim.empty((2, 37), of.name)
     sim.launch(matvec(op, TARGET, Columns(8)).module, *arrays, found)
     check(op, arrays, found)
 

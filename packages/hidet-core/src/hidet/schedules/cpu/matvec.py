@@ -28,21 +28,14 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import names_of
 from hidet.schedules.cpu.matmul import few_rows, is_float
+from hidet.schedules.cpu.matvec_columns import along_columns
 from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
-from hidet.schedules.typical import estimated, size_bytes
+from hidet.schedules.typical import estimated
 from hidet.target import Target
 
-RUN = 2048
-"""Bytes of a row of the matrix that are read at once, where they lie along rows: shorter runs
-are over before memory has been read ahead."""
 BESIDE = 8
-"""Rows, or columns, of the matrix that are read side by side: more may compete for one set of the
-cache."""
-
-CONFLICT = 4096
-"""Bytes: rows a multiple of them apart compete for one set of the first cache. Of a matrix that is
-likely in a cache fewer are read side by side then; memory takes longer than that."""
+"""Columns of the matrix that are read side by side: more may compete for one set of the cache."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +71,9 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
     p = product_of(op)
     lanes = max(2, target.vector_bytes // p.wide.nbytes)
     width = point.of_rows(estimated(p.m))
-    kernel = (
-        along_k(p, lanes, width) if p.b_along_k else along_columns(p, lanes, rows_beside(p, target))
-    )
-    return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"]), point)
-
-
-def rows_beside(p: Product, target: Target) -> int:
-    """How many rows of a matrix are read side by side, where neighbours lie along rows."""
-    near = size_bytes(p.b) <= 4 * target.l2_bytes  # of one core; more lies in the last cache
-    apart = p.n * p.b.dtype.nbytes if isinstance(p.n, int) else 1
-    return BESIDE // 2 if near and apart % CONFLICT == 0 else BESIDE
+    kernel = along_k(p, lanes, width) if p.b_along_k else along_columns(p, target)
+    partial = [] if p.b_along_k else ["partial"]
+    return Scheduled(assemble(op.name, [kernel], names_of(p), ["c"], partial), point)
 
 
 def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
@@ -160,70 +145,3 @@ def writing(p: Product, width: int, lanes: int) -> ScriptFunction:
                 c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
 
     return write
-
-
-def along_columns(p: Product, lanes: int, beside: int) -> ScriptFunction:
-    """Vectors along the columns: neighbouring rows of the matrix are read side by side, a run of
-    each that is long enough for memory to be read ahead."""
-    n = p.n
-    width = RUN // p.b.dtype.nbytes
-    if isinstance(n, int):
-        width = cdiv(cdiv(n, max(2, cdiv(n, width))), lanes) * lanes  # for more than one thread
-    blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
-
-    with script_module():
-        compute = computing(p, width, beside)
-
-        @script
-        def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
-            attr.func_kind = "cpu_kernel"
-            for block in parallel(p.batch * blocks):
-                z, left = block // blocks, block % blocks * width
-                if not isinstance(n, int):
-                    compute(a, b, bias, c, z, left, min(width, n - left))
-                elif left + width <= n:
-                    compute(a, b, bias, c, z, left, width)
-                else:  # a number that is known, too: compilers need that for vectors
-                    compute(a, b, bias, c, z, left, n % width)
-
-    return matvec
-
-
-def computing(p: Product, width: int, beside: int) -> ScriptFunction:
-    """A part of a kernel: computes `there` neighbouring columns of the result."""
-    m, k, wide = estimated(p.m), p.k, p.wide
-    add_rows, add_row = adding_rows(p, beside), adding_rows(p, 1)
-
-    @script
-    def compute(a, b, bias, c, z, left, there):  # type: ignore[no-untyped-def]
-        sums = register_tensor(wide, (m, width), init=0)
-        for step in range(k // beside):
-            add_rows(a, b, sums, z, left, step * beside, there)
-        for r in range(k // beside * beside, k):
-            add_row(a, b, sums, z, left, r, there)
-        for i in range(m):
-            for lane in vectorize(there):
-                total = sums[i, lane]
-                if p.bias is not None:
-                    total += cast(get(bias, *p.bias_at(z, i, left + lane)), wide)
-                c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
-
-    return compute
-
-
-def adding_rows(p: Product, count: int) -> ScriptFunction:
-    """A part of a kernel: adds the products of `count` rows of the matrix from `first` on."""
-    m, wide, rows = estimated(p.m), p.wide, range(count)
-
-    @script
-    def add_rows(a, b, sums, z, left, first, there):  # type: ignore[no-untyped-def]
-        each = [cast(get(a, *p.a_at(z, i, first + r)), wide) for i in range(m) for r in rows]
-        for lane in vectorize(there):
-            row = [cast(get(b, *p.b_at(z, first + r, left + lane)), wide) for r in rows]
-            for i in static(range(m)):
-                total = sums[i, lane]
-                for r in static(rows):
-                    total += each[i * count + r] * row[r]
-                sums[i, lane] = total
-
-    return add_rows
