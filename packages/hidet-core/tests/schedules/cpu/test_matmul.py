@@ -51,7 +51,10 @@ VECTORS = [
     (Matmul(bf16[1, 1031], bf16[1031, 1030]), Columns(8)),  # threads share k
     (Matmul(f16[2, 2, 1, 523], f16[2, 523, 2050]), Columns(8)),
     (Matmul(f32[3, 17], f32[17, 4099]), Columns(8)),  # several blocks of columns
+    (Linear(f32[2, 33], f32[331, 33], f32[331]), Columns(8)),
+    (Linear(f32[4, 17], f32[131, 17], f32[131]), Columns(8)),
 ]
+AVX2 = Target.parse("cpu+avx2")
 SYMBOLIC = [
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(14, 2, False)),
     (Linear(f32[M, 33], f32[20, 33], f32[20]), MatmulRegisters(12, 2, True)),
@@ -69,6 +72,7 @@ CASES = [
     *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS + SYMBOLIC),
     *((op, matvec(op, TARGET, point).module) for op, point in SYMBOLIC_VECTORS),
     *((op, matvec(op, TARGET, point).module) for op, point in VECTORS),
+    *((op, matvec(op, AVX2, Columns(6)).module) for op, _ in VECTORS),
 ]
 
 
@@ -92,10 +96,11 @@ def test_products(library, number, check):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 129])
 @pytest.mark.parametrize("turned", [False, True])
-def test_the_simulator_agrees_on_few_rows(size, turned, check):
-    op = Matmul(f32[2, size], f32[7, size] if turned else f32[size, 7], False, turned)
+@pytest.mark.parametrize("n", [7, 67])
+def test_the_simulator_agrees_on_few_rows(size, turned, n, check):
+    op = Matmul(f32[2, size], f32[n, size] if turned else f32[size, n], False, turned)
     arrays = op.examples(seed=size)
-    found = sim.empty((2, 7), "float32")
+    found = sim.empty((2, n), "float32")
     sim.launch(matvec(op, TARGET, Columns(8)).module, *arrays, found)
     check(op, arrays, found)
 

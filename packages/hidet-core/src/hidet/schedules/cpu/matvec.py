@@ -36,6 +36,9 @@ from hidet.target import Target
 
 BESIDE = 8
 """Columns of the matrix that are read side by side: more may compete for one set of the cache."""
+SPAN = 64
+"""Columns of the matrix that a thread takes, where they lie along k: those that are read side by
+side are apart, and each is followed by the next one in memory."""
 
 
 @dataclass(frozen=True)
@@ -77,31 +80,40 @@ def matvec(op: Matmul | Linear, target: Target, point: Columns) -> Scheduled:
 
 
 def along_k(p: Product, lanes: int, width: int) -> ScriptFunction:
-    """Vectors along k: neighbouring columns of the matrix are read side by side, and the lanes of
-    each sum are added up at the end."""
+    """Vectors along k: columns of the matrix are read side by side, and the lanes of each sum are
+    added up at the end."""
     m, n, k, wide = estimated(p.m), p.n, p.k, p.wide
-    blocks, bias_type = cdiv(n, width), operand_type(p.bias, p.c)
+    steps = SPAN // width
+    if isinstance(n, int):
+        steps = cdiv(n, cdiv(n, SPAN) * width)
+    span, bias_type = steps * width, operand_type(p.bias, p.c)
+    blocks = cdiv(n, span)
 
     with script_module():
-        add, add_last, write = (make(p, width, lanes) for make in (adding, adding, writing))
+        add, add_last = (adding(p, width, steps, lanes) for _ in range(2))
+        add_up, write = adding_up(p, width, steps, lanes), writing(p, span)
 
         @script
         def matvec(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
             attr.func_kind = "cpu_kernel"
             for block in parallel(p.batch * blocks):
-                z, left = block // blocks, block % blocks * width
-                sums = register_tensor(wide, (m, width, lanes), init=0)
-                for chunk in range(k // lanes):
-                    add(a, b, sums, z, left, chunk * lanes)
-                if k % lanes != 0:
-                    add_last(a, b, sums, z, left, k // lanes * lanes)
-                write(bias, sums, c, z, left)
+                z, left = block // blocks, block % blocks * span
+                totals = register_tensor(wide, (m, span))
+                for step in range(steps):
+                    sums = register_tensor(wide, (m, width, lanes), init=0)
+                    for chunk in range(k // lanes):
+                        add(a, b, sums, z, left + step, chunk * lanes)
+                    if k % lanes != 0:
+                        add_last(a, b, sums, z, left + step, k // lanes * lanes)
+                    add_up(sums, totals, step)
+                write(bias, totals, c, z, left)
 
     return matvec
 
 
-def adding(p: Product, width: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: adds the products of a vector of each row and of each column."""
+def adding(p: Product, width: int, steps: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: adds the products of a vector of each row and of each column, which are
+    `steps` apart."""
     rows, columns, wide = range(estimated(p.m)), range(width), p.wide
 
     @script
@@ -111,7 +123,7 @@ def adding(p: Product, width: int, lanes: int) -> ScriptFunction:
             for lane in vectorize(lanes):
                 part[i, lane] = cast(get(a, *p.a_at(z, i, first + lane)), wide)
         for j in static(columns):
-            column = min(left + j, p.n - 1)
+            column = min(left + j * steps, p.n - 1)
             for lane in vectorize(lanes):
                 at = p.b_at(z, first + lane, column)
                 part[estimated(p.m) + j, lane] = cast(get(b, *at), wide)
@@ -124,22 +136,34 @@ def adding(p: Product, width: int, lanes: int) -> ScriptFunction:
     return add
 
 
-def writing(p: Product, width: int, lanes: int) -> ScriptFunction:
-    """A part of a kernel: adds up the lanes of sums, side by side, and writes them."""
+def adding_up(p: Product, width: int, steps: int, lanes: int) -> ScriptFunction:
+    """A part of a kernel: adds up the lanes of sums, side by side."""
 
     @script
-    def write(bias, sums, c, z, left):  # type: ignore[no-untyped-def]
+    def add_up(sums, totals, step):  # type: ignore[no-untyped-def]
         done = register_tensor(p.wide, (estimated(p.m), width, lanes))
         # Sums stay in registers only while every index is a constant.
         for own in static([(i, j) for i in range(estimated(p.m)) for j in range(width)]):
             store(done, *own, 0, load(sums, *own, 0, lanes=lanes))
         for i in range(estimated(p.m)):
-            totals = register_tensor(p.wide, (width,), init=0)
+            found = register_tensor(p.wide, (width,), init=0)
             for lane in range(lanes):
                 for j in static(range(width)):
-                    totals[j] += done[i, j, lane]
-            for j in range(min(width, p.n - left)):
-                total = totals[j]
+                    found[j] += done[i, j, lane]
+            for j in static(range(width)):
+                totals[i, j * steps + step] = found[j]
+
+    return add_up
+
+
+def writing(p: Product, span: int) -> ScriptFunction:
+    """A part of a kernel: writes neighbouring columns of the result."""
+
+    @script
+    def write(bias, totals, c, z, left):  # type: ignore[no-untyped-def]
+        for i in range(estimated(p.m)):
+            for j in range(min(span, p.n - left)):
+                total = totals[i, j]
                 if p.bias is not None:
                     total += cast(get(bias, *p.bias_at(z, i, left + j)), p.wide)
                 c.put(*p.c_at(z, i, left + j), cast(total, p.c.dtype))
