@@ -2,11 +2,13 @@
 
     python -m benchmarks.cpu resnet50 bert_base --beside                # one thread
     python -m benchmarks.cpu --beside --threads 2 --busy 2              # all, on a busy machine
+    python -m benchmarks.cpu resnet50 --beside --dtype bfloat16
 
 All systems are in one process, on the same weights and inputs, and take turns call by call. With
 one thread times are those that threads are at work, which do not count while other programs have
 the core; with more they are of the clock. Caches and memory are shared with others all the same:
-the least is beside the median.
+the least is beside the median. With `--dtype` weights and inputs are of that type for all; errors
+are those against float64 on the same weights.
 """
 
 from __future__ import annotations
@@ -44,9 +46,17 @@ ROUNDED = 2.0**-21
 of thousands are in an order of its own."""
 
 
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class NoKernels(Exception):
+    """A system cannot run a network in the type that is asked for."""
+
+
 @dataclass(frozen=True)
 class CpuRow:
-    """One system on one network: milliseconds of a call, seconds to compile, error to float64."""
+    """One system on one network: milliseconds of a call, seconds to compile, error to float64; NaN
+    where the system has no kernels for it."""
 
     network: str
     system: str
@@ -69,14 +79,19 @@ def frozen(made: Subject) -> Call:
 
 
 def onnx_runtime(made: Subject) -> Call:
-    """ONNX Runtime, on as many threads as PyTorch."""
+    """ONNX Runtime, on as many threads as PyTorch; raises NoKernels where it has none."""
     import onnxruntime  # noqa: PLC0415  # only who compares with it needs it
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
-    session = onnxruntime.InferenceSession(
-        export(made), options, providers=["CPUExecutionProvider"]
-    )
+    # A convolution of bfloat16 is no valid graph to it, of other operators it lacks kernels.
+    state = onnxruntime.capi.onnxruntime_pybind11_state
+    try:
+        session = onnxruntime.InferenceSession(
+            export(made), options, providers=["CPUExecutionProvider"]
+        )
+    except (state.InvalidGraph, state.NotImplemented) as error:
+        raise NoKernels(str(error)) from error
     names = [each.name for each in session.get_inputs()]
     feeds = dict(zip(names, arrays(made), strict=True))
     return lambda: session.run(None, feeds)
@@ -103,9 +118,17 @@ SYSTEMS: dict[str, Callable[[Subject], Call]] = {
 BESIDE = ("eager", "inductor", "ONNX Runtime", "hidet")
 
 
-def measure(network: str, systems: Sequence[str], seconds: float, busy: int = 0) -> list[CpuRow]:
-    """A row for each system on a network of `published`."""
-    return compared(network, published(network), systems, seconds, busy)
+def measure(
+    network: str, systems: Sequence[str], seconds: float, busy: int = 0, dtype: str = "float32"
+) -> list[CpuRow]:
+    """A row for each system on a network of `published`, in a type of `DTYPES`."""
+    return compared(network, in_type(published(network), DTYPES[dtype]), systems, seconds, busy)
+
+
+def in_type(made: Subject, dtype: torch.dtype) -> Subject:
+    """The same network with its weights and its inputs of floats in a type."""
+    inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in made.inputs)
+    return made._replace(model=made.model.to(dtype), inputs=inputs)
 
 
 def compared(
@@ -117,7 +140,11 @@ def compared(
     with torch.no_grad(), empty_caches():
         for system in systems:
             start = time.perf_counter()
-            calls[system] = SYSTEMS[system](made)
+            try:
+                calls[system] = SYSTEMS[system](made)
+            except NoKernels as missing:
+                print(f"{name}, {system}: no kernels: {missing}", flush=True)
+                continue
             errors[system] = worst(calls[system](), expected)
             compiled[system] = 0.0 if system == "eager" else time.perf_counter() - start
             print(f"{name}, {system}: ready after {compiled[system]:.1f} s", flush=True)
@@ -130,8 +157,10 @@ def compared(
     alone = torch.get_num_threads() == 1
     times = {system: each.busy if alone else each.wall for system, each in found.items()}
     return [
-        CpuRow(name, s, statistics.median(t), min(t), compiled[s], errors[s])
-        for s, t in times.items()
+        CpuRow(name, s, statistics.median(times[s]), min(times[s]), compiled[s], errors[s])
+        if s in times
+        else CpuRow(name, s, *(math.nan,) * 4)
+        for s in systems
     ]
 
 
@@ -151,11 +180,13 @@ def cpu_table(rows: Sequence[CpuRow]) -> str:
     """The rows, each with how many times as long it takes as hidet, and as the best other one."""
     by_network: dict[str, dict[str, float]] = {}
     for row in rows:
-        by_network.setdefault(row.network, {})[row.system] = row.milliseconds
+        times = by_network.setdefault(row.network, {})
+        if not math.isnan(row.milliseconds):
+            times[row.system] = row.milliseconds
     lines = [
         [
             row.network,
-            row.system,
+            row.system + " (no kernels)" * math.isnan(row.milliseconds),
             number(row.milliseconds, ".2f"),
             number(row.least, ".2f"),
             number(row.milliseconds / by_network[row.network].get("hidet", math.nan), ".2f", "x"),
@@ -191,6 +222,7 @@ def arguments_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("networks", nargs="*", choices=[[], *PUBLISHED], default=[])
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["eager", "hidet"])
     parser.add_argument("--beside", action="store_true", help=f"the systems {', '.join(BESIDE)}")
+    parser.add_argument("--dtype", choices=DTYPES, default="float32")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--busy", type=int, default=0, metavar="N", help="busy processes beside")
     parser.add_argument("--seconds", type=float, default=10.0, help="for all systems of a network")
@@ -208,13 +240,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     facts |= {name: installed(name) for name in ("onnxruntime", "onnxscript") if asked.beside}
     print(headline(facts))
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    print(f"{asked.threads} threads, {asked.busy} busy processes beside, load average {load}")
+    print(
+        f"{asked.dtype}, {asked.threads} threads, {asked.busy} busy processes beside, "
+        f"load average {load}"
+    )
     rows: list[CpuRow] = []
     for name in asked.networks or COMPARED:
-        rows += measure(name, systems, asked.seconds, asked.busy)
+        rows += measure(name, systems, asked.seconds, asked.busy, asked.dtype)
     print(f"\n{cpu_table(rows)}")
     if asked.json:
-        facts |= {"threads": str(asked.threads), "busy": str(asked.busy), "load": load}
+        facts |= {"dtype": asked.dtype, "threads": str(asked.threads)}
+        facts |= {"busy": str(asked.busy), "load": load}
         asked.json.write_text(
             json.dumps({"machine": facts, "rows": [*map(asdict, rows)]}, indent=1)
         )

@@ -36,7 +36,7 @@ def worst(found: Iterable[Any], expected: Sequence[torch.Tensor]) -> float:
     """The largest relative error of any result, by length."""
     errors = []
     for out, right in zip(found, expected, strict=True):
-        difference = torch.as_tensor(np.asarray(out), dtype=torch.float64) - right
+        difference = torch.as_tensor(out).to(torch.float64) - right
         errors.append(float(difference.norm() / right.norm()))
     return max(errors)
 

@@ -1,5 +1,6 @@
 """Networks on a CPU: rows for each system, and what stops a measurement."""
 
+import math
 import os
 
 import pytest
@@ -23,6 +24,25 @@ def test_systems_take_turns_and_have_a_row_each(small):
     text = cpu.cpu_table(rows)
     assert "1.00x" in text
     assert "Best peer / hidet: small" in text
+
+
+@pytest.fixture
+def convolution(monkeypatch):
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU())
+    made = Subject(model.eval().requires_grad_(False), (torch.randn(1, 3, 7, 7),))
+    monkeypatch.setattr(cpu, "published", lambda name: made)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_all_systems_compute_in_the_type_that_is_asked_for(convolution, dtype):
+    rows = cpu.measure("small", ["eager", "ONNX Runtime", "hidet"], 0.0, dtype=dtype)
+    found = {row.system: row for row in rows}
+    assert 1e-5 < found["hidet"].error < 1e-2  # it was rounded
+    missing = dtype == "bfloat16"
+    assert math.isnan(found["ONNX Runtime"].milliseconds) is missing
+    text = cpu.cpu_table(rows)
+    assert ("ONNX Runtime (no kernels)" in text) is missing
+    assert "small nan" not in text
 
 
 def test_the_verdict_takes_the_best_peer():
