@@ -269,11 +269,20 @@ def test_fallback_can_be_forbidden() -> None:
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
-def test_transforms_run_in_pytorch_and_complex_numbers_are_compiled() -> None:
-    function = lambda x: torch.fft.rfft(x + 1).abs() * 2
-    x = torch.randn(3, 8)
-    close(compiled(function)(x), function(x))
+@pytest.mark.parametrize("size", [1, 2, 7, 48, 127, 96])
+def test_transforms_are_compiled_with_what_is_around_them(size: int) -> None:
+    """Of lengths that are short, prime, and products of even and of uneven factors."""
+    torch._dynamo.reset()
+    function = lambda x: torch.fft.irfft(torch.fft.rfft(x + 1) * 2, n=size) + torch.fft.fft(x).real
+    x = torch.randn(3, size)
+    close(compiled(function, options={"fallback": "error"})(x), function(x))
+
+
+@torch.no_grad()
+def test_transforms_of_long_prime_lengths_are_left_to_pytorch() -> None:
+    function = lambda x: torch.fft.rfft(x).abs()
+    with pytest.raises(Exception, match="a prime factor beyond 2048"):
+        compiled(function, options={"fallback": "error"})(torch.randn(4099))
 
 
 @torch.no_grad()

@@ -293,7 +293,7 @@ def test_what_cannot_be_captured_is_told_what_to_do() -> None:
 def test_a_warning_names_the_line_of_the_user() -> None:
     class Spectrum(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.fft.rfft(x).abs() + x.sum()
+            return torch.i0(x) + x.sum()
 
     x = torch.randn(8)
     with pytest.warns(FallbackWarning) as direct:

@@ -6,6 +6,7 @@ import pytest
 from hidet import ops
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph import from_numpy, symbol, trace_from, tracing
+from hidet.optimize import optimize, split
 from hidet.testing.defined import run
 
 
@@ -36,6 +37,36 @@ def test_one_side_of_a_real_signal(size, length):
     back = run(lambda v: ops.dft(v, length, axis=0, onesided=True, inverse=True), found)
     back_wanted = np.fft.irfft(wanted, length, axis=0)
     np.testing.assert_allclose(back[..., 0], back_wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [34, 96, 129, 256, 388, 1000, 1024, 2187, 4096])
+def test_products_of_factors_are_nearly_as_precise_as_ffts(size):
+    """Beside float64, by the rounding of what an FFT gives: four times that of PyTorch's."""
+    x = signal(4, size, 2)
+    z = x[..., 0].astype(np.float64) + 1j * x[..., 1]
+    for inverse, function in ((False, np.fft.fft), (True, np.fft.ifft)):
+        wanted = function(z)
+        found = run(lambda v, turn=inverse: ops.dft(v, inverse=turn), x)
+        off = np.abs(found[..., 0] + 1j * found[..., 1] - wanted).max()
+        assert off <= 4 * 1.3e-7 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("size", [33, 34, 65, 96, 130, 1000])
+def test_halves_of_products_of_factors(size):
+    x = signal(3, size, 1)
+    wanted = np.fft.rfft(x[..., 0].astype(np.float64))
+    half = run(lambda v: ops.dft(v, onesided=True), x)
+    np.testing.assert_allclose(half, parts(wanted), rtol=1e-5, atol=1e-5)
+    back = run(lambda v: ops.dft(v, size, onesided=True, inverse=True), half)
+    np.testing.assert_allclose(back, x, rtol=1e-5, atol=1e-6)
+
+
+def test_matrices_are_made_before_the_first_call():
+    x = symbol([3, 1024, 2])
+    with tracing():
+        parts_of_graph = split(optimize(trace_from(ops.dft(x), [x])))
+    assert "dft_matrix" not in {node.op.name for node in parts_of_graph.main.nodes}
+    assert [node.op.name for node in parts_of_graph.main.nodes].count("matmul") == 2
 
 
 def test_what_is_zero_is_nearly_zero():

@@ -139,6 +139,9 @@ MORE = {
     "dft_matrix": [
         OPERATORS["dft_matrix"](n, n // 2 + 1, n, False, True, False, False, f32) for n in ODD
     ],
+    "complex_product": [
+        OPERATORS["complex_product"](f32[3, n, 7, 2], f32[n, 7, 2]) for n in ODD
+    ],
     "resize_taps": [
         replace(op, source=n, count=2 * n + 1, scale=None)
         for op in list(OPERATORS["resize_taps"].samples())[5:6]

@@ -77,6 +77,16 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "flip and roll": (lambda a: a.flip(0).roll(2, 1), (z(3, 5),)),
     "repeat": (lambda a: a.repeat(2, 3), (z(3, 5),)),
     "triangles": (lambda a: a.tril() + a.triu(1), (z(3, 5),)),
+    "transforms": (
+        lambda a: (torch.fft.fft(a, norm="forward"), torch.fft.ifft2(a, norm="ortho")), (z(6, 35),)
+    ),
+    "transforms of reals": (
+        lambda x: (torch.fft.rfft2(x), torch.fft.fft2(x), torch.fft.ihfft2(x)), (r(5, 66),)
+    ),
+    "transforms to reals": (
+        lambda a: (torch.fft.irfft2(a, (6, 70)), torch.fft.hfft(a, 33)), (z(6, 36),)
+    ),
+    "conjugates in memory": (torch.conj_physical, (z(5),)),
     "to complex": (lambda x: (x.to(torch.complex64), x.to(torch.complex128)), (r(3),)),
     "to others": (lambda a: a.to(torch.complex128), (z(3),)),
 }  # fmt: skip

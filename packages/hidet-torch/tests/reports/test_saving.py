@@ -140,9 +140,9 @@ class Counting(nn.Module):
         return x + self.calls
 
 
-class Fourier(nn.Module):
+class Bessel(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.fft.rfft(torch.relu(x)).abs()
+        return torch.i0(torch.relu(x))
 
 
 class Viewing(nn.Module):
@@ -155,7 +155,7 @@ class Viewing(nn.Module):
     ("model", "error", "message"),
     [
         (Counting(), BadArgument, "writes to its inputs or buffers"),
-        (Fourier(), UnsupportedOp, "fft"),
+        (Bessel(), UnsupportedOp, "i0"),
         (Viewing(), BadArgument, "a view of an input"),
     ],
     ids=lambda each: type(each).__name__,

@@ -14,6 +14,7 @@ from typing import Any
 from hidet import ops
 from hidet.compute.sizes import broadcast
 from hidet.graph import Tensor
+from hidet.ops.create import Full
 from hidet.types import DType
 
 
@@ -42,6 +43,12 @@ class Complex:
     def parts(self) -> Tensor:
         """Both parts along a last axis."""
         return ops.stack([self.real, self.imaginary], -1)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether all imaginary parts are known to be 0, as those of `as_complex` are."""
+        trace = self.imaginary.trace
+        return trace is not None and isinstance(trace[0].op, Full) and trace[0].op.value == 0
 
     def map(self, function: Callable[..., Any]) -> Complex:
         """The numbers whose parts `function` gives for these parts: it is linear and real."""

@@ -63,6 +63,9 @@ class Op:
     continuous: ClassVar[bool] = False
     """Whether the definition compares floats only where what it gives is the same on both sides, as
     a relu does at zero: then an operand need not be rounded before it decides."""
+    costly: ClassVar[bool] = False
+    """Whether an element, though it reads nothing, costs more than to read it from memory: then it
+    is computed before the first call, and not again by each reader."""
     within: ClassVar[tuple[float, float]] = (-2.0, 2.0)
     """The range of test values for floating-point operands."""
     factor: ClassVar[float] = 4.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,8 +23,9 @@ class DftMatrix(Op):
     """[rows, parts, columns, parts]: what a row of a signal adds to a column of its transform.
 
     A part is the real (0) or the imaginary (1) one; one part stands for real numbers. The transform
-    of `period` elements is turned clockwise, its `inverse` the other way and divided by `period`.
-    With `mirrored` each row but the first, and that in the middle, stands for its conjugate too.
+    of `period` elements is turned clockwise, its `inverse` the other way and, unless not `divided`,
+    divided by `period`. With `mirrored` each row but the first, and that in the middle, stands for
+    its conjugate too.
     """
 
     rows: Size
@@ -35,13 +36,16 @@ class DftMatrix(Op):
     inverse: bool
     mirrored: bool
     dtype: DType
+    divided: bool = True
+
+    costly: ClassVar[bool] = True
 
     def infer(self) -> TensorType:
         return self.dtype[self.rows, 1 + self.complex_rows, self.columns, 1 + self.complex_columns]
 
     def define(self) -> Grid:
         period = wrap(self.period).cast(i64)
-        scale = 1 / period.cast(f64) if self.inverse else constant(1, f64)
+        scale = 1 / period.cast(f64) if self.inverse and self.divided else constant(1, f64)
 
         def element(i: Expr, p: Expr, k: Expr, q: Expr) -> Expr:
             steps = i.cast(i64) * k.cast(i64)
@@ -60,7 +64,7 @@ class DftMatrix(Op):
         rows, columns, period = numbers((self.rows, self.columns, self.period))
         place = np.outer(np.arange(rows), np.arange(columns)) % period
         turn = np.exp((2j if self.inverse else -2j) * np.pi * place / period)
-        turn = turn / period if self.inverse else turn
+        turn = turn / period if self.inverse and self.divided else turn
         if self.mirrored:
             alone = (np.arange(rows) == 0) | (2 * np.arange(rows) == period)
             turn = turn * np.where(alone, 1, 2)[:, None]
@@ -75,6 +79,7 @@ class DftMatrix(Op):
         yield cls(9, 16, 16, True, False, True, True, f32)
         yield cls(5, 9, 9, True, True, True, False, f64)
         yield cls(1, 3, 1, True, True, False, False, f32)
+        yield cls(5, 3, 15, False, True, True, False, f32, False)
 
 
 def turned(steps: Expr, period: Expr, sine: Expr) -> Expr:

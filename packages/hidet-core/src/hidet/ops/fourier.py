@@ -1,19 +1,18 @@
-"""Discrete Fourier transforms, of whole signals and of windows of them, as products of matrices."""
+"""Discrete Fourier transforms, of whole signals and of windows of them."""
 
 from __future__ import annotations
 
 from hidet.compute.sizes import product, tidy
 from hidet.errors import BadArgument, DtypeMismatch, ShapeMismatch
-from hidet.graph import Tensor, make_node
+from hidet.graph import Tensor
 from hidet.graph.dims import axis_of
 from hidet.ops.cast import cast
-from hidet.ops.dft_matrix import DftMatrix
-from hidet.ops.matmul import matmul
+from hidet.ops.fourier_steps import Matrix, Wanted, by_matrix, mirrored, mixed_radix, radix
 from hidet.ops.pad import pad
 from hidet.ops.shape import permute, reshape
 from hidet.ops.slicing import slice
 from hidet.ops.strided import sliding
-from hidet.types import Size, f64
+from hidet.types import Size, f32, f64
 
 
 def dft(
@@ -24,8 +23,8 @@ def dft(
 
     The signal is cut, or filled with zeros, to `length` (None: its own). `onesided` keeps the first
     length // 2 + 1 elements of a real signal's transform; with `inverse` it takes them and gives
-    the real signal, [..., 1], of `length` (None: 2 · (size - 1)). The type is that of `x`, a float;
-    sums are float64, because products of n elements are less precise than FFTs otherwise.
+    the real signal, [..., 1], of `length` (None: 2 · (size - 1)). The type is that of `x`, a float.
+    Lengths known before any call are transformed factor by factor (`fourier_steps.py`).
     Raises ShapeMismatch or DtypeMismatch. Source: ONNX DFT-20.
     """
     parts = parts_of(x)
@@ -59,11 +58,12 @@ def stft(
     if not isinstance(count, int) or step < 1:
         raise BadArgument(f"frames of {count} elements, {step} apart")
     frames = permute(sliding(x, 1, count, step), (0, 1, 3, 2))
-    wide = cast(frames, f64)
+    dtype = f64 if x.dtype is f64 else f32
+    wide = cast(frames, dtype)
     if window is not None:
         if window.ndim != 1 or window.shape[0] != count:
             raise ShapeMismatch(f"a window {window.type} for frames of {count} elements")
-        wide = wide * reshape(cast(window, f64), (count, 1))
+        wide = wide * reshape(cast(window, dtype), (count, 1))
     return cast(transformed(wide, parts, count, count, False, onesided), x.dtype)
 
 
@@ -92,12 +92,11 @@ def transformed(
         raise BadArgument("a one-sided transform is of a real signal", help="give one part")
     columns = tidy(period // 2 + 1) if onesided and not inverse else period
     real = inverse and onesided
-    node = make_node(
-        DftMatrix, device=x.device, rows=rows, columns=columns, period=period,
-        complex_rows=parts == 2, complex_columns=not real, inverse=inverse, mirrored=real,
-        dtype=f64,
-    )  # fmt: skip
-    outer, width = x.shape[:-2], 1 if real else 2
-    matrix = reshape(node.outputs[0], (tidy(rows * parts), tidy(columns * width)))
-    flat = reshape(cast(x, f64), (product(outer), tidy(rows * parts)))
-    return cast(reshape(matmul(flat, matrix), (*outer, columns, width)), x.dtype)
+    flat = reshape(x, (product(x.shape[:-2]), rows, parts))
+    first = radix(period)
+    if isinstance(period, int) and first is not None and isinstance(columns, int):
+        whole = mirrored(flat, period) if real else flat
+        found = mixed_radix(whole, first, Wanted(columns, real, inverse))
+    else:
+        found = by_matrix(flat, Matrix(period, columns, real, inverse, mirrored=real))
+    return cast(reshape(found, (*x.shape[:-2], *found.shape[1:])), x.dtype)

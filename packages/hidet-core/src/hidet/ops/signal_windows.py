@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -89,6 +89,8 @@ class CosineWindow(Op):
     weights: tuple[float, ...]
     periodic: bool
     dtype: DType
+
+    costly: ClassVar[bool] = True
 
     def infer(self) -> TensorType:
         if not self.dtype.is_float and not self.dtype.is_integer:

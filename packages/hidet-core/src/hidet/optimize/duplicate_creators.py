@@ -30,8 +30,11 @@ def with_own_creators(node: Node) -> tuple[Tensor, ...] | None:
 
 
 def made_from_nothing(tensor: Tensor) -> bool:
-    """Whether a node without operands makes the tensor."""
-    return tensor.storage is None and tensor.trace is not None and not tensor.trace[0].inputs
+    """Whether a node without operands, that costs nothing, makes the tensor."""
+    if tensor.storage is not None or tensor.trace is None:
+        return False
+    node, _ = tensor.trace
+    return not node.inputs and not node.op.costly
 
 
 def copied(tensor: Tensor, device: str) -> Tensor:

@@ -36,8 +36,9 @@ def split(graph: FlowGraph) -> Parts:
 def foldable(graph: FlowGraph) -> set[Node]:
     """The nodes that read constants, or what comes of constants, and nothing else.
 
-    What costs nothing where it is used (made from nothing, or a new shape) is folded only together
-    with what reads it. What makes an output is not folded: outputs are new memory at each call.
+    What costs nothing where it is used (made from nothing, unless that is `costly`, or a new shape)
+    is folded only together with what reads it. What makes an output is not folded: outputs are new
+    memory at each call.
     """
     given = set(graph.inputs)
     found: set[Node] = set()
@@ -51,7 +52,7 @@ def foldable(graph: FlowGraph) -> set[Node]:
     found -= {node for each in graph.outputs for node in making(each)}
     users = graph.users()
     for node in reversed(graph.nodes):
-        free = not node.inputs or all(map(is_view, node.outputs))
+        free = (not node.inputs and not node.op.costly) or all(map(is_view, node.outputs))
         readers = [reader for each in node.outputs for reader in users.get(each, [])]
         if free and not all(each in found for each in readers):
             found.discard(node)

@@ -34,6 +34,7 @@ pairs.rows(
         aten.complex.default: numbers.joined,
         aten.polar.default: numbers.polar,
         aten._conj.default: numbers.conjugate,
+        aten._conj_physical.default: numbers.conjugate,
         aten.abs.default: numbers.absolute,
         aten.angle.default: numbers.angle,
         aten.exp.default: numbers.exp,
