@@ -91,7 +91,7 @@ def test_scopes_do_not_leak_into_other_threads():
 
 def test_only_options_that_affect_code_enter_the_key():
     changing = {"target", "precision", "fp16_reduction", "tf32", "mma", "round_each"}
-    by_choice = {"parallel_k", "fusion", "attention", "overlap_launches", "in_place"}
+    by_choice = {"parallel_k", "variants", "fusion", "attention", "overlap_launches", "in_place"}
     assert set(code_key()) == changing | by_choice
     assert code_values() == tuple(code_key().values())
     with options(tf32=True, jobs=7):

@@ -193,6 +193,16 @@ parallel_k: Option[str | int] = Option(
     allowed=("default", "search", "disabled"),
     numbers=range(1, 17),
 )
+variants: Option[int] = Option(
+    "variants",
+    4,
+    "Kernels that a GPU has at most for an operator whose sizes only calls tell, each for a range "
+    "of sizes, where the cost model says that it saves enough: a call chooses between them. 1: one "
+    "for all sizes, which compiles sooner.",
+    int,
+    affects_code=True,
+    numbers=range(1, 9),
+)
 fusion = Option(
     "fusion",
     True,
@@ -252,6 +262,7 @@ OPTIONS: dict[str, Option[Any]] = {
         tf32,
         mma,
         parallel_k,
+        variants,
         fusion,
         attention,
         overlap_launches,

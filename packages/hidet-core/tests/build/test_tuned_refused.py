@@ -36,6 +36,12 @@ class Cheap:
         return Work(0, 0, 1.0, "float32", 1, 1)
 
 
+def forget():
+    """Let schedules be looked for again."""
+    known.known_choices.cache_clear()
+    known.known_points.cache_clear()
+
+
 @pytest.fixture
 def bad_schedule():
     """Files a schedule of matrix products that the cost model likes best; gone after the test."""
@@ -43,11 +49,11 @@ def bad_schedule():
 
     def file(build):
         schedule_for(Matmul, target="cpu", space=Cheap)(build)
-        known.known_choices.cache_clear()
+        forget()
 
     yield file
     SCHEDULES[:] = before
-    known.known_choices.cache_clear()
+    forget()
 
 
 def filled(op, value, offset=0):

@@ -7,7 +7,7 @@ import pytest
 from hidet.runtime import captures, early, kernel_node
 from hidet.runtime.early import early_launch
 from hidet.runtime.kernel_node import KernelNode
-from hidet.runtime.plan import Room
+from hidet.runtime.room import Room
 from hidet.runtime.segment import Segment
 
 from .conftest import launch

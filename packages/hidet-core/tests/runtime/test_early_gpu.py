@@ -7,7 +7,7 @@ from hidet.runtime import Archive, Executor, Plan
 from hidet.runtime.device import cuda_capability, device_count
 from hidet.runtime.driver import call, cu
 from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Room
+from hidet.runtime.room import Room
 from hidet.runtime.stream import Stream
 
 from .conftest import ARCH, buffer, launch

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from hidet.runtime.bound import SHORT, bind
 from hidet.runtime.order import ancestors, dependencies, reduced
-from hidet.runtime.plan import Host, Plan, Room
+from hidet.runtime.plan import Host, Plan
+from hidet.runtime.room import Room
 from hidet.runtime.view import View
 
 from .conftest import buffer, diamond, hosted, launch

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.runtime.plan import Room
+from hidet.runtime.room import Room
 from hidet.runtime.spread import spread
 
 from .conftest import launch

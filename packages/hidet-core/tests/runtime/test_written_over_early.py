@@ -11,7 +11,7 @@ import pytest
 from hidet.runtime import Archive, Executor, Plan
 from hidet.runtime.device import attribute, cuda_capability, device_count
 from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Room
+from hidet.runtime.room import Room
 from hidet.toolchain import compile_cuda
 
 from .conftest import ARCH, buffer, launch

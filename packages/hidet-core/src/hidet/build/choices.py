@@ -3,7 +3,7 @@ anchor is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from math import inf
@@ -17,14 +17,16 @@ from hidet.fusion.parts import is_part
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Tensor
 from hidet.schedules import load
-from hidet.schedules.base import SCHEDULES, Candidate, Schedule, candidates
-from hidet.schedules.typical import expected, size_bytes, typical
+from hidet.schedules.base import SCHEDULES, Candidate, Ranking, Schedule, sharing
+from hidet.schedules.typical import CALLS, expected, size_bytes, typical
 from hidet.target import Target
 from hidet.types import TensorType
 
 SURELY = 1.1
 """How much faster by the cost model a schedule is that takes a kernel more: estimates err by so
 much, and a kernel more is sure to take its time."""
+SPREAD = (*CALLS, 2048)
+"""What sizes are in the calls in one of which a schedule is fast that is looked at for others."""
 BLOCK_BYTES = 4096
 """What a block of a kernel for elements writes; an estimate."""
 BOUNDARY_SECONDS = 0.3e-6
@@ -34,10 +36,11 @@ which no launch ahead of time hides; an estimate."""
 assert load.LOADED, "importing hidet.schedules.load files every schedule"
 
 
-def choices(op: Op, target: Target) -> tuple[Candidate, ...]:
-    """The schedules written for this operator that fit it, the cheapest by the cost model first."""
+def choices(op: Op, target: Target, calls: tuple[int, ...] = ()) -> tuple[Candidate, ...]:
+    """The schedules written for this operator that fit it, the cheapest by the cost model first, in
+    calls of these sizes or, without any, in typical ones."""
     # The search space says whether points that differ in how sums are shared are all there.
-    return known_choices(op, target, (options.code_values(), options.search_space.get()))
+    return known_choices(op, target, calls, (options.code_values(), options.search_space.get()))
 
 
 def has_schedule(op: Op, target: Target) -> bool:
@@ -46,9 +49,30 @@ def has_schedule(op: Op, target: Target) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def known_choices(op: Op, target: Target, settings: object) -> tuple[Candidate, ...]:
+def known_choices(
+    op: Op, target: Target, calls: tuple[int, ...], settings: object
+) -> tuple[Candidate, ...]:
     """What was found for them under the options in force, whose values are `settings`."""
-    return tuple(candidates(op, target))
+    found = ranking(op, target) if calls else known_points(op, target, settings)
+    return tuple(sharing(found.candidates(calls)))
+
+
+@lru_cache(maxsize=32)
+def known_points(op: Op, target: Target, settings: object) -> Ranking:
+    """The points that fit an operator under the options in force, whose values are `settings`."""
+    return Ranking(op, target, SCHEDULES)
+
+
+def ranking(op: Op, target: Target) -> Ranking:
+    """The points that an operator of unknown sizes may have in calls of some sizes; what is
+    estimated of them is kept for a while."""
+    return narrowed(op, target, (options.code_values(), options.search_space.get()))
+
+
+@lru_cache(maxsize=32)
+def narrowed(op: Op, target: Target, settings: object) -> Ranking:
+    """Those of the points that are near the best in some of the calls."""
+    return known_points(op, target, settings).narrowed(SPREAD)
 
 
 @lru_cache(maxsize=4096)
@@ -111,19 +135,24 @@ def ranked(group: Group, target: Target) -> tuple[Candidate, ...]:
     What a schedule cannot compute where it reads it takes a kernel, and a way through memory.
     """
     assert group.anchor is not None
-    found = choices(group.anchor.op, target)
-    detours = {
-        each.schedule.name: sum(detour(t.type, target) for t in closed_to(each.schedule, group))
-        for each in found
-    }
-    if not any(detours.values()):
+    found = choices(group.anchor.op, target, group.calls)
+    ways = detours(group, {each.schedule: None for each in found}, target)
+    if not any(ways.values()):
         return found
+    return tuple(sorted(found, key=lambda each: taken(each.seconds, ways[each.schedule])))
 
-    def taken(each: Candidate) -> float:
-        way = detours[each.schedule.name]
-        return SURELY * (each.seconds + way) if way else each.seconds
 
-    return tuple(sorted(found, key=taken))
+def detours(group: Group, among: Iterable[Schedule], target: Target) -> dict[Schedule, float]:
+    """The seconds of the kernels that write what schedules cannot compute where they read it."""
+    return {
+        each: sum(detour(t.type, target, group.calls) for t in closed_to(each, group))
+        for each in among
+    }
+
+
+def taken(seconds: float, way: float) -> float:
+    """What counts of the estimates for a kernel and for a way through memory to it."""
+    return SURELY * (seconds + way) if way else seconds
 
 
 def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
@@ -137,8 +166,8 @@ def closed_to(schedule: Schedule, group: Group) -> list[Tensor]:
     return [tensor for tensor in computed if not is_part(group, tensor, schedule.run)]
 
 
-def detour(tensor: TensorType, target: Target) -> float:
+def detour(tensor: TensorType, target: Target, calls: Sequence[int] = ()) -> float:
     """The seconds of a kernel that writes a tensor, from as much of others."""
-    sizes = [size_bytes(each) for each in typical(tensor, target)]
+    sizes = [size_bytes(each) for each in typical(tensor, target, calls)]
     works = [Work(n, n, 0.0, blocks=max(1, int(n) // BLOCK_BYTES)) for n in sizes]
     return BOUNDARY_SECONDS + expected([seconds(work, target) for work in works])

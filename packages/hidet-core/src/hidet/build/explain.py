@@ -12,6 +12,7 @@ from hidet.build.host_driven import host_reasons
 from hidet.build.schedule import holding, neighbours
 from hidet.build.stages import cut
 from hidet.build.target import target_for
+from hidet.build.variants import variants
 from hidet.fusion import Group
 from hidet.fusion.reasons import MOST
 from hidet.fusion.repeating import weight
@@ -20,6 +21,8 @@ from hidet.graph.body import Region
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
 from hidet.optimize import split
+from hidet.runtime.bound import spelled
+from hidet.runtime.sizes import Relation
 from hidet.schedules.base import Candidate
 from hidet.target import Target
 
@@ -63,6 +66,7 @@ def described(groups: Sequence[Group], target: Target, outputs: Collection[Tenso
     for group in groups:
         lines.append(f"{group.name}: {manner(group, target)}")
         lines += [f"    {node.op!r}" for node in group.nodes]
+        lines += [f"    where {each}" for each in ranges(group, target)]
         lines += [f"    faster: {why}" for why in faster(group, target)]
         lines += [f"    apart: {why}" for why in apart.reasons(group)]
     return "\n".join(lines)
@@ -79,10 +83,29 @@ def manner(group: Group, target: Target) -> str:
     group = group.apart if group.insets else group  # as it is before its result goes elsewhere
     if group.anchor is None:
         return "automatic schedule"
+    return f"anchor {group.anchor.op.name}, {way(group, target)}"
+
+
+def way(group: Group, target: Target) -> str:
+    """How a group's anchor is computed."""
+    assert group.anchor is not None
     best = best_of(group, target)
     on = units(group.anchor.op, best, target)
     where = f" on {on}" if on else ""
-    return f"anchor {group.anchor.op.name}, schedule {best.schedule.name}{where}, {best.point}"
+    return f"schedule {best.schedule.name}{where}, {best.point}"
+
+
+def ranges(group: Group, target: Target) -> Iterator[str]:
+    """The ranges of sizes that have a way of their own, and how a group is computed there."""
+    group = group.apart if group.insets else group
+    found = [] if group.is_free else variants(group, target)
+    for each in found if len(found) > 1 else ():
+        yield f"{' and '.join(map(told, each.when))}: {way(each.group, target)}"
+
+
+def told(relation: Relation) -> str:
+    """A relation of sizes as people write it."""
+    return f"{spelled(relation.left)} {relation.sign} {spelled(relation.right)}"
 
 
 def best_of(group: Group, target: Target) -> Candidate:

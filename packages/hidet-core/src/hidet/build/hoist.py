@@ -11,8 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from hidet.build.invariant import compacted, lifted, movable
-from hidet.runtime.maps import Map
-from hidet.runtime.plan import Buffer, Launch, Plan, Scalar, Step
+from hidet.runtime.plan import Buffer, Launch, Plan, Step, has_fixed_sizes
 from hidet.runtime.sizes import Size
 
 MADE_BYTES = 1 << 20
@@ -41,7 +40,8 @@ def hoisted(plans: Mapping[str, Plan], name: str, shared: bool = False) -> dict[
     prepare = plans.get("prepare") or Plan(main.target, (), (), (), ())
     rest = [step for number, step in enumerate(main.steps) if number not in moved]
     kept = prepare.outputs if shared else ()
-    extended = Extended(prepare, main, [main.steps[number] for number in moved], rest, kept)
+    steps = [always(main.steps[number]) for number in moved]
+    extended = Extended(prepare, main, steps, rest, kept)
     return {**plans, name: extended.main(), "prepare": extended.plan()}
 
 
@@ -83,17 +83,15 @@ def is_kept(step: Step, plan: Plan) -> bool:
 
 def is_fixed(step: Step, plan: Plan) -> bool:
     """Whether a step is a launch and has no size that depends on a call."""
-    if not isinstance(step, Launch):
+    if not (isinstance(step, Launch) and has_fixed_sizes(step)):
         return False
-    sizes: list[Size] = [*step.grid]
-    for arg in step.args:
-        if isinstance(arg, Scalar):
-            sizes.append(arg.value)
-        elif isinstance(arg, Map):
-            sizes += (*arg.shape, *arg.strides)
-    for each in (*step.reads, *step.writes):
-        sizes += plan.buffers[each].shape
-    return all(isinstance(size, int) for size in sizes)
+    touched = (plan.buffers[each] for each in (*step.reads, *step.writes))
+    return all(isinstance(size, int) for each in touched for size in each.shape)
+
+
+def always(step: Step) -> Step:
+    """A step without conditions: what is made before the first call is there for all of them."""
+    return replace(step, when=()) if isinstance(step, Launch) else step
 
 
 def pays(step: Step, plan: Plan) -> bool:

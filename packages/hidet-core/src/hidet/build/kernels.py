@@ -13,6 +13,7 @@ from hidet.build.collector import collector_paused
 from hidet.build.key import is_our_operator
 from hidet.build.recipe import Recipe, recipe
 from hidet.build.schedule import implement
+from hidet.build.variants import variants
 from hidet.fusion.group import Group, Inset
 from hidet.fusion.inside import Window
 from hidet.graph.operator import Op
@@ -68,17 +69,38 @@ class Recipes:
 
 
 def worked_out(group: Group, target: Target, observers: Sequence[Observer] = ()) -> list[Made]:
-    """How a group is computed, worked out now."""
-    numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
+    """How a group is computed, worked out now: in each range of sizes that has a way of its own."""
     with collector_paused():
+        ways = variants(group, target)
+        found = [worked_out_alone(each.group, target, observers) for each in ways]
+        if len({prepared(each) for each in found}) > 1:  # weights would be there in each order
+            return worked_out_alone(group, target, observers)
         return [
-            (
-                tuple(numbers[each] for each in made.group.inputs),
-                tuple(numbers[each] for each in made.group.results),
-                recipe(made, target, observers),
-            )
-            for made in implement(group, target)
+            (inputs, results, made.under(way.when))
+            for way, parts in zip(ways, found, strict=True)
+            for inputs, results, made in parts
         ]
+
+
+def worked_out_alone(
+    group: Group, target: Target, observers: Sequence[Observer] = ()
+) -> list[Made]:
+    """How a group is computed in one way for calls of all sizes."""
+    numbers = {tensor: number for number, tensor in enumerate(numbered(group))}
+    return [
+        (
+            tuple(numbers[each] for each in made.group.inputs),
+            tuple(numbers[each] for each in made.group.results),
+            recipe(made, target, observers),
+        )
+        for made in implement(group, target)
+    ]
+
+
+def prepared(parts: Sequence[Made]) -> frozenset[str]:
+    """The kernels of a group that may run before the first call, on constants: those without sizes
+    that only calls tell."""
+    return frozenset(name for _, _, each in parts for name in each.fixed)
 
 
 def key_of_group(group: Group, target: Target) -> Any:

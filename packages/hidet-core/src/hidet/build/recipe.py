@@ -23,7 +23,9 @@ from hidet.passes.overlap_launches import waits_first
 from hidet.passes.signal_next import signals
 from hidet.runtime.kernel_note import KernelNote
 from hidet.runtime.maps import Map, map_of
-from hidet.runtime.plan import Argument, Launch, Pointer, Room, Scalar
+from hidet.runtime.plan import Argument, Launch, Pointer, Scalar, has_fixed_sizes
+from hidet.runtime.room import Room
+from hidet.runtime.sizes import Relation
 from hidet.target import PAIR, Target
 from hidet.types import TensorType
 
@@ -47,6 +49,15 @@ class Recipe:
     functions: tuple[Function, ...]
     notes: tuple[KernelNote, ...] = ()
     """What a profile tells of each function."""
+
+    def under(self, when: tuple[Relation, ...]) -> Recipe:
+        """The same for calls alone in whose sizes all of these hold."""
+        return replace(self, launches=tuple(replace(each, when=when) for each in self.launches))
+
+    @property
+    def fixed(self) -> list[str]:
+        """The functions of launches that have no size that only a call tells."""
+        return [each.function for each in self.launches if has_fixed_sizes(each)]
 
 
 def recipe(made: Implemented, target: Target, observers: Sequence[Observer] = ()) -> Recipe:

@@ -64,7 +64,7 @@ def holding(group: Group, target: Target, best: Candidate, count: int) -> tuple[
     module = scheduled(group, target, best)
     if group.choice is not None or holds(module, count):
         return best, module
-    limit = best.seconds + detour(group.anchor.outputs[0].type, target)
+    limit = best.seconds + detour(group.anchor.outputs[0].type, target, group.calls)
     others = (each for each in ranked(group, target) if not closed_to(each.schedule, group))
     for each in islice(others, TRIED):
         if each.seconds <= limit:
@@ -142,7 +142,7 @@ def set_apart(group: Group, tensors: Sequence[Tensor]) -> list[Group]:
     parts = [Group(leading_to([each], group.nodes)) for each in tensors]
     stored = {each for part in parts for each in part.results}
     rest = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
-    parts.append(Group(rest, group.anchor, also=group.also, choice=group.choice))
+    parts.append(Group(rest, group.anchor, also=group.also, choice=group.choice, calls=group.calls))
     mark_shared(parts, group.shared)
     for part in parts:
         part.reason = f"the schedule of {group.anchor.op.name} reads whole tiles from memory"
@@ -158,7 +158,7 @@ def split(group: Group) -> list[Group]:
         chain = leading_to([tensor], group.nodes)
         if chain:
             parts.append(Group(chain))
-    parts.append(Group([anchor], anchor, choice=group.choice))
+    parts.append(Group([anchor], anchor, choice=group.choice, calls=group.calls))
     stored = {*anchor.outputs, *(each for part in parts for each in part.results)}
     after = leading_to(group.results, [n for n in group.nodes if not stored & set(n.outputs)])
     if after:

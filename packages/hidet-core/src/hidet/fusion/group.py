@@ -66,6 +66,9 @@ class Group:
     """Whether it puts together what others have written where its result lies: nothing runs."""
     choice: Choice | None = None
     """How the anchor is scheduled; None: as the cost model says."""
+    calls: tuple[int, ...] = ()
+    """What sizes that only calls tell are in the calls that it is scheduled for; none: in typical
+    ones."""
     order: Mapping[Node, int] = field(default_factory=dict, repr=False)
     """The place of each operator in the graph, where others may still join."""
 

@@ -28,12 +28,14 @@ from hidet.runtime.files import AS_USUAL, write_whole
 from hidet.runtime.plan import Buffer, Plan
 from hidet.runtime.plan_reader import read_plan
 from hidet.runtime.team import TEAM
+from hidet.runtime.variants import conditions
 from hidet.types import dtype
 
-FORMAT = 5
-READABLE = (1, 2, 3, 4, FORMAT)
+FORMAT = 6
+READABLE = (1, 2, 3, 4, 5, FORMAT)
 """The formats that are read; the first had no tensor maps, the second no plans that run plans, the
-third none that follow others, the fourth no team of threads. An archive is written in the oldest
+third none that follow others, the fourth no team of threads, the fifth no launches that sizes
+choose. An archive is written in the oldest
 after the second that has what it needs."""
 MANIFEST = "manifest.json"
 DAMAGE = (
@@ -117,8 +119,10 @@ class Archive:
     @property
     def format(self) -> int:
         """The format that a file of it has."""
-        if TEAM in self.binaries:
+        if any(conditions(step) for plan in self.plans.values() for step in plan.steps):
             return FORMAT
+        if TEAM in self.binaries:
+            return 5
         return 4 if any(each.then is not None for each in self.plans.values()) else 3
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -29,6 +29,7 @@ from hidet.runtime.reuse import reused
 from hidet.runtime.several_turns import turns_at_once
 from hidet.runtime.sizes import Size, evaluate
 from hidet.runtime.spread import spread
+from hidet.runtime.variants import at_call
 from hidet.runtime.view import View
 
 FEW, SHORT = 8, 1 << 16
@@ -45,8 +46,8 @@ NO_PLANS: Mapping[str, Plan] = MappingProxyType({})
 class BoundPlan:
     """What stays the same between calls with the same shapes.
 
-    `steps` are those that do something (no empty grid), their sizes numbers; `waits` says which
-    earlier ones each waits for, but for those that they wait for in turn.
+    `steps` are those of the call that do something (no empty grid), their sizes numbers; `waits`
+    says which earlier ones each waits for, but for those that they wait for in turn.
     """
 
     plan: Plan
@@ -142,7 +143,7 @@ def at_sizes(
     plans: Mapping[str, Plan],
 ) -> BoundPlan:
     """The plan where symbols are these numbers, and buffers have these shapes."""
-    steps = [fixed(step, symbols, plan, shapes) for step in plan.steps]
+    steps = [fixed(step, symbols, plan, shapes) for step in at_call(plan.steps, symbols)]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
     wholes = plan.wholes
     if len(kept) <= FEW and all(is_short(step, plan, shapes) for step in kept):

@@ -14,6 +14,7 @@ import numpy as np
 
 from hidet.runtime.kernel_note import KernelNote
 from hidet.runtime.maps import Map
+from hidet.runtime.room import Room
 from hidet.runtime.sizes import Relation, Size
 from hidet.types import dtype
 
@@ -85,20 +86,6 @@ Argument: TypeAlias = Pointer | Scalar | Map
 
 
 @dataclass(frozen=True)
-class Room:
-    """Where the blocks of a launch go: as many as `cores` fill so many multiprocessors, each with
-    `shared_bytes` of shared memory and places for `most` blocks that take none; a block takes
-    `fixed` bytes beside what is dynamic. `few` blocks on one are no loss, even if others have none.
-    """
-
-    cores: int
-    shared_bytes: int
-    most: int
-    fixed: int
-    few: int = 1
-
-
-@dataclass(frozen=True)
 class Launch:
     """Run function `function` of binary `binary`; `reads` and `writes` are buffers.
 
@@ -106,7 +93,8 @@ class Launch:
     memory, so that it may begin early. `signals`: it lets launches after it begin while its last
     blocks run. `in_place`: buffers that it writes, and for each one that it reads in whose place
     that may lie. `room`: what is known of where the blocks go. `ahead`: buffers that it reads ahead
-    of its wait for the launches before.
+    of its wait for the launches before. `when`: it runs in calls alone in whose sizes all of these
+    hold; another launch computes the same in the others.
     """
 
     binary: str
@@ -122,6 +110,7 @@ class Launch:
     in_place: tuple[tuple[int, int], ...] = ()
     room: Room | None = None
     ahead: tuple[int, ...] = ()
+    when: tuple[Relation, ...] = ()
 
     def on(self, number: Callable[[int], int]) -> Launch:
         """The launch on other buffers: `number` gives the new one for each."""
@@ -346,6 +335,8 @@ class Plan:
             del data["then"]
         for made, step in zip(data["steps"], self.steps, strict=True):
             made["kind"] = type(step).__name__
+            if not made.get("when", True):
+                del made["when"]
         return data
 
     @property
@@ -391,6 +382,17 @@ class Plan:
     def of_role(self, role: Role) -> list[int]:
         """The numbers of the buffers of a role."""
         return [number for number, buffer in enumerate(self.buffers) if buffer.role == role]
+
+
+def has_fixed_sizes(launch: Launch) -> bool:
+    """Whether a launch itself has no size that depends on a call; buffers that it names may."""
+    sizes: list[Size] = [*launch.grid]
+    for arg in launch.args:
+        if isinstance(arg, Scalar):
+            sizes.append(arg.value)
+        elif isinstance(arg, Map):
+            sizes += (*arg.shape, *arg.strides)
+    return all(isinstance(size, int) for size in sizes)
 
 
 def arguments(steps: Iterable[Step]) -> Iterator[Argument]:

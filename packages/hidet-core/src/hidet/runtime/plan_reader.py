@@ -22,7 +22,6 @@ from hidet.runtime.plan import (
     Pointer,
     Repeat,
     Role,
-    Room,
     Scalar,
     Step,
     Then,
@@ -30,6 +29,7 @@ from hidet.runtime.plan import (
     arguments,
     is_range,
 )
+from hidet.runtime.room import Room
 from hidet.runtime.sizes import RELATIONS, Relation, Size, checked_size
 from hidet.types import dtype
 
@@ -235,7 +235,10 @@ class Reader:
         ahead = self.numbers(fields.get("ahead", []), where)
         if not set(ahead) <= set(reads):
             raise BadArchive(f"{where} reads {ahead} ahead, of which it reads only {reads}")
-        more = shared, waits, signals, tuple(pairs), self.room(fields.get("room"), where), ahead
+        found = self.sequence({"when": [], **fields}, "when", where)
+        when = tuple(self.relation(each, self.sizes, where) for each in found)
+        room = self.room(fields.get("room"), where)
+        more = shared, waits, signals, tuple(pairs), room, ahead, when
         return Launch(binary, function, args, reads, writes, grid, block, *more)  # type: ignore[arg-type]
 
     def shapes(self, fields: dict[str, Any], where: str) -> tuple[tuple[Size, ...], ...]:

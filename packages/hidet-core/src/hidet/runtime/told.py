@@ -9,8 +9,9 @@ from hidet.errors import Capturing, ShapeMismatch
 from hidet.runtime.bound import between, spelled
 from hidet.runtime.driver import call
 from hidet.runtime.plan import Then, ToldSize
-from hidet.runtime.sizes import RELATIONS, evaluate
+from hidet.runtime.sizes import evaluate
 from hidet.runtime.stream import is_capturing
+from hidet.runtime.variants import holds
 
 MOST = 2**31 - 1
 """The greatest size of an axis."""
@@ -73,8 +74,8 @@ def check(size: ToldSize, number: int, sizes: Mapping[str, int]) -> None:
             f"{wanted}"
         )
     for one in size.holds:
-        left, right = (evaluate(each, sizes) for each in (one.left, one.right))
-        if not RELATIONS[one.sign](left, right):
+        if not holds(one, sizes):
+            left, right = (evaluate(each, sizes) for each in (one.left, one.right))
             raise ShapeMismatch(
                 f"the data give {spelled(one.left)} = {left} and {spelled(one.right)} = {right}, "
                 f"where {spelled(one.left)} {one.sign} {spelled(one.right)} has to hold"

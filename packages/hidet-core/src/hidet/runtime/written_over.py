@@ -8,6 +8,7 @@ from dataclasses import replace
 from hidet.errors import InternalError
 from hidet.runtime.plan import Launch, Plan, Step
 from hidet.runtime.reuse import times_given
+from hidet.runtime.variants import cases, exclude
 
 
 def written_over(plan: Plan, wanted: Mapping[int, int]) -> tuple[Plan, frozenset[int]]:
@@ -43,7 +44,8 @@ def with_writers_last(plan: Plan, numbers: list[int]) -> Plan:
     rest = list(plan.steps)
     for step in plan.steps:
         others = [each for each in rest if each is not step]
-        used = {number for each in others for number in (*each.reads, *each.writes)}
+        beside = [each for each in others if not exclude(each, step)]
+        used = {number for each in beside for number in (*each.reads, *each.writes)}
         wanted = not set(numbers).isdisjoint(step.writes)
         if wanted and isinstance(step, Launch) and used.isdisjoint(step.writes):
             rest, last = others, [*last, step]
@@ -51,7 +53,13 @@ def with_writers_last(plan: Plan, numbers: list[int]) -> Plan:
 
 
 def may_lie(plan: Plan, out: int, given: int) -> bool:
-    """Whether an output may lie where an input does."""
+    """Whether an output may lie where an input does, whatever launches a call's sizes choose."""
+    found = cases(plan, plan.outputs[out])
+    return bool(found) and all(lies(each, out, given) for each in found)
+
+
+def lies(plan: Plan, out: int, given: int) -> bool:
+    """Whether an output that is written in one way alone may lie where an input does."""
     new, old = plan.outputs[out], plan.inputs[given]
     one, other = plan.buffers[new], plan.buffers[old]
     if (one.dtype, one.shape) != (other.dtype, other.shape) or new in plan.wholes.values():

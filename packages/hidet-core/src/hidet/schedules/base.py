@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ from hidet.schedules.typical import expected, typical
 from hidet.target import Target
 
 F = TypeVar("F", bound=Callable[..., Any])
+FAR = 2.0
+"""How much slower than the best a point is by the cost model that is not looked at further."""
 
 
 @dataclass(frozen=True)
@@ -72,20 +74,8 @@ class Schedule:
         return any(True for _ in self.fitting(op, target))
 
     def candidates(self, op: Op, target: Target) -> list[Candidate]:
-        """The schedule at the points that fit, the cheapest by the cost model first.
-
-        Of those that wait for memory as long, the one that computes least is the first. What an
-        operator of unknown sizes costs is what it does in `typical` calls.
-        """
-        calls = typical(op, target)
-        found = list(self.fitting(op, target))
-        works = [[point.work(call, target) for call in calls] for point in found]
-        costs = [expected([seconds(work, target) for work in each]) for each in works]
-        flops = [expected([work.flops for work in each]) for each in works]
-        return [
-            Candidate(self, found[i], cost)
-            for cost, _, i in sorted(zip(costs, flops, range(len(found)), strict=True))
-        ]
+        """The schedule at the points that fit, the cheapest by the cost model first."""
+        return Ranking(op, target, [self]).candidates()
 
     def gains_by_channels_last(self, op: Op, target: Target, among: bool = False) -> bool:
         """Whether operator and target are of its kind, and it asks for channels last: by itself, or
@@ -167,6 +157,53 @@ class Choice:
         return f"{self.schedule} {self.point}"
 
 
+class Ranking:
+    """The points of schedules that fit an operator, and what each takes in calls."""
+
+    def __init__(self, op: Op, target: Target, schedules: Sequence[Schedule]) -> None:
+        self.op, self.target = op, target
+        self.ways = [(each, point) for each in schedules for point in each.fitting(op, target)]
+        self.known: dict[Op, list[tuple[float, float]]] = {}
+
+    def at(self, call: Op) -> list[tuple[float, float]]:
+        """The seconds and the operations of each point in a call, estimated once."""
+        if call not in self.known:
+            works = (point.work(call, self.target) for _, point in self.ways)
+            self.known[call] = [(seconds(work, self.target), work.flops) for work in works]
+        return self.known[call]
+
+    def narrowed(self, calls: Sequence[int]) -> Ranking:
+        """The points alone that in one of the calls take less than `FAR` times as long as the
+        best."""
+        made = Ranking(self.op, self.target, ())
+        works = [self.at(each) for each in typical(self.op, self.target, calls)]
+        least = [FAR * min((cost for cost, _ in each), default=0.0) for each in works]
+        near = [
+            number
+            for number in range(len(self.ways))
+            if any(each[number][0] < most for each, most in zip(works, least, strict=True))
+        ]
+        made.ways = [self.ways[number] for number in near]
+        made.known = {call: [each[n] for n in near] for call, each in self.known.items()}
+        return made
+
+    def candidates(self, calls: Sequence[int] = ()) -> list[Candidate]:
+        """The points, the cheapest by the cost model first.
+
+        Of those of one schedule that wait for memory as long, the one that computes least is the
+        first. What an operator of unknown sizes costs is what it does in `typical` calls.
+        """
+        works = zip(*map(self.at, typical(self.op, self.target, calls)), strict=True)
+        costs = [[expected(each) for each in zip(*work, strict=True)] for work in works]
+        found = [Candidate(*way, cost) for way, (cost, _) in zip(self.ways, costs, strict=True)]
+        place = {id(each): number for number, (each, _) in enumerate(self.ways)}
+        order = sorted(
+            range(len(found)),
+            key=lambda i: (found[i].seconds, place[id(found[i].schedule)], costs[i][1]),
+        )
+        return [found[i] for i in order]
+
+
 AUTOMATIC = Choice("automatic", None)
 """What is made for any definition, where no schedule that was written for an operator is right."""
 
@@ -177,8 +214,7 @@ def candidates(op: Op, target: Target) -> list[Candidate]:
     Where the option `parallel_k` says so, those that share sums among other numbers of blocks are
     left out.
     """
-    found = [each for schedule in SCHEDULES for each in schedule.candidates(op, target)]
-    return sharing(sorted(found, key=lambda candidate: candidate.seconds))
+    return sharing(Ranking(op, target, SCHEDULES).candidates())
 
 
 def gains_by_channels_last(op: Op, target: Target, among: bool = False) -> bool:
@@ -226,6 +262,7 @@ __all__ = [
     "After",
     "Candidate",
     "Choice",
+    "Ranking",
     "Schedule",
     "Scheduled",
     "Work",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import prod
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from hidet.errors import HidetError
 from hidet.graph.operator import Op, resized
 from hidet.ir.evaluate import evaluate
-from hidet.ir.expr import Expr
+from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
 from hidet.target import Target
 from hidet.types import Size, TensorType
@@ -23,23 +24,27 @@ layers of ResNet-50, BERT and Llama, at 1 to 64 images or 16 to 8,192 rows, take
 as with the best schedule for each size, 2.6 times at worst; with one call of 128 each 1.73 and 9.4
 times."""
 
+NONE: Mapping[Var, int] = MappingProxyType({})
+
 T = TypeVar("T", Op, TensorType)
 
 
-def typical(of: T, target: Target) -> list[T]:
-    """An operator or a type with the sizes that it has in typical calls; itself where all its sizes
-    are known, or for CPUs, whose costs count one call (`estimated`)."""
+def typical(of: T, target: Target, calls: Sequence[int] = ()) -> list[T]:
+    """An operator or a type with the sizes that it has in these calls, or in `CALLS`; itself where
+    all its sizes are known, or for CPUs, whose costs count one call (`estimated`)."""
     if target.kind != "cuda" or not symbols_of(of):
         return [of]
-    calls = [called(of, size) for size in CALLS]
-    return [each for each in calls if agrees(each)] or [of]
+    found = [called(of, size) for size in calls or CALLS]
+    return [each for each in found if agrees(each)] or [of]
 
 
-def called(of: T, size: int) -> T:
-    """An operator or a type with every symbol bound to a size; no size comes to 0."""
+def called(of: T, size: int, others: Mapping[Var, int] = NONE) -> T:
+    """An operator or a type with every symbol bound to a size, but for the `others`; no size comes
+    to 0."""
 
     def change(symbolic: Expr) -> Size:
-        return max(1, bound(symbolic, dict.fromkeys(variables(symbolic), size)))
+        numbers: dict[Expr, int] = {e: others.get(e, size) for e in variables(symbolic)}
+        return max(1, bound(symbolic, numbers))
 
     return (
         of.with_sizes(change) if isinstance(of, Op) else of.with_(shape=resized(of.shape, change))
@@ -89,7 +94,7 @@ def fewest(size: Size | Any) -> int:
     return max(0, bound(size, dict.fromkeys(variables(size), 1)))
 
 
-def bound(size: Expr, symbols: dict[Expr, int]) -> int:
+def bound(size: Expr, symbols: Mapping[Expr, int]) -> int:
     """What a size comes to where its symbols are numbers."""
     return int(evaluate(size, symbols))
 

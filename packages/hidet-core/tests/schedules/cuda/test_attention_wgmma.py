@@ -166,7 +166,7 @@ def test_products_are_under_way_together_without_spills(op):
 
 
 def test_what_is_around_fuses_but_what_computes_keys(monkeypatch):
-    def by_warpgroups(op, target):
+    def by_warpgroups(op, target, *calls):
         found = candidates(op, target)
         return [each for each in found if each.schedule.name == "attention_wgmma"][:1]
 

@@ -54,7 +54,7 @@ def test_untuned(op, check):
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("op", OPS, ids=str)
 def test_any_point(op, number, check, monkeypatch):
-    def choices(op, target):
+    def choices(op, target, *calls):
         return (random.Random(number).choice(candidates(op, target)),)
 
     monkeypatch.setattr(chosen, "choices", choices)
