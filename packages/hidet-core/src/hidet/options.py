@@ -193,7 +193,7 @@ parallel_k: Option[str | int] = Option(
     allowed=("default", "search", "disabled"),
     numbers=range(1, 17),
 )
-variants: Option[int] = Option(
+variants = Option(
     "variants",
     4,
     "Kernels that a GPU has at most for an operator whose sizes only calls tell, each for a range "
@@ -201,7 +201,7 @@ variants: Option[int] = Option(
     "for all sizes, which compiles sooner.",
     int,
     affects_code=True,
-    numbers=range(1, 9),
+    allowed=(4, 3, 2, 1),
 )
 fusion = Option(
     "fusion",
