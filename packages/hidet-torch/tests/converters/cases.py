@@ -1,6 +1,7 @@
 """All cases: importing a module of theirs adds its own."""
 
 import elementwise_cases
+import linalg_cases
 import order_cases
 import product_cases
 import reduce_cases
@@ -10,6 +11,7 @@ from case import CASES, Case
 
 MODULES = (
     elementwise_cases,
+    linalg_cases,
     order_cases,
     product_cases,
     reduce_cases,

@@ -8,20 +8,11 @@ from typing import Any
 from hidet import ops
 from hidet.compute.sizes import broadcast, tidy
 from hidet.errors import NotYet
+from hidet.frontend.matrices import require_few
 from hidet.frontend.operands import integer, integers
 from hidet.graph import Tensor
 from hidet.types import DType
 from hidet_tf.converters.table import tf
-
-FEW = 64
-"""Rows up to which matrices are eliminated column by column; TensorFlow, which takes many columns
-at once, is faster beyond by more than what a step of its own costs."""
-
-
-def require_few(x: Tensor) -> None:
-    """NotYet of matrices of more rows than that, or of an open number."""
-    if not isinstance(x.shape[-1], int) or x.shape[-1] > FEW:
-        raise NotYet(f"factors of matrices of more than {FEW} rows, or an open number")
 
 
 def of_few(name: str, function: Callable[[Tensor], Any]) -> None:

@@ -1,0 +1,154 @@
+"""Matrices: factors, systems of equations, inverses, determinants.
+
+The operators that `torch.linalg` functions come to also give what went wrong (`info`); PyTorch
+raises by it. Axes ahead of the matrices broadcast in systems.
+"""
+
+from __future__ import annotations
+
+from hidet import ops
+from hidet.compute.sizes import agree, broadcast
+from hidet.errors import NotYet
+from hidet.frontend.matrices import require_few
+from hidet.graph import Tensor
+from hidet.ops.factors import Factors
+from hidet.types import f32, f64, i32
+from hidet_torch.converters.table import aten, require, torch
+
+
+@torch(aten._linalg_solve_ex.default)
+def solve_ex(
+    a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The solutions of a @ x = b, or of x @ a = b, the factors of a, their pivots and info."""
+    require_plain(a, check_errors)
+    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and all(map(agree, b.shape, a.shape[:-1])))
+    found = solved(a, ops.unsqueeze(b, -1) if vector else b, left or vector)
+    return (ops.squeeze(found, -1) if vector else found, *lu_factor_ex(a))
+
+
+def solved(a: Tensor, b: Tensor, left: bool) -> Tensor:
+    """The solutions of systems, of which those of x @ a = b are transposed ones of a @ x = b."""
+    a, b = ahead_alike(a, b)
+    if left:
+        return ops.solve(a, b)
+    return ops.transpose(ops.solve(ops.transpose(a), ops.transpose(b)))
+
+
+@torch(aten.linalg_inv_ex.default)
+def inv_ex(x: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+    """The inverses, and which pivot is zero."""
+    require_plain(x, check_errors)
+    return ops.inverse(x), info(ops.lu(x))
+
+
+@torch(aten.linalg_lu_factor_ex.default)
+def lu_factor_ex(
+    x: Tensor, *, pivot: bool = True, check_errors: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Both factors in one matrix, the row, from 1, that each step exchanged, and info."""
+    require_plain(x, check_errors)
+    require(pivot, "factors without pivots")
+    found = ops.lu(x)
+    return ops.cast(found.packed, x.dtype), pivots(found), info(found)
+
+
+@torch(aten.linalg_lu.default)
+def lu(x: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+    """The p, l and u with p @ l @ u = x."""
+    require_plain(x)
+    require(pivot, "factors without pivots")
+    found = ops.lu(x)
+    row = ops.iota(x.shape[-1], device=x.device)
+    is_row = ops.equal(ops.unsqueeze(row, -1), ops.unsqueeze(found.order, -2))
+    lower, upper = triangles(found)
+    return tuple(ops.cast(each, x.dtype) for each in (is_row, lower, upper))  # type: ignore[return-value]
+
+
+def triangles(found: Factors) -> tuple[Tensor, Tensor]:
+    """The lower factor, whose diagonal is 1, and the upper one."""
+    size = found.packed.shape[-1]
+    column = ops.iota(size, device=found.packed.device)
+    row = ops.unsqueeze(column, -1)
+    on_diagonal = ops.cast(ops.equal(row, column), found.packed.dtype)
+    lower = ops.where(ops.greater(row, column), found.packed, on_diagonal)
+    return lower, ops.where(ops.less_equal(row, column), found.packed, 0.0)
+
+
+@torch(aten._linalg_det.default)
+def det(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The determinants, with the factors and pivots."""
+    require_plain(x)
+    return (ops.det(x), *lu_factor_ex(x)[:2])
+
+
+@torch(aten._linalg_slogdet.default)
+def slogdet(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The signs of the determinants and the logarithms of the rest, with factors and pivots."""
+    require_plain(x)
+    return (*ops.slogdet(x), *lu_factor_ex(x)[:2])
+
+
+@torch(aten.linalg_cholesky_ex.default)
+def cholesky_ex(
+    x: Tensor, *, upper: bool = False, check_errors: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The triangular l with l @ transpose(l) = x, or its transpose, and the order of the first
+    leading minor that is not positive."""
+    require_plain(x, check_errors)
+    found = ops.cholesky(ops.transpose(x) if upper else x)
+    wrong = ops.logical_not(ops.greater(ops.diagonal(found, 0, -2, -1), 0.0))
+    return ops.transpose(found) if upper else found, first_true(wrong)
+
+
+@torch(aten.linalg_solve_triangular.default)
+def solve_triangular(
+    a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """The solutions of a @ x = b, or of x @ a = b, of triangular matrices."""
+    require_plain(a)
+    a, b = ahead_alike(a, b)
+    if left:
+        return ops.triangular_solve(a, b, lower=not upper, unit_diagonal=unitriangular)
+    a, b = ops.transpose(a), ops.transpose(b)
+    return ops.transpose(ops.triangular_solve(a, b, lower=upper, unit_diagonal=unitriangular))
+
+
+@torch(aten.cholesky_solve.default)
+def cholesky_solve(b: Tensor, factor: Tensor, upper: bool = False) -> Tensor:
+    """The solutions of a @ x = b, of a = l @ transpose(l)."""
+    lower = ops.transpose(factor) if upper else factor
+    found = solve_triangular(lower, b, upper=False)
+    return solve_triangular(ops.transpose(lower), found, upper=True)
+
+
+def require_plain(x: Tensor, check_errors: bool = False) -> None:
+    """Leave to PyTorch what is slower here, and what raises by itself."""
+    require(not check_errors, "errors of matrices that are singular")
+    require(x.dtype in (f32, f64), f"factors of {x.dtype.name}")
+    if not agree(x.shape[-1], x.shape[-2]):
+        raise NotYet("factors of matrices that are not square")
+    require_few(x)
+
+
+def ahead_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Both with the axes ahead of their matrices that they broadcast to."""
+    ahead = broadcast(a.shape[:-2], b.shape[:-2])
+    return ops.expand(a, (*ahead, *a.shape[-2:])), ops.expand(b, (*ahead, *b.shape[-2:]))
+
+
+def pivots(found: Factors) -> Tensor:
+    """int32 [..., n]: the row, from 1, that each step exchanged with its own."""
+    return ops.cast(found.pivots + 1, i32)
+
+
+def info(found: Factors) -> Tensor:
+    """int32 [...]: which pivot, from 1, is the first that is zero; 0 if none is."""
+    return first_true(ops.equal(ops.diagonal(found.packed, 0, -2, -1), 0.0))
+
+
+def first_true(marks: Tensor) -> Tensor:
+    """int32 [...]: the place, from 1, of the first mark along the last axis; 0 where none is."""
+    before = ops.cumprod(ops.cast(ops.logical_not(marks), i32), -1)  # 1 until the first mark
+    count, size = ops.sum(before, -1), ops.size_value(marks.shape[-1], device=marks.device)
+    return ops.cast(ops.where(ops.equal(count, size), 0, count + 1), i32)
