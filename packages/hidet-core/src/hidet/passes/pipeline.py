@@ -25,6 +25,7 @@ from hidet.passes.shorten_loops import shorten_loops
 from hidet.passes.signal_next import signal_next
 from hidet.passes.simplify import simplify
 from hidet.passes.split_loops import split_loops
+from hidet.passes.transpose_tiles import transpose_tiles
 from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.passes.unroll import unroll
 from hidet.passes.unswitch_loops import unswitch_loops
@@ -54,6 +55,7 @@ CPU: tuple[Pass, ...] = (
     guard_bounds,  # while tensors have shapes
     alternate_loops,  # before choices are decided: those of what alternates are then
     simplify,  # guards that are certain vanish: the C++ compiler can then use vectors
+    transpose_tiles,  # before guards become loops: a tile is read with those of its own
     shorten_loops,  # of the guards that are left; while indices are apart
     split_loops,  # of the conditions on reads that change once along a loop
     unswitch_loops,  # before reads get other indices; those conditions are no masks

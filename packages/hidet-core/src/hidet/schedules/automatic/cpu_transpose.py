@@ -2,7 +2,7 @@
 
 A vector along the result's row would touch a line of the cache for each element, and the next row
 all of them again. So a few rows are written together: what they need of the operand lies side by
-side.
+side, and pass `transpose_tiles` takes it through tiles.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from __future__ import annotations
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Get, Var, wrap
-from hidet.ir.stmt import Body, For, Stmt
+from hidet.ir.stmt import Body, For, LoopKind, Stmt
 from hidet.ir.walk import find
 from hidet.schedules.automatic.access import constant_size, known_product, stride
 from hidet.schedules.automatic.cpu_common import loop
-from hidet.schedules.automatic.emit import put, unrolled
+from hidet.schedules.automatic.emit import put
 from hidet.schedules.automatic.plan import MapStage
 from hidet.types import i32
 
-TOGETHER = 8
-"""Rows that are written together, and the least distance of neighbours in the operand."""
+TOGETHER = 16
+"""Rows that are written together."""
+LEAST = 8
+"""Elements of both axes from which that pays, and the least distance of neighbours in the
+operand."""
 
 
 def turned_axis(stage: MapStage) -> Var | None:
@@ -33,11 +36,11 @@ def turned_axis(stage: MapStage) -> Var | None:
         step = stride(read, last)
         if step is None:
             return None
-        if abs(step) >= TOGETHER:
+        if abs(step) >= LEAST:
             found |= {var for var in stage.vars[:-1] if stride(read, var) == 1}
     sizes = dict(zip(stage.vars, stage.shape, strict=True))
-    long = [each for each in found if (constant_size(sizes[each]) or 0) >= TOGETHER]
-    wide = (constant_size(sizes[last]) or 0) >= TOGETHER
+    long = [each for each in found if (constant_size(sizes[each]) or 0) >= LEAST]
+    wide = (constant_size(sizes[last]) or 0) >= LEAST
     return long[0] if wide and len(long) == len(found) == 1 else None
 
 
@@ -45,7 +48,7 @@ def turned(stage: MapStage, axis: Var) -> Body:
     """Groups of rows along `axis` over the threads, and the rows that are left."""
     size = constant_size(dict(zip(stage.vars, stage.shape, strict=True))[axis]) or 0
     whole, left = size // TOGETHER, size % TOGETHER
-    made = [rows(stage, axis, 0, whole, TOGETHER)]
+    made = [rows(stage, axis, 0, whole, TOGETHER)] if whole else []
     if left:
         made.append(rows(stage, axis, whole * TOGETHER, 1, left))
     return tuple(made)
@@ -59,6 +62,6 @@ def rows(stage: MapStage, axis: Var, first: int, groups: int, count: int) -> Stm
     index: dict[Var, Expr] = dict(zip(names, unravel(row, outer), strict=True))
     index[axis] = index[axis] * count + (inside + first)
     index[stage.vars[-1]] = column
-    body = unrolled(inside, count, put(stage, index, {}))
+    line = For(column, wrap(stage.shape[-1]), put(stage, index, {}), LoopKind.VECTOR)
     each = known_product(stage.shape[-1:]) * count
-    return loop(row, product(outer), each, (For(column, wrap(stage.shape[-1]), body),))
+    return loop(row, product(outer), each, (For(inside, wrap(count), (line,)),))
