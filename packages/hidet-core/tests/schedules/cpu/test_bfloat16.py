@@ -1,12 +1,15 @@
-"""Products of bfloat16 on the CPU, multiplied in pairs: by the instruction and as C++ spells it."""
+"""Products and convolutions of bfloat16 on the CPU, in pairs: by the instruction, or as a loop."""
 
 import numpy as np
 import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
+from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
+from hidet.schedules.cpu.conv_last import conv_last
+from hidet.schedules.cpu.conv_last_layout import PixelTile
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.panel_elements import NARROW, elements_of
 from hidet.schedules.product import product_of
@@ -28,7 +31,27 @@ OPERATORS = [
     Linear(bf16[M, 33], bf16[20, 33], bf16[20]),
     Matmul(bf16[2, 5, K], bf16[2, K, 9]),
 ]
+ONE, SAME = (1, 1), ((1, 1), (1, 1))
+
+
+def last(x, weight, stride=ONE, around=((0, 0), (0, 0)), dilation=ONE, groups=1, bias=True):
+    shift = bf16[weight.shape[0]] if bias else None
+    return Conv(x, weight, shift, stride, around, dilation, groups, True)
+
+
+CONVOLUTIONS = [
+    last(bf16[2, 13, 11, 7], bf16[33, 3, 3, 7], (2, 1), SAME),
+    last(bf16[1, 7, 7, 600], bf16[17, 3, 3, 600], ONE, SAME),  # several stretches
+    last(bf16[1, 31, 29, 3], bf16[9, 7, 7, 3], (2, 2), ((3, 3), (3, 3)), bias=False),  # in planes
+    last(bf16[1, 9, 9, 6], bf16[40, 3, 3, 3], ONE, SAME, (2, 1), 2),  # groups of three channels
+    last(bf16[1, 9, 9, 22], bf16[40, 3, 3, 11], ONE, SAME, ONE, 2),
+    last(bf16[1, 8, 9, 40], bf16[129, 1, 1, 40], (2, 3)),
+    last(bf16[2, 19, 5], bf16[7, 3, 5], (2,), ((2, 1),), (2,)),  # one axis
+    last(bf16[1, 3, 5, 7, 1], bf16[9, 2, 3, 3, 1], (1, 2, 1), ((1, 0), (1, 1), (0, 2)), (2, 1, 1)),
+    last(bf16[1, 5, 6, 1024], bf16[3, 2, 2, 1024], ONE, ((0, 1), (1, 0))),  # pixels kept apart
+]
 CASES = [(op, matmul_panels(op, PAIRS, p).module) for op in OPERATORS for p in (FLAT, TURNED)]
+CASES += [(op, conv_last(op, PAIRS, PixelTile(14, 2)).module) for op in CONVOLUTIONS]
 
 
 def flags(kind):

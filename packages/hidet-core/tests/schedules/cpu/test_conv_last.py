@@ -7,14 +7,16 @@ from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates, gains_by_channels_last
-from hidet.schedules.cpu.conv_last import Pixels, PixelTile, conv_last
+from hidet.schedules.cpu.conv_last import conv_last
+from hidet.schedules.cpu.conv_last_layout import Pixels, PixelTile
 from hidet.schedules.cpu.depthwise_last import Row, RowPixels, depthwise_last
 from hidet.target import Target
 from hidet.testing.fused import as_run
-from hidet.types import f16, f32, f64, i32
+from hidet.types import bf16, f16, f32, f64, i32
 
 ONE, SAME, NONE = (1, 1), ((1, 1), (1, 1)), ((0, 0), (0, 0))
 WIDE, HALF, PLAIN = (Target.parse(text) for text in ("cpu+avx512", "cpu+avx2", "cpu"))
+PAIRS = Target.parse("cpu+avx512+bf16")
 N = Var("n", i32)
 
 
@@ -32,6 +34,7 @@ DENSE = [
     last(f32[1, 8, 9, 40], f32[129, 1, 1, 40], (2, 3)),
     last(f64[1, 9, 9, 3], f64[8, 5, 5, 3], (3, 3), ((2, 1), (0, 2))),
     last(f16[3, 1, 1, 5], f16[7, 1, 1, 5]),
+    last(bf16[2, 7, 5, 7], bf16[33, 3, 3, 7], (2, 1), SAME),
     last(f32[2, 19, 5], f32[7, 3, 5], (2,), ((2, 1),), (2,)),  # one axis
     last(f32[1, 3, 5, 7, 5], f32[9, 2, 3, 3, 5], (1, 2, 1), ((1, 0), (1, 1), (0, 2)), (2, 1, 1)),
     last(f32[2, 4, 3, 5, 2], f32[4, 3, 2, 3, 1], (1, 1, 2), ((1, 1),) * 3, (1, 1, 2), 2),
@@ -78,6 +81,8 @@ def test_compiled(library, number, check):
 
 ODD = [
     *(last(f32[n, 3, 5, 2], f32[7, 2, 3, 2], ONE, SAME) for n in (1, 2)),
+    *(last(bf16[2, 3, 5, c], bf16[7, 2, 3, c], ONE, SAME) for c in (1, 2, 7)),
+    last(bf16[1, 2, 3, 129], bf16[2, 2, 1, 129], ONE, SAME),
     last(f32[1, 2, 7, 7], f32[2, 1, 3, 7], (1, 2), ((0, 0), (1, 1))),
     last(f32[1, 1, 129, 1], f32[1, 1, 2, 1]),
     last(f32[1, 3, 13, 7], f32[7, 3, 3, 1], ONE, SAME, ONE, 7),
@@ -87,13 +92,14 @@ ODD = [
 
 @pytest.mark.parametrize("op", ODD, ids=str)
 def test_simulated_on_odd_sizes(op, check):
-    best = candidates(op, HALF)[0]
+    target = PAIRS if op.x.dtype is bf16 else HALF
+    best = candidates(op, target)[0]
     assert best.schedule.name in ("conv_last", "depthwise_last", "conv_panels")
     made = conv_last if op.groups == 1 else depthwise_last
     point = PixelTile(6, 2) if op.groups == 1 else RowPixels(8)
     arrays, result = op.examples(seed=0), op.results()[0]
     found = np.full(result.shape, 77, result.dtype.numpy)
-    sim.launch(as_run(made(op, HALF, point).module, HALF), *arrays, found)
+    sim.launch(as_run(made(op, target, point).module, target), *arrays, found)
     check(op, arrays, found)
 
 
@@ -125,10 +131,20 @@ def test_most_tiles_of_a_depthwise_row_ask_nothing():
     assert (row.across, row.wide, row.inner) == (7, 8, range(1, 6))
 
 
-def second(c, k, size, window, groups=1):
+def second(c, k, size, window, groups=1, of=f32):
     around = ((window // 2, window // 2),) * 2
-    x, weight = f32[1, c, size, size], f32[k, c // groups, window, window]
+    x, weight = of[1, c, size, size], of[k, c // groups, window, window]
     return Conv(x, weight, None, ONE, around, ONE, groups)
+
+
+def test_bfloat16_has_its_channels_last_where_it_is_multiplied_in_pairs():
+    op = second(256, 256, 14, 3, of=bf16)
+    assert gains_by_channels_last(op, PAIRS)
+    assert not gains_by_channels_last(op, WIDE)
+    windows = [last(of[1, 14, 14, 256], of[256, 3, 3, 256], ONE, SAME) for of in (bf16, f32)]
+    narrow, wide = (candidates(op, PAIRS)[0] for op in windows)
+    assert narrow.schedule.name == wide.schedule.name == "conv_last"
+    assert 1.7 * narrow.seconds < wide.seconds
 
 
 @pytest.mark.parametrize(
