@@ -221,16 +221,17 @@ template <class T, int N> INLINE void store(T *to, Vec<T, N> value) {
 
 EXTREMES = {
     # Works on numbers and vectors alike. Two choices, each of which is an instruction: of one with
-    # both conditions within another one, GCC makes branches.
+    # both conditions within another one, GCC makes branches. What is no number is looked for in b,
+    # so that of an accumulator a nothing waits but the first choice.
     "minimum": Part("""\
 template <class T> INLINE T minimum(T a, T b) {
-  const T least = a < b ? a : b;
-  return a != a ? a : least;
+  const T least = b < a ? b : a;
+  return b == b ? least : b;
 }"""),
     "maximum": Part("""\
 template <class T> INLINE T maximum(T a, T b) {
-  const T most = a > b ? a : b;
-  return a != a ? a : most;
+  const T most = b > a ? b : a;
+  return b == b ? most : b;
 }"""),
 }
 

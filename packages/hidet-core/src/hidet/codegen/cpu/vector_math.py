@@ -30,13 +30,14 @@ template <class F> INLINE F with_sign(F x, F of) {
         ("bits",),
     ),
     # x = n log 2 + r; e^r by a polynomial; 2^n in two factors, as n may be beyond what one holds.
-    # Both limits are those of x itself: GCC made a case of its own, with another division of a
-    # sigmoid, of an x whose second comparison the first one decides.
+    # The limits are variables: of limits that it knows GCC makes cases of their own, each with a
+    # polynomial, by masks for AVX-512, and in some loops by branches for AVX2, five times as slow.
     "exp_f32": Part(
         """\
+__attribute__((weak, visibility("hidden"))) float exp_low = -104.5f, exp_high = 89.0f;
 template <class F> INLINE F exp_f32(F x) {
-  const F below = x > 89.0f ? all<F>(89.0f) : x;
-  x = x < -104.5f ? all<F>(-104.5f) : below;
+  x = x > exp_high ? all<F>(exp_high) : x;
+  x = x < exp_low ? all<F>(exp_low) : x;
   const F shifted = x * 1.44269504f + 12582912.0f;
   const F n = shifted - 12582912.0f;
   const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
