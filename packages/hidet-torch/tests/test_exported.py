@@ -46,7 +46,7 @@ def test_a_profile_has_kernels_and_parts_of_pytorch() -> None:
             self.inner = model()
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.linalg.inv(self.inner(x)[:, :3])
+            return torch.linalg.svdvals(self.inner(x)[:, :3])
 
     net, x = Two(), torch.randn(3, 8)
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def test_a_profile_has_kernels_and_parts_of_pytorch() -> None:
         fast = hidet_torch.compile(net, x)
     profile = fast.profile(x, repeat=2)
     assert any("linear" in row.name for row in profile.rows)
-    assert any("inv" in row.name for row in profile.rows)
+    assert any("svd" in row.name for row in profile.rows)
     assert all(row.runs == 1 and row.microseconds > 0 for row in profile.rows)
     with torch.no_grad():
         net.inner[0].weight.mul_(2)
@@ -196,12 +196,12 @@ def test_refresh_sees_what_pytorch_does_not_count() -> None:
 def test_options_are_those_of_the_backend() -> None:
     class Special(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.i0(x) + 1
+            return torch.special.bessel_j0(x) + 1
 
     x = torch.randn(5)
-    with pytest.warns(FallbackWarning, match=r"aten\.i0"):
-        close(hidet_torch.compile(Special(), x)(x), torch.i0(x) + 1)
-    with pytest.raises(UnsupportedOp, match=r"aten\.i0"):
+    with pytest.warns(FallbackWarning, match=r"aten\.special_bessel_j0"):
+        close(hidet_torch.compile(Special(), x)(x), torch.special.bessel_j0(x) + 1)
+    with pytest.raises(UnsupportedOp, match=r"aten\.special_bessel_j0"):
         hidet_torch.compile(Special(), x, fallback="error")
 
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_captured_is_told_what_to_do() -> None:
 def test_a_warning_names_the_line_of_the_user() -> None:
     class Spectrum(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.i0(x) + x.sum()
+            return torch.special.bessel_j0(x) + x.sum()
 
     x = torch.randn(8)
     with pytest.warns(FallbackWarning) as direct:

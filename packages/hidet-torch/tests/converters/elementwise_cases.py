@@ -6,6 +6,8 @@ import torch
 from case import NAN, b, case, i8, i32, n, u8, x
 from torch.nn import functional as F
 
+from hidet_torch.converters.polynomials import FAMILIES
+
 # Unary
 for _name in [
     "abs",
@@ -45,6 +47,34 @@ for _name in ["asin", "acos", "atanh"]:
     case(_name, getattr(torch, _name), x(7, low=-0.9, high=0.9))
 case("acosh", torch.acosh, x(7, low=1.1))
 case("erfinv", torch.erfinv, x(7, low=-0.99, high=0.99))
+for _name in [
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "erfcx",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+    "spherical_bessel_j0",
+]:
+    case(_name, getattr(torch.special, _name), x(7, low=0.1, high=11))
+for _name in ["i0", "i0e", "i1", "i1e", "erfcx", "spherical_bessel_j0"]:
+    case(f"{_name} below zero", getattr(torch.special, _name), x(7, low=-3, high=0))
+for _order in range(5):
+    case(f"polygamma {_order}", lambda a, n=_order: torch.polygamma(n, a), x(7, low=0.2, high=9))
+case("polygamma below zero", lambda a: torch.polygamma(1, a), torch.tensor([-0.3, -2.5, -7.7]))
+case("angle", torch.angle, NAN)
+case("angle of integers", torch.angle, n(5))
+for _name in FAMILIES:
+    _function = getattr(torch.special, _name)
+    case(_name, _function, x(5, 1, low=-1.5, high=1.5), torch.tensor([-1.0, 0, 1.7, 2, 9]))
+    case(f"{_name} of one degree", lambda a, f=_function: f(a, 7), x(3))
+    case(f"{_name} at one place", lambda a, f=_function: f(0.3, a), torch.tensor([0.0, 3, 6]))
+    case(f"{_name} of nothing", _function, x(0), x(0))
 for _name in ["lgamma", "digamma"]:
     case(_name, getattr(torch, _name), x(7, low=0.2, high=9))
 for _name in [

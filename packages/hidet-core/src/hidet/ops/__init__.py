@@ -24,10 +24,21 @@ from hidet.ops.activation import (
     tanhshrink,
     threshold,
 )
-from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
+from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_indices, adaptive_max_pool
 from hidet.ops.attention import attention
 from hidet.ops.attention_weights import attention_weights
 from hidet.ops.auto_pad import same_padding
+from hidet.ops.bessel import (
+    modified_bessel_i0,
+    modified_bessel_i1,
+    modified_bessel_k0,
+    modified_bessel_k1,
+    scaled_modified_bessel_i0,
+    scaled_modified_bessel_i1,
+    scaled_modified_bessel_k0,
+    scaled_modified_bessel_k1,
+    spherical_bessel_j0,
+)
 from hidet.ops.binary import (
     add,
     atan2,
@@ -78,6 +89,7 @@ from hidet.ops.create import (
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.deform_conv import deform_conv
 from hidet.ops.einsum import einsum
+from hidet.ops.erfcx import erfcx
 from hidet.ops.factors import cholesky, lu, triangular_solve
 from hidet.ops.fold import fold
 from hidet.ops.fourier import dft, stft
@@ -102,6 +114,7 @@ from hidet.ops.optimizers import adagrad, adam, momentum_step
 from hidet.ops.ordering import argsort, searchsorted, sort, topk
 from hidet.ops.packed_linear import packed_linear
 from hidet.ops.pad import pad
+from hidet.ops.polygamma import polygamma
 from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
 from hidet.ops.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
 from hidet.ops.quantize import dequantize, quantize
@@ -184,39 +197,42 @@ from hidet.ops.unary import (
 from hidet.ops.unique import unique, unique_consecutive
 
 __all__ = [
-    "absolute", "acos", "acosh", "adagrad", "adam", "adaptive_avg_pool", "adaptive_max_pool", "add",
-    "affine_grid", "all", "any", "arange", "argmax", "argmin", "argsort", "as_strided", "asin",
-    "asinh", "atan", "atan2", "atanh", "attention", "attention_weights", "avg_pool", "batch_norm",
-    "batch_norm_training", "bernoulli", "binarized", "bitcast", "bitwise_and", "bitwise_not",
-    "bitwise_or", "bitwise_xor", "blackman_window", "cast", "ceil", "celu", "cholesky", "chunk",
-    "clamp", "compress", "concat", "conv", "conv1d", "conv2d", "conv3d", "conv_integer",
-    "conv_transpose", "copy", "copysign", "cos", "cosh", "cross_entropy", "cummax", "cummin",
-    "cumprod", "cumsum", "deform_conv", "depth_to_space", "dequantize", "det", "dft", "diagonal",
-    "digamma", "divide", "dropout", "einsum", "elu", "embedding", "equal", "erf", "erfc", "erfinv",
-    "exp", "exp2", "expand", "expm1", "exponent_cast", "flatten", "flip", "floor", "floor_divide",
-    "fmax", "fmin", "fmod", "fold", "full", "full_like", "gates", "gather", "gather_nd", "gelu",
-    "glu", "greater", "greater_equal", "grid_sample", "group_norm", "grouped_matmul",
-    "hamming_window", "hann_window", "hardmax", "hardshrink", "hardsigmoid", "hardswish",
-    "hardtanh", "hypot", "if_", "imputed", "in_place", "index", "index_add", "index_put",
-    "index_select", "instance_norm", "interleave_gates", "inverse", "iota", "isfinite", "isinf",
-    "isnan", "kernel_products", "layer_norm", "leaky_relu", "less", "less_equal", "lgamma",
+    "absolute", "acos", "acosh", "adagrad", "adam", "adaptive_avg_pool", "adaptive_max_indices",
+    "adaptive_max_pool", "add", "affine_grid", "all", "any", "arange", "argmax", "argmin",
+    "argsort", "as_strided", "asin", "asinh", "atan", "atan2", "atanh", "attention",
+    "attention_weights", "avg_pool", "batch_norm", "batch_norm_training", "bernoulli", "binarized",
+    "bitcast", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "blackman_window", "cast",
+    "ceil", "celu", "cholesky", "chunk", "clamp", "compress", "concat", "conv", "conv1d", "conv2d",
+    "conv3d", "conv_integer", "conv_transpose", "copy", "copysign", "cos", "cosh", "cross_entropy",
+    "cummax", "cummin", "cumprod", "cumsum", "deform_conv", "depth_to_space", "dequantize", "det",
+    "dft", "diagonal", "digamma", "divide", "dropout", "einsum", "elu", "embedding", "equal", "erf",
+    "erfc", "erfcx", "erfinv", "exp", "exp2", "expand", "expm1", "exponent_cast", "flatten", "flip",
+    "floor", "floor_divide", "fmax", "fmin", "fmod", "fold", "full", "full_like", "gates", "gather",
+    "gather_nd", "gelu", "glu", "greater", "greater_equal", "grid_sample", "group_norm",
+    "grouped_matmul", "hamming_window", "hann_window", "hardmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "hypot", "if_", "imputed", "in_place", "index", "index_add",
+    "index_put", "index_select", "instance_norm", "interleave_gates", "inverse", "iota", "isfinite",
+    "isinf", "isnan", "kernel_products", "layer_norm", "leaky_relu", "less", "less_equal", "lgamma",
     "linear", "linear_moments", "linspace", "local_response_norm", "log", "log1p", "log2", "log10",
     "log_sigmoid", "log_softmax", "logical_and", "logical_not", "logical_or", "logical_xor",
     "logsumexp", "loop", "lp_pool", "lu", "masked_fill", "masked_select", "matmul",
     "matmul_integer", "max", "max_pool", "max_pool_with_indices", "max_unpool", "maximum", "mean",
-    "mel_weights", "min", "minimum", "mish", "moments", "momentum_step", "multinomial", "multiply",
-    "negative", "negative_log_likelihood", "non_max_suppression", "nonzero", "norm",
+    "mel_weights", "min", "minimum", "mish", "modified_bessel_i0", "modified_bessel_i1",
+    "modified_bessel_k0", "modified_bessel_k1", "moments", "momentum_step", "multinomial",
+    "multiply", "negative", "negative_log_likelihood", "non_max_suppression", "nonzero", "norm",
     "normed_linear", "not_equal", "one_hot", "one_hot_values", "ones", "ones_like", "origin",
-    "packed_linear", "pad", "permute", "post_transform", "pow", "prelu", "prod", "quantize",
-    "random_bits", "random_normal", "random_uniform", "ranked_boxes", "reciprocal", "recurrence",
-    "relu", "relu6", "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence",
-    "rms_norm", "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast", "scalar",
-    "scaled_by", "scan", "scatter", "scatter_nd", "searchsorted", "select", "select_scatter",
-    "selu", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh",
-    "size_from", "size_value", "slice", "slice_scatter", "sliding", "slogdet", "softmax",
-    "softplus", "softshrink", "softsign", "solve", "sort", "space_to_depth", "split", "sqrt",
-    "square", "squeeze", "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh",
-    "tanhshrink", "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble",
-    "triangular_solve", "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive",
-    "unsqueeze", "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",
+    "packed_linear", "pad", "permute", "polygamma", "post_transform", "pow", "prelu", "prod",
+    "quantize", "random_bits", "random_normal", "random_uniform", "ranked_boxes", "reciprocal",
+    "recurrence", "relu", "relu6", "remainder", "repeat_interleave", "reshape", "resize",
+    "reverse_sequence", "rms_norm", "roi_align", "roll", "round", "rsqrt", "same_padding",
+    "saturating_cast", "scalar", "scaled_by", "scaled_modified_bessel_i0",
+    "scaled_modified_bessel_i1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "scan",
+    "scatter", "scatter_nd", "searchsorted", "select", "select_scatter", "selu", "shift_left",
+    "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_from", "size_value",
+    "slice", "slice_scatter", "sliding", "slogdet", "softmax", "softplus", "softshrink", "softsign",
+    "solve", "sort", "space_to_depth", "spherical_bessel_j0", "split", "sqrt", "square", "squeeze",
+    "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
+    "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble", "triangular_solve",
+    "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive", "unsqueeze",
+    "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hidet.compute import Grid, accumulator, grid, reduce, select
+from hidet.compute import Grid, accumulator, arg_reduce, grid, reduce, select
 from hidet.compute.functions import both
 from hidet.compute.reduction import identity
 from hidet.compute.sizes import numbers, product, tidy
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import Op, Tensor, apply, family, operator
-from hidet.ir.expr import Expr, wrap
-from hidet.types import Size, TensorType, f16, f32
+from hidet.ir.expr import Expr, constant, wrap
+from hidet.types import Size, TensorType, f16, f32, i64
 
 
 def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
@@ -26,6 +26,11 @@ def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
 def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> Tensor:
     """The largest elements of as many almost equal pieces of the trailing axes as `size` says."""
     return apply(AdaptiveMaxPool, x, size=tuple(size))
+
+
+def adaptive_max_indices(x: Tensor, size: Sequence[int]) -> Tensor:
+    """Where the largest elements of these pieces are, counted through all trailing axes; int64."""
+    return apply(AdaptiveMaxIndices, x, size=tuple(size))
 
 
 @family
@@ -57,6 +62,11 @@ class AdaptivePool(Op):
 
     def combined(self, x: Grid, index: Sequence[Expr], value: Any, fill: Any, how: Any) -> Expr:
         """`value` of the piece's elements combined; `fill` where a piece is shorter."""
+        sizes = x.shape[-len(self.size) :]
+        return reduce(self.extents(sizes), self.reader(x, index, value, fill), how)
+
+    def reader(self, x: Grid, index: Sequence[Expr], value: Any, fill: Any) -> Callable[..., Expr]:
+        """`value` of an element of the piece by its place in the largest one; else `fill`."""
         rank = len(self.size)
         outer, where = index[:-rank], index[-rank:]
         sizes = x.shape[-rank:]
@@ -76,7 +86,7 @@ class AdaptivePool(Op):
             found: Expr = value(x[(*outer, *position)])
             return select(both(*tests), found, fill) if tests else found
 
-        return reduce(self.extents(sizes), element, how)
+        return element
 
     def pieces(self, x: Any) -> Iterator[tuple[Any, Any]]:
         """For the reference: each trailing index with its piece, flat."""
@@ -140,4 +150,40 @@ class AdaptiveMaxPool(AdaptivePool):
         out = np.empty(numbers(self.infer().shape), x.dtype)
         for index, piece in self.pieces(x):
             out[(..., *index)] = piece.max(-1)
+        return out
+
+
+@operator("adaptive_max_indices")
+class AdaptiveMaxIndices(AdaptivePool):
+    """Where the largest element of each piece is, the first of equals."""
+
+    factor: ClassVar[float] = 0
+
+    def infer(self) -> TensorType:
+        return i64[super().infer().shape]
+
+    def define(self, x: Grid) -> Grid:
+        low, rank = identity("max", x.dtype).value, len(self.size)
+        sizes = x.shape[-rank:]
+        extents = self.extents(sizes)
+
+        def element(*index: Expr) -> Expr:
+            found = arg_reduce(extents, self.reader(x, index, lambda v: v, low), "max")
+            place: Expr = constant(0, i64)
+            starts = [start for start, _ in self.bounds(index[-rank:], sizes)]
+            for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+                inner = wrap(product(extents[axis + 1 :])).cast(i64)
+                along = found // inner % wrap(extents[axis]).cast(i64) + start.cast(i64)
+                place = place * wrap(size).cast(i64) + along
+            return place
+
+        return grid(self.infer().shape, element)
+
+    def reference(self, x: Any) -> Any:
+        out = np.empty(numbers(self.infer().shape), np.int64)
+        places = np.arange(math.prod(x.shape[-len(self.size) :]))
+        whole = np.broadcast_to(places.reshape(x.shape[-len(self.size) :]), x.shape)
+        for (index, piece), (_, at) in zip(self.pieces(x), self.pieces(whole), strict=True):
+            chosen = piece.argmax(-1)[..., None]
+            out[(..., *index)] = np.take_along_axis(at, chosen, -1)[..., 0]
         return out

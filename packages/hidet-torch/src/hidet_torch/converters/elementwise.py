@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.ops.create import Scalar
-from hidet.types import DType, boolean, i64
+from hidet.types import DType, boolean, f32, i64
 from hidet_torch.converters.rounding import rounded
 from hidet_torch.converters.table import aten, overload, overloads, primitives, require, torch
 from hidet_torch.memory.dtypes import result_type, wide
@@ -35,6 +36,34 @@ UNARY = {
     **{name: getattr(ops, name) for name in MATHEMATICS},
 }  # fmt: skip
 torch.rows({overload(name): function for name, function in UNARY.items()})
+
+SPECIAL = {
+    "i0": ops.modified_bessel_i0, "i0e": ops.scaled_modified_bessel_i0,
+    "i1": ops.modified_bessel_i1, "i1e": ops.scaled_modified_bessel_i1, "erfcx": ops.erfcx,
+    **{
+        name: getattr(ops, name)
+        for name in (
+            "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1",
+            "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0",
+        )
+    },
+}  # fmt: skip
+"""Functions of `torch.special`, one of which has its old name."""
+torch.rows({overload("i0" if n == "i0" else f"special_{n}"): f for n, f in SPECIAL.items()})
+
+
+@torch(aten.polygamma.default)
+def polygamma(order: int, x: Tensor) -> Tensor:
+    """A derivative of digamma."""
+    return ops.polygamma(order, x)
+
+
+@torch(aten.angle.default)
+def angle(x: Tensor) -> Tensor:
+    """0, or pi of numbers below 0."""
+    of = x.dtype if x.dtype.is_float else f32
+    found = ops.multiply(ops.cast(ops.less(x, 0), wide(of)), math.pi, dtype=of)
+    return ops.where(ops.isnan(x), x, found, dtype=of) if x.dtype.is_float else found
 
 
 def kept_by_integers(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

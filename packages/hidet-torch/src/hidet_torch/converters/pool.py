@@ -7,7 +7,7 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet_torch.converters.table import Untold, aten, torch
+from hidet_torch.converters.table import aten, torch
 
 Each = int | Sequence[int]
 
@@ -110,7 +110,7 @@ def adaptive_avg_pool(x: Tensor, size: Sequence[int]) -> Tensor:
     aten.adaptive_max_pool3d.default,
     aten.adaptive_max_pool1d.default,
 )
-def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> tuple[Tensor, Untold]:
-    """The largest elements of almost equal pieces."""
-    found = batched(x, len(size), lambda y: ops.adaptive_max_pool(y, tuple(size)))
-    return found, Untold("the positions of adaptive pooling")
+def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The largest elements of almost equal pieces, and where they are; what is read is computed."""
+    values = batched(x, len(size), lambda y: ops.adaptive_max_pool(y, tuple(size)))
+    return values, batched(x, len(size), lambda y: ops.adaptive_max_indices(y, tuple(size)))

@@ -8,7 +8,7 @@ from hidet.graph import Tensor
 from hidet.types import boolean, i64
 from hidet_torch.converters.index import scattered
 from hidet_torch.converters.ordering import scatter_reduce
-from hidet_torch.converters.table import aten, require, torch
+from hidet_torch.converters.table import aten, torch
 
 RULES = {"add": "add", "multiply": "mul"}
 
@@ -33,7 +33,10 @@ def index_reduce(
     x: Tensor, axis: int, where: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """x combined with slices of a source at positions."""
-    require(x.ndim > 0, "index_reduce of a number")
+    if x.ndim == 0:  # a number is as good as a row of one
+        row, one = ops.reshape(x, (1,)), ops.reshape(source, (1,))
+        found = index_reduce(row, 0, where, one, reduce, include_self=include_self)
+        return ops.reshape(found, ())
     along = axis % x.ndim
     shape = tuple(-1 if each == along else 1 for each in range(x.ndim))
     each = ops.expand(ops.reshape(where, shape), source.shape)
