@@ -1,5 +1,6 @@
 """Groups of open sizes: a kernel for each range of sizes, between which calls choose."""
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -22,7 +23,7 @@ from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear
 from hidet.options import OPTIONS, options
 from hidet.runtime.footprint import bound_at
-from hidet.runtime.variants import holds
+from hidet.runtime.variants import at_call, holds
 from hidet.schedules.base import Choice
 from hidet.schedules.typical import called
 from hidet.target import Target
@@ -114,9 +115,9 @@ def layer(*rows):
     return hidet.trace_from([ops.relu(y)], [x])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def compiled():
-    """The layer, compiled for the simulator."""
+    """The layer, compiled for the simulator, by a cluster's blocks or by one."""
     with options(target="sim"):
         return build_graph(layer("b"))
 
@@ -133,12 +134,25 @@ def border(plan):
 def test_calls_around_borders_are_right(compiled):
     middle = border(compiled.plan)
     random = np.random.default_rng(1)
-    for size in (1, 2, 7, 129, middle - 1, middle, middle + 1, 0):
+    for size in (middle - 1, middle, 0):
         given = random.standard_normal((size, INNER)).astype(np.float16)
         (found,) = compiled.run([hidet.asarray(given)])
         if size == 0:
             assert found.numpy().size == 0
         else:
+            (wanted,) = evaluate(layer("b"), given)
+            assert_close(found.numpy(), wanted, f16, 64.0)
+
+
+def test_every_variant_is_right_at_any_size(compiled, monkeypatch):
+    """So that a border only says what is fast."""
+    for name, taken_for in (("few", 1), ("many", 10**6)):
+        chosen_of = partial(at_call, sizes={"b": taken_for})
+        monkeypatch.setattr("hidet.runtime.bound.at_call", lambda steps, _, of=chosen_of: of(steps))
+        for size in (1, 2, 7, 129):
+            size += name == "many"  # what was bound is kept by its sizes
+            given = np.random.default_rng(size).standard_normal((size, INNER)).astype(np.float16)
+            (found,) = compiled.run([hidet.asarray(given)])
             (wanted,) = evaluate(layer("b"), given)
             assert_close(found.numpy(), wanted, f16, 64.0)
 
