@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from inspect import get_annotations
 from math import prod
 from typing import Any
 
@@ -15,36 +15,33 @@ from hidet.ir.walk import find
 from hidet.lang.values import index, plain, spoken
 from hidet.target import MAX_THREADS, MOST_SHARED_BYTES
 
-ATTRIBUTES = (
-    "func_kind",
-    "func_name",
-    "cuda_grid_dim",
-    "cuda_block_dim",
-    "cuda_cluster_dim",
-    "cuda_dynamic_smem_bytes",
-    "cuda_min_blocks",
-)
 HOST = "public"
 INTERNAL = ("cuda_internal", "cpu_internal")
 """The kinds of functions that are parts of kernels, which they are without saying so."""
 KINDS = {"cuda_kernel": KernelKind.CUDA, "cpu_kernel": KernelKind.CPU, HOST: HOST}
 
 
-@dataclass(frozen=True)
 class Attributes:
-    """What a script assigns its launch configuration to; sizes are one number or up to three.
+    """What a script assigns its launch configuration to; sizes are one number or up to three."""
 
-    - `cuda_grid_dim`: blocks of the grid; may depend on sizes and numbers the kernel is given.
-    - `cuda_block_dim`: threads of a block, at most 1024.
-    - `cuda_cluster_dim`: blocks of a cluster, known beforehand (sm_90).
-    - `cuda_dynamic_smem_bytes`: bytes behind `dynamic_shared`; shared tensors need none.
-    - `cuda_min_blocks`: blocks that a multiprocessor is to hold at once, which bounds registers.
-    - `func_kind`: "cuda_kernel", "cpu_kernel", "public" (a host function), or "cuda_internal" and
-      "cpu_internal" (a part of what calls it, as without attributes).
-    - `func_name`: the kernel's name in generated code; else that of the function.
-    """
+    func_kind: str
+    """"cuda_kernel", "cpu_kernel", "public" (a host function), or "cuda_internal" and
+    "cpu_internal" (a part of what calls it, as without attributes)."""
+    func_name: str
+    """The kernel's name in generated code; else that of the function."""
+    cuda_grid_dim: Any
+    """Blocks of the grid; may depend on sizes and numbers the kernel is given."""
+    cuda_block_dim: Any
+    """Threads of a block, at most 1024."""
+    cuda_cluster_dim: Any
+    """Blocks of a cluster, known beforehand (sm_90)."""
+    cuda_dynamic_smem_bytes: int
+    """Bytes behind `dynamic_shared`; shared tensors need none."""
+    cuda_min_blocks: int
+    """Blocks that a multiprocessor is to hold at once, which bounds registers."""
 
-    prefix: str = ""
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
 
     def named(self, name: str) -> str:
         """The attribute's one name; BadScript with the nearest one if there is none."""
@@ -56,9 +53,13 @@ class Attributes:
         raise BadScript(f"there is no kernel attribute {full}", help=hint)
 
     @property
-    def cuda(self) -> Attributes:
+    def cuda(self) -> Any:
         """The attributes of CUDA kernels: `attrs.cuda.grid_dim` is `attr.cuda_grid_dim`."""
         return Attributes("cuda_")
+
+
+ATTRIBUTES = tuple(get_annotations(Attributes))
+"""The names of all attributes."""
 
 
 attr = Attributes()

@@ -108,17 +108,17 @@ LETTERS = {
 }  # fmt: skip
 
 
-def unroll(*bounds: Value) -> Range | Grid:
+def unroll(*bounds: Value | Grid | range) -> Range | Grid:
     """Numbers as of `range`, in a loop that is replaced by its turns; or a `grid` so."""
     return hinted(bounds, LoopKind.UNROLL)
 
 
-def vectorize(*bounds: Value) -> Range | Grid:
+def vectorize(*bounds: Value | Grid | range) -> Range | Grid:
     """Numbers as of `range`; the turns are independent and may run in vector lanes."""
     return hinted(bounds, LoopKind.VECTOR)
 
 
-def parallel(*bounds: Value) -> Range | Grid:
+def parallel(*bounds: Value | Grid | range) -> Range | Grid:
     """Numbers as of `range`; the turns are spread over the threads of a CPU."""
     return hinted(bounds, LoopKind.PARALLEL)
 
