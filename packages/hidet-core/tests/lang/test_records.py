@@ -71,6 +71,35 @@ def run(kernel, *arrays):
     return arrays[-1].tolist()
 
 
+@record
+class Stride(Counter):
+    """The same, by a factor more."""
+
+    factor: int
+
+    @part
+    def advance(self) -> Int:
+        self.count += self.step * self.factor
+        return self.count
+
+
+def test_records_of_records_have_their_fields_and_other_parts():
+    @script
+    def kernel(out: i32[2]):
+        attr.cuda_grid_dim = 1
+        attr.cuda_block_dim = 1
+        plain, longer = Counter(2, 1), Stride(2, 1, 5)
+        plain.advance()
+        longer.advance()
+        out[0], out[1] = plain.count, longer.twice
+
+    out = np.zeros(2, np.int32)
+    launch(kernel.ir_module(), out)
+    assert out.tolist() == [3, 22]
+    with pytest.raises(BadScript, match="`count` of a Stride is an integer"):
+        Stride(2, 1.5, 5)
+
+
 def test_numbers_are_assigned_wherever_a_record_is_known():
     @script
     def kernel(y: i32[4]):

@@ -122,7 +122,8 @@ def hints_of(cls: type) -> Mapping[str, Any]:
     """What is written behind the names of a record's fields."""
     found: Mapping[str, Any] | None = cls.__dict__.get("__hints__")
     if found is None:
-        found = get_annotations(cls, eval_str=True)
+        classes = [get_annotations(each, eval_str=True) for each in reversed(cls.__mro__)]
+        found = {name: hint for each in classes for name, hint in each.items()}
         cast(Any, cls).__hints__ = found
     return found
 
