@@ -15,8 +15,8 @@ from hidet.graph.apply import apply_all
 from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES, Schedule
 
-POINTS, AROUND = 3, 1
-"""At how many points each operator is compiled alone, and at how many with others around it."""
+POINTS = 3
+"""At how many points each operator is compiled alone."""
 
 assert load.LOADED, "importing hidet.schedules.load files every schedule"
 
@@ -70,11 +70,14 @@ def few_cases() -> list[Case]:
 
 
 def of_operator(schedule: Schedule, op: Op, at: int) -> Iterator[Case]:
-    """The cases of a schedule and an operator."""
-    for number, point in enumerate(some_points(schedule, op, at)):
+    """The cases of a schedule and an operator. Others are around it at the first point, and at the
+    first one whose blocks share no sums: these end otherwise."""
+    tried = some_points(schedule, op, at)
+    whole = next((i for i, each in enumerate(tried) if getattr(each, "slices", 1) == 1), 0)
+    for number, point in enumerate(tried):
         one = Case(schedule, op, point, f"{at}.{number}")
         yield one
-        if number < AROUND and len(op.results()) == 1:
+        if number in (0, whole) and len(op.results()) == 1:
             yield from (replace(one, around=each) for each in SURROUNDINGS if suits(op, each))
 
 

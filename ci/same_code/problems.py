@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from itertools import islice
 
 from hidet.graph.operator import Op
 from hidet.ops.attention import Attention
@@ -15,11 +14,11 @@ from hidet.ops.packed_linear import PackedLinear
 from hidet.options import options
 from hidet.schedules.base import Schedule
 from hidet.target import Target
-from hidet.types import bf16, f16, f32, i8, i32, i64
+from hidet.types import DType, bf16, f16, f32, i8, i32, i64
 
 TARGET = Target.parse("sm_90a")
 EACH = 2
-"""How many operators a schedule is tried with."""
+"""How many operators a schedule is tried with at least, of whatever element types."""
 AROUND, NOTHING, ONES = ((1, 1), (1, 1)), ((0, 0), (0, 0)), (1, 1)
 
 PROBLEMS: tuple[Op, ...] = (
@@ -51,11 +50,21 @@ PROBLEMS: tuple[Op, ...] = (
 
 
 def problems_of(schedule: Schedule) -> list[Op]:
-    """The first operators here that a schedule fits; operators of rare kinds come as samples."""
+    """The first operators here that a schedule fits, and of each further element type the first;
+    operators of rare kinds come as samples."""
     rare = (op for kind in RARE for op in kind.samples())
     with settings_of(schedule):
-        found = (op for op in (*PROBLEMS, *rare) if schedule.fits(op, TARGET))
-        return list(islice(found, EACH))
+        found = [op for op in (*PROBLEMS, *rare) if schedule.fits(op, TARGET)]
+    kept = found[:EACH]
+    for op in found[EACH:]:
+        if dtype_of(op) not in map(dtype_of, kept):
+            kept.append(op)
+    return kept
+
+
+def dtype_of(op: Op) -> DType:
+    """The element type of an operator's first operand."""
+    return op.types()[0].dtype
 
 
 def settings_of(schedule: Schedule) -> AbstractContextManager[None]:

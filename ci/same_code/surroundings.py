@@ -61,6 +61,8 @@ def suits(op: Op, around: str) -> bool:
     if around == "gate":
         columns = op.results()[0].shape[-1]
         return isinstance(columns, int) and columns % 2 == 0
+    if around == "permuted":
+        return len(op.results()[0].shape) > 1
     return around != "plain"
 
 

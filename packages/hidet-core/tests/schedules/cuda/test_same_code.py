@@ -14,6 +14,7 @@ from hidet.passes.pipeline import lower
 pytest.importorskip("ci", reason="the cases are not beside tests of installed wheels")
 from ci.same_code.__main__ import differences
 from ci.same_code.cases import all_cases, cases_of, few_cases, schedules
+from ci.same_code.problems import PROBLEMS, TARGET, dtype_of, settings_of
 from ci.same_code.text import digest, without_names
 
 
@@ -23,6 +24,19 @@ def test_every_schedule_is_there():
     assert all(case.graph().nodes for case in all_cases())
     assert len(names) == len(set(names))
     assert len({case.around for case in few_cases()}) >= 6
+
+
+def test_every_element_type_of_a_schedule_is_there():
+    for schedule in schedules():
+        with settings_of(schedule):
+            fitting = {dtype_of(op) for op in PROBLEMS if schedule.fits(op, TARGET)}
+        assert fitting <= {dtype_of(case.op) for case in cases_of(schedule)}
+
+
+def test_others_are_around_kernels_that_share_sums_and_that_do_not():
+    (schedule,) = (each for each in schedules() if each.name == "matmul_wgmma")
+    found = {case.point.slices > 1 for case in cases_of(schedule) if case.around == "gate"}
+    assert found == {True, False}
 
 
 def test_the_code_is_as_it_was(golden):
