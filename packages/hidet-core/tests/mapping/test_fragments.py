@@ -6,8 +6,10 @@ import pytest
 
 from hidet.errors import BadArgument
 from hidet.mapping.fragments import (
+    ROW_LANES,
     ldmatrix,
     ldmatrix_rows,
+    matrices,
     matrix_rows,
     mma_a,
     mma_b,
@@ -132,3 +134,29 @@ def test_rows_of_matrices_make_an_operand_of_32_bits():
     for lane, matrix in product(range(32), range(4)):
         top, left = matrix_rows(32).task(8 * matrix + lane // 4, 0)
         assert mma_a(32).task(lane, matrix) == (top, left + lane % 4)
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_matrices_follow_each_other_down_or_across(bits):
+    pieces = 128 // bits
+    for lane in range(32):
+        matrix, row = divmod(lane, 8)
+        down, across = matrices(bits).task(lane, 0), matrices(bits, across=True).task(lane, 0)
+        assert down == matrix_rows(bits).task(lane, 0)
+        assert down == (matrix % 2 * 8 + row, matrix // 2 * pieces)
+        assert across == (matrix // 2 * 8 + row, matrix % 2 * pieces)
+
+
+def test_matrices_across_make_two_operands_side_by_side():
+    # Of a tile whose rows run along k: rows are columns of B.
+    for lane, value in product(range(32), range(8)):
+        matrix, row, column = ldmatrix(4).task(lane, value)
+        top, left = matrices(across=True).task(8 * matrix + row, 0)
+        k, j = mma_b().task(lane, value % 4)
+        assert (value // 4 * 8 + j, k) == (top, left + column)
+
+
+def test_lanes_of_a_row_share_it():
+    for lane in range(32):
+        row, sharer = ROW_LANES.task(lane)
+        assert mma_c().task(lane, 0) == (row, sharer * 2)

@@ -11,6 +11,8 @@ from hidet.mapping.algebra import TaskMapping, col_spatial, repeat, spatial
 ELEMENT_BITS = (8, 16, 32, 64)
 WARPS = 4
 """Warps of a warpgroup, each with 16 of its 64 rows."""
+ROW_LANES = spatial(8, 4)
+"""Of which of eight rows a lane of a warp has sums, and which of the four it is that share it."""
 
 
 def mma_a(bits: int = 16, depth: int | None = None, rows: int = 16) -> TaskMapping:
@@ -67,6 +69,13 @@ def matrix_rows(bits: int = 16) -> TaskMapping:
     """Which 16 bytes of a tile of 16 rows of 32 bytes each lane gives `ldmatrix` and `stmatrix`
     the address of, so that they are `mma_a` or two of `mma_c` side by side: its first task."""
     return spatial(1, 2) * spatial(16, 1) * repeat(1, 128 // bits)
+
+
+def matrices(bits: int = 16, across: bool = False) -> TaskMapping:
+    """The same, matrix by matrix. `across`: they follow each other across first, as two of `mma_b`
+    do in a tile whose rows run along k, or `mma_a` in one whose columns do."""
+    first, then = ((1, 2), (2, 1)) if across else ((2, 1), (1, 2))
+    return spatial(*then) * spatial(*first) * spatial(8, 1) * repeat(1, 128 // bits)
 
 
 def wgmma_a(bits: int = 16) -> TaskMapping:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hidet.ir.expr import Expr, Var
-from hidet.ir.kernel import Call, Kernel, Module
+from hidet.ir.kernel import Call, Kernel, LetsNext, Module
 from hidet.ir.walk import substitute, substitute_body, variables
 from hidet.lang import ScriptFunction
 from hidet.types import TensorType
@@ -47,3 +47,24 @@ def assemble(
 def operand_type(of: TensorType | None, like: TensorType) -> TensorType:
     """The type of an operand that may be missing; the kernel does not touch it if it is."""
     return like.with_(shape=(1,)) if of is None else of
+
+
+def marked(
+    module: Module, early: Sequence[str] = (), ahead: Sequence[str] = (), once: Sequence[str] = ()
+) -> Module:
+    """The same, whose last kernel reads operands in other ways: see `early`, `ahead` and `once` of
+    `Kernel`."""
+    *before, kernel = module.kernels
+    found = [
+        tuple(each for each in kernel.params if each.name in names)
+        for names in (early, ahead, once)
+    ]
+    changed = replace(kernel, early=found[0], ahead=found[1], once=found[2])
+    return replace(module, kernels=(*before, changed))
+
+
+def letting_next(module: Module, when: LetsNext) -> Module:
+    """The same, whose last kernel lets the next one begin at another time."""
+    *before, kernel = module.kernels
+    launch = replace(kernel.launch, lets_next=when)
+    return replace(module, kernels=(*before, replace(kernel, launch=launch)))

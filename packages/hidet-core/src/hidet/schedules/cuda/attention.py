@@ -8,7 +8,7 @@ rows are few, warps share the keys of a tile, and blocks share all keys.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from hidet import options
 from hidet.lang import (
     ScriptFunction,

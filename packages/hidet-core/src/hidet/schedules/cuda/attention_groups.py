@@ -8,7 +8,7 @@ from math import prod
 from hidet.cost import REACHED_RATE, Work
 from hidet.ops.attention import Attention
 from hidet.schedules.attention import Rows, rows_of
-from hidet.schedules.cuda.wgmma_staging import staging_shape
+from hidet.schedules.cuda.lines import staging_shape
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target

@@ -9,8 +9,8 @@ et al. 2023).
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, assignment, attr-defined, comparison-overlap, index"
-# mypy: disable-error-code="name-defined, valid-type"
+# mypy: disable-error-code="arg-type, assignment, comparison-overlap"
+# mypy: disable-error-code="index, name-defined, valid-type"
 from hidet.lang import (
     ScriptFunction,
     address,
@@ -20,15 +20,15 @@ from hidet.lang import (
     f32,
     grid,
     isfinite,
+    maximum,
     register_tensor,
     script,
     select,
     unroll,
     vectorize,
 )
-from hidet.lang import max as maximum
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
-from hidet.mapping.fragments import mma_c
+from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.schedules.attention import Rows, mask_type
 from hidet.schedules.cuda.attention_plain import in_parts, mending
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
@@ -58,7 +58,7 @@ def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
             for j in unroll(width // 8):
                 for v in vectorize(2):
                     pile[part, at, j * 8 + mma_c().task(lane, 0)[1] + v] = sums[i, j, half * 2 + v]
-            if lane % 4 == 0:
+            if ROW_LANES.task(lane)[1] == 0:
                 facts[part, at, 0] = tops[i, half] * factor
                 facts[part, at, 1] = totals[i, half]
 

@@ -14,14 +14,14 @@ from hidet.lang import (
     cast,
     f32,
     grid,
+    maximum,
+    minimum,
     register_tensor,
     script,
     select,
     unroll,
     vectorize,
 )
-from hidet.lang import max as maximum
-from hidet.lang import min as minimum
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_single import products

@@ -12,7 +12,7 @@ from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, address, cast, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import ldmatrix, mma_sync, store_async, threadIdx
 from hidet.lang.memory import get
-from hidet.mapping.fragments import matrix_rows
+from hidet.mapping.fragments import matrices, matrix_rows
 from hidet.schedules.contraction import Index
 from hidet.target import WARP
 from hidet.types import DType
@@ -63,7 +63,7 @@ def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> 
 
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
-    own = matrix_rows()
+    own, beside = matrix_rows(), matrices(across=True)
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
@@ -76,7 +76,7 @@ def scoring(rows: int, keys: int, size: int, dtype: DType, kept_there: bool) -> 
                     ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
             for j in unroll(keys // 16):
                 part_k = register_tensor(dtype, (8,))
-                at = (key + j * 16 + lane % 8 + lane // 16 * 8, deep * 16 + lane // 8 % 2 * 8)
+                at = (key + j * 16 + beside.task(lane, 0)[0], deep * 16 + beside.task(lane, 0)[1])
                 ldmatrix(address(part_k, 0), address(tiles_k, number, *at))
                 for i in unroll(rows // 16):
                     left = address(kept, i, deep, 0) if kept_there else address(part_q, i, 0)

@@ -7,14 +7,12 @@ products have sums of their own. Where three give no number, ordinary ones count
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from math import gcd
 
 from hidet import options
 from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
 from hidet.lang.cuda import ldmatrix, threadIdx
-from hidet.mapping.fragments import matrix_rows
+from hidet.mapping.fragments import ldmatrix_rows, matrix_rows, mma_b
 from hidet.schedules.cuda.two_parts import adding, dividing
 from hidet.target import WARP
 
@@ -52,7 +50,9 @@ def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
                 part_k = register_tensor(f32, (2, 2))
                 large_k = register_tensor(tf32, (2, 2))
                 small_k = register_tensor(tf32, (2, 2))
-                at = (key + j * 16 + lane % 8 + lane // 16 * 8, deep * 8 + lane // 8 % 2 * 4)
+                # Matrices follow each other across first: half of a row of 8 elements each.
+                matrix, line = ldmatrix_rows().task(lane)
+                at = (key + j * 16 + line + matrix // 2 * 8, deep * 8 + matrix % 2 * 4)
                 ldmatrix(address(part_k, 0, 0), address(tiles_k, number, *at))
                 divide_k(part_k, large_k, small_k)
                 add(large_q, small_q, 0, large_k, small_k, scores, low, j * 2)
@@ -69,6 +69,7 @@ def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
     keys are in another order.
     """
     rows, columns, exact = height // 16, gcd(width // 8, TOGETHER), products() == 3
+    pairs = mma_b(16, 8)
     divide_w, divide_v = dividing(keys // 8 * rows, 4, exact), dividing(columns, 2, exact)
     add = adding(rows, columns, exact)
 
@@ -89,8 +90,8 @@ def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
                 large_v = register_tensor(tf32, (columns, 2))
                 small_v = register_tensor(tf32, (columns, 2))
                 for c, e in unroll(grid(columns, 2)):
-                    left = (group * columns + c) * 8 + lane // 4
-                    part_v[c, e] = tiles_v[number, key + j * 8 + lane % 4 * 2 + e, left]
+                    left = (group * columns + c) * 8 + pairs.task(lane, e)[1]
+                    part_v[c, e] = tiles_v[number, key + j * 8 + pairs.task(lane, e)[0], left]
                 divide_v(part_v, large_v, small_v)
                 add(large_w, small_w, j * rows, large_v, small_v, high, low, 0)
             for i, c, e in unroll(grid(rows, columns, 4)):

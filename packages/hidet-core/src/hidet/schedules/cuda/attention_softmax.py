@@ -6,8 +6,6 @@ columns until `totalling` adds up those of the four lanes that share a row.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 import math
 from functools import partial
 
@@ -19,13 +17,13 @@ from hidet.lang import (
     cast,
     f32,
     grid,
+    maximum,
     register_tensor,
     script,
     select,
     unroll,
     vectorize,
 )
-from hidet.lang import max as maximum
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import mma_c

@@ -7,14 +7,14 @@ from hidet.lang import (
     ScriptFunction,
     cdiv,
     f32,
+    maximum,
+    minimum,
     register_tensor,
     script,
     select,
     shared_tensor,
     unroll,
 )
-from hidet.lang import max as maximum
-from hidet.lang import min as minimum
 from hidet.lang.cuda import (
     blockIdx,
     cp_async_commit_group,

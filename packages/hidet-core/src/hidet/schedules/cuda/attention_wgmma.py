@@ -7,7 +7,7 @@ sums for all columns of v.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from hidet import options
 from hidet.compute.sizes import below
 from hidet.lang import (
@@ -15,29 +15,24 @@ from hidet.lang import (
     attr,
     cdiv,
     f32,
+    minimum,
     register_tensor,
     script,
     script_module,
     shared_tensor,
 )
-from hidet.lang import min as minimum
-from hidet.lang.cuda import (
-    blockIdx,
-    setmaxnreg_dec,
-    setmaxnreg_inc,
-    threadIdx,
-    wgmma_layout,
-)
+from hidet.lang.cuda import blockIdx, setmaxnreg_dec, setmaxnreg_inc, threadIdx, wgmma_layout
 from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention_groups import FEWEST, Groups
 from hidet.schedules.cuda.attention_softmax import LOW, totalling
-from hidet.schedules.cuda.attention_wgmma_ring import beginning, boxes_of, mappable, producing
+from hidet.schedules.cuda.attention_wgmma_ring import begin, keys_of, mappable, produce, tiles_of
 from hidet.schedules.cuda.attention_wgmma_walk import filling, walking
-from hidet.schedules.cuda.attention_wgmma_write import writing
-from hidet.schedules.cuda.wgmma_staging import staging_shape
+from hidet.schedules.cuda.attention_wgmma_write import WeightedSums
+from hidet.schedules.cuda.lines import LANES, staging_shape
+from hidet.schedules.cuda.tile_order import Tile
 from hidet.target import WARP, Target
 from hidet.types import bf16, f16, u64
 
@@ -64,13 +59,12 @@ def by_warpgroups(op: Attention, target: Target) -> bool:
 def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
     """Tiles of q and of k and v, by warpgroups with `wgmma`."""
     rows, dtype = rows_of(op), op.q.dtype
-    (size, width), keys, stages = point.padded(rows), point.keys, point.stages
+    size, width = point.padded(rows)
     blocks = cdiv(rows.count, point.rows)
 
     with script_module():
-        place, begin = placing(rows, point, target), beginning(point)
-        produce, fill, walk = producing(rows, point), filling(rows, point), walking(rows, point)
-        add_totals, write = totalling(STEP), writing(rows, point)
+        place, fill = placing(rows, point, target), filling(rows, point)
+        walk, add_totals = walking(rows, point), totalling(STEP)
 
         @script
         def attend(q: op.q, k: op.k, v: op.v, mask: mask_type(op), y: op.infer()) -> None:
@@ -78,14 +72,13 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
             attr.cuda_grid_dim = blocks * rows.stacks
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = point.resident
-            maps = boxes_of(k, point), boxes_of(v, point)
             tile_q = shared_tensor(dtype, (point.rows, size), wgmma_layout(dtype, point.rows, size))
-            at_k, at_v = (wgmma_layout(dtype, stages, keys, each) for each in (size, width))
-            tiles_k = shared_tensor(dtype, (stages, keys, size), at_k)
-            tiles_v = shared_tensor(dtype, (stages, keys, width), at_v)
+            tiles_k, tiles_v = tiles_of(k, point, size), tiles_of(v, point, width)
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
-            bars = shared_tensor(u64, (2, 2, stages))
-            begin(bars, *maps)
+            bars = shared_tensor(u64, (2, 2, point.stages))
+            keys = keys_of(k, tiles_k, bars, 0, rows, point)
+            values = keys_of(v, tiles_v, bars, 1, rows, point)
+            begin(keys, values)
             z, top, turns = place(blocks)
             if threadIdx.x < point.consumers:
                 setmaxnreg_inc(point.borrowed(target))
@@ -93,13 +86,13 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
                 totals = register_tensor(f32, (1, 2), init=0.0)
                 sums = register_tensor(f32, (1, width // 8, 4), init=0.0)
                 fill(q, tile_q, z, top)
-                walk(tile_q, tiles_k, tiles_v, bars, mask, z, top, turns, tops, totals, sums)
+                walk(tile_q, keys, values, mask, z, top, turns, tops, totals, sums)
                 add_totals(totals)
-                write(sums, totals, staged, y, z, top)
+                WeightedSums(width, LANES, staged, y, rows).finish(sums, totals, Tile(z, top, 0))
             else:
                 setmaxnreg_dec(FEWEST)
                 if threadIdx.x == point.consumers:
-                    produce(maps, (tiles_k, tiles_v), bars, z, turns)
+                    produce(keys, values, z, turns)
 
     return Scheduled(assemble(op.name, [attend], op.operand_labels(), ["y"]), point)
 

@@ -5,36 +5,23 @@ Tiles of k and of v have barriers of their own: k is needed first, and free agai
 
 from __future__ import annotations
 
-from typing import Any
-
-from hidet.lang import ScriptFunction, address, script, static
+from hidet.lang import Global, Int, Map, Shared, address, part, record, shared_tensor, static
 from hidet.lang.cuda import (
     fence_mbarrier_init,
-    mbarrier_arrive,
     mbarrier_arrive_expect_tx,
-    mbarrier_init,
-    mbarrier_wait,
     syncthreads,
     tensor_map,
     threadIdx,
     tma_load,
     tma_prefetch_map,
+    wgmma_layout,
 )
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_groups import PANEL, Groups
+from hidet.schedules.cuda.barriers import FULL, Pipeline
 from hidet.schedules.cuda.wgmma_operand import has_even_rows
 from hidet.target import WARP
 from hidet.types import TensorType
-
-K, V = 0, 1
-FULL, EMPTY = 0, 1
-"""The two barriers of a tile."""
-
-
-def boxes_of(operand: Any, point: Groups) -> Any:
-    """The tensor map of k or v, inside of a kernel: rows of a tile, one panel at a time."""
-    outer = (1,) * (operand.type.ndim - 2)
-    return tensor_map(operand, (*outer, point.keys, PANEL), swizzle="128B", promotion="256B")
 
 
 def mappable(of: TensorType) -> bool:
@@ -42,58 +29,59 @@ def mappable(of: TensorType) -> bool:
     return has_even_rows(of, of.shape[-1]) and of.ndim <= 5
 
 
-def beginning(point: Groups) -> ScriptFunction:
-    """A part of a kernel: (barriers, map of k, map of v). Barriers are made."""
+@record
+class Keys:
+    """The tiles of k, or of v, on their way through shared memory."""
 
-    @script
-    def begin(bars, boxes_k, boxes_v):  # type: ignore[no-untyped-def]
-        if threadIdx.x == 0:
-            tma_prefetch_map(boxes_k)
-            tma_prefetch_map(boxes_v)
-            for operand in static((K, V)):
-                for stage in range(point.stages):
-                    mbarrier_init(~bars[operand, FULL, stage], 1)
-                    mbarrier_init(~bars[operand, EMPTY, stage], point.consumers // WARP)
-            fence_mbarrier_init()
-        syncthreads()
+    rows: Rows
+    point: Groups
+    boxes: Map
+    tiles: Shared
+    pipe: Pipeline
 
-    return begin
-
-
-def producing(rows: Rows, point: Groups) -> ScriptFunction:
-    """A part of a kernel, for one thread: (maps, tiles, barriers, z, turns).
-
-    It has `turns` tiles of stack `z` brought; maps and tiles are pairs, of k and of v.
-    """
-    stages, keys, sizes = point.stages, point.keys, point.padded(rows)
-    nbytes = [keys * size * rows.op.q.dtype.nbytes for size in sizes]
-
-    @script
-    def produce(maps, tiles, bars, z, turns):  # type: ignore[no-untyped-def]
-        for turn in range(turns):
-            stage = turn % stages
-            for own in static((K, V)):
-                full = ~bars[own, FULL, stage]
-                mbarrier_wait(~bars[own, EMPTY, stage], (turn // stages + 1) % 2)
-                mbarrier_arrive_expect_tx(full, nbytes[own])
-                for column in static(range(0, sizes[own], PANEL)):
-                    at = rows.key_at(z, turn * keys, column)
-                    tma_load(address(tiles[own], stage, 0, column), maps[own], at, full)
-
-    return produce
+    @part
+    def load(self, z: Int, turn: Int) -> None:
+        """For one thread: a tile of stack `z` is on its way."""
+        stage = self.pipe.acquire(turn)
+        full, keys, size = self.pipe.barrier(FULL, stage), self.point.keys, self.tiles.shape[-1]
+        mbarrier_arrive_expect_tx(full, keys * size * self.tiles.dtype.nbytes)
+        for column in static(range(0, size, PANEL)):
+            at = self.rows.key_at(z, turn * keys, column)
+            tma_load(address(self.tiles, stage, 0, column), self.boxes, at, full)
 
 
-def awaiting(point: Groups) -> tuple[ScriptFunction, ScriptFunction]:
-    """Parts of a kernel, for warpgroups: (barriers, operand, turn). A tile is there; it is free."""
-    stages = point.stages
+@part
+def tiles_of(operand: Global, point: Groups, size: int) -> Shared:
+    """Shared memory for tiles of k or v, whose rows have so many elements."""
+    shape = (point.stages, point.keys, size)
+    return shared_tensor(operand.dtype, shape, wgmma_layout(operand.dtype, *shape))
 
-    @script
-    def wait(bars, operand, turn):  # type: ignore[no-untyped-def]
-        mbarrier_wait(~bars[operand, FULL, turn % stages], turn // stages % 2)
 
-    @script
-    def give_back(bars, operand, turn):  # type: ignore[no-untyped-def]
-        if threadIdx.x % WARP == 0:
-            mbarrier_arrive(~bars[operand, EMPTY, turn % stages])
+@part
+def keys_of(
+    operand: Global, tiles: Shared, bars: Shared, which: int, rows: Rows, point: Groups
+) -> Keys:
+    """The tiles of k or v, which come one panel of a row at a time."""
+    box = (*(1,) * (len(operand.shape) - 2), point.keys, PANEL)
+    boxes = tensor_map(operand, box, swizzle="128B", promotion="256B")
+    return Keys(rows, point, boxes, tiles, Pipeline(point.stages, bars, (which,)))
 
-    return wait, give_back
+
+@part
+def begin(k: Keys, v: Keys) -> None:
+    """All threads know of the barriers."""
+    if threadIdx.x == 0:
+        tma_prefetch_map(k.boxes)
+        tma_prefetch_map(v.boxes)
+        for each in static((k, v)):
+            each.pipe.begin(1, each.point.consumers // WARP)
+        fence_mbarrier_init()
+    syncthreads()
+
+
+@part
+def produce(k: Keys, v: Keys, z: Int, turns: Int) -> None:
+    """For one thread: so many tiles of stack `z` are brought."""
+    for turn in range(turns):
+        k.load(z, turn)
+        v.load(z, turn)

@@ -7,21 +7,19 @@ products in turns: one multiplies while another takes exponentials.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from hidet.lang import (
     ScriptFunction,
     address,
     cast,
     f32,
     grid,
+    minimum,
     register_tensor,
     script,
     static,
     unroll,
     vectorize,
 )
-from hidet.lang import min as minimum
 from hidet.lang.cuda import (
     barrier_arrive,
     barrier_sync,
@@ -39,7 +37,6 @@ from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_groups import HEIGHT, PANEL, Groups
 from hidet.schedules.cuda.attention_softmax import fading, masking, weighting
-from hidet.schedules.cuda.attention_wgmma_ring import K, V, awaiting
 from hidet.target import ACCESS_BYTES, WARP, WARPGROUP
 
 STEP = 16
@@ -147,12 +144,11 @@ def softening(rows: Rows, point: Groups) -> ScriptFunction:
 def walking(rows: Rows, point: Groups) -> ScriptFunction:
     """A part of a kernel, for warpgroups.
 
-    (tile_q, tiles_k, tiles_v, barriers, mask, z, top, turns, tops, totals, sums): `turns` tiles of
-    keys; what they give is in the last three.
+    (tile_q, k, v, mask, z, top, turns, tops, totals, sums): `turns` tiles of keys; what they give
+    is in the last three.
     """
     keys, width, dtype = point.keys, point.padded(rows)[1], rows.op.q.dtype
     score, weigh = multiplying(rows, point)
-    wait, give_back = awaiting(point)
     take, pass_on = taking_turns(point)
     soften, fade_sums = softening(rows, point), fading(STEP, width)
 
@@ -163,37 +159,37 @@ def walking(rows: Rows, point: Groups) -> ScriptFunction:
 
     @script
     def walk(  # type: ignore[no-untyped-def]
-        tile_q, tiles_k, tiles_v, bars, mask, z, top, turns, tops, totals, sums
+        tile_q, k, v, mask, z, top, turns, tops, totals, sums
     ):
         scores = register_tensor(f32, (1, keys // 8, 4))
         weights = register_tensor(dtype, (keys // STEP, 8))
         fades = register_tensor(f32, (1, 2))
         if threadIdx.x // WARPGROUP == point.groups - 1:
             pass_on(True)
-        wait(bars, K, 0)
+        first = k.pipe.wait(0)
         take()
-        score(tile_q, tiles_k, 0, scores)
+        score(tile_q, k.tiles, first, scores)
         pass_on(turns > 1)
         wgmma_wait_group(0, scores)
-        give_back(bars, K, 0)
+        k.pipe.release(first)
         soften(scores, mask, z, top, 0, tops, totals, fades)
         pack(scores, weights)
         for turn in range(1, turns):
-            wait(bars, K, turn)
+            k.pipe.wait(turn)
             take()
-            score(tile_q, tiles_k, turn % point.stages, scores)
-            wait(bars, V, turn - 1)
-            weigh(weights, tiles_v, (turn - 1) % point.stages, sums)
+            score(tile_q, k.tiles, k.pipe.stage(turn), scores)
+            v.pipe.wait(turn - 1)
+            weigh(weights, v.tiles, v.pipe.stage(turn - 1), sums)
             pass_on(turn + 1 < turns)
             wgmma_wait_group(1, scores)
-            give_back(bars, K, turn)
+            k.pipe.release(k.pipe.stage(turn))
             soften(scores, mask, z, top, turn, tops, totals, fades)
             wgmma_wait_group(0, sums, weights)
-            give_back(bars, V, turn - 1)
+            v.pipe.release(v.pipe.stage(turn - 1))
             fade_sums(sums, fades)
             pack(scores, weights)
-        wait(bars, V, turns - 1)
-        weigh(weights, tiles_v, (turns - 1) % point.stages, sums)
+        v.pipe.wait(turns - 1)
+        weigh(weights, v.tiles, v.pipe.stage(turns - 1), sums)
         wgmma_wait_group(0, sums)
 
     return walk

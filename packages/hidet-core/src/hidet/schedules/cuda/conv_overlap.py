@@ -10,7 +10,7 @@ once more in the end (`overlap_plain.py`).
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="arg-type, name-defined, valid-type"
 from dataclasses import dataclass
 from math import prod
 
@@ -40,8 +40,6 @@ from hidet.lang.cuda import (
     fence_proxy_async,
     gridDim,
     mbarrier_arrive,
-    mbarrier_init,
-    mbarrier_wait,
     syncthreads,
     threadIdx,
     wgmma,
@@ -55,19 +53,20 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import names_of
 from hidet.schedules.convolution import has_channels
+from hidet.schedules.cuda.barriers import FULL, pipeline_of
+from hidet.schedules.cuda.lines import staging_shape
 from hidet.schedules.cuda.mma import by_tensor_cores
 from hidet.schedules.cuda.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
 from hidet.schedules.cuda.overlap_lines import IN_FLIGHT, gathering, weighing
 from hidet.schedules.cuda.overlap_plain import mending
+from hidet.schedules.cuda.tile_order import Tile
 from hidet.schedules.cuda.warpgroups import PIECE
 from hidet.schedules.cuda.wgmma_operand import step_of
-from hidet.schedules.cuda.wgmma_ring import EMPTY, FULL
-from hidet.schedules.cuda.wgmma_staging import staging_shape
-from hidet.schedules.cuda.wgmma_write import biasing, writing
+from hidet.schedules.cuda.wgmma_pairs import sums_to
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
-from hidet.types import Size, f32, i32, u64
+from hidet.types import Size, f32, i32
 
 LINE_BYTES = 16
 APART = 1
@@ -187,9 +186,8 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
 
     with script_module():
-        begin, multiply = beginning(point), multiplying(p, point)
-        bring, finish = biasing(p, columns), writing(p, columns, early=True)
-        weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point, finish)
+        multiply = multiplying(p, point)
+        weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
         @script
@@ -201,76 +199,60 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
             taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
             lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
             staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
-            bars = shared_tensor(u64, (2, stages))
+            epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
+            pipe = pipeline_of(stages)
             left = blockIdx.y * columns
-            begin(bars)
-            count = 0
+            if threadIdx.x == 0:
+                pipe.begin(PRODUCERS, point.consumers // WARP)
+                fence_mbarrier_init()
+            syncthreads()
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, columns // 2)
-                shift = register_tensor(f32, (columns // 8, 2))
                 weigh(b, taps, left)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                if p.bias is not None:
-                    bring(bias, shift, 0, 0, left)
+                shift = epilogue.prefetch(Tile(0, 0, left))
                 # From this turn of its places on the warp leaves them for later.
                 stop = cast(NEVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):
-                    stage = count % stages
-                    mbarrier_wait(~bars[FULL, stage], count // stages % 2)
+                    stage = pipe.wait(0)
                     for part in range(parts):
                         multiply(lines, taps, sums, stage, part * AT_ONCE)
-                        if part + 1 == parts and threadIdx.x % WARP == 0:
-                            mbarrier_arrive(~bars[EMPTY, stage])
+                        if part + 1 == parts:
+                            pipe.release(stage)
                         lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
-                        stop = select(lost, minimum(stop, count * parts + part), stop)
-                        if count * parts + part < stop:
+                        stop = select(lost, minimum(stop, pipe.count * parts + part), stop)
+                        if pipe.count * parts + part < stop:
                             top = tile % each * rows + part * AT_ONCE
-                            finish(sums, staged, shift, c, tile // each, top, left)
-                    count += 1
-                make_up(a, taps, sums, staged, shift, c, left, stop, count * parts)
+                            epilogue.write(sums, shift, Tile(tile // each, top, left))
+                    pipe.advance(1)
+                make_up(a, taps, sums, epilogue, shift, left, stop, pipe.count * parts)
             else:
                 for tile in range(blockIdx.x, tiles, gridDim.x):
-                    stage = count % stages
-                    mbarrier_wait(~bars[EMPTY, stage], (count // stages + 1) % 2)
+                    stage = pipe.acquire(0)
                     gather(a, lines, stage, tile // each, tile % each * rows)
                     fence_proxy_async("shared::cta")
-                    mbarrier_arrive(~bars[FULL, stage])
-                    count += 1
+                    mbarrier_arrive(pipe.barrier(FULL, stage))
+                    pipe.advance(1)
 
     return assemble(name, [product], names_of(p), ["c"])
 
 
-def making_up(p: Overlap, point: OverlapTile, finish: ScriptFunction) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (x, taps, sums, staged, bias, y, left, first, end). The
+def making_up(p: Overlap, point: OverlapTile) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (x, taps, sums, epilogue, bias, left, first, end). The
     turns from the first on that a warp left for later, in the plain way."""
     each, parts = point.tiles(p)[0], point.block[0] // AT_ONCE
     mend = mending(p, point.columns)
 
     @script
-    def make_up(a, taps, sums, staged, shift, c, left, first, end):  # type: ignore[no-untyped-def]
+    def make_up(a, taps, sums, epilogue, shift, left, first, end):  # type: ignore[no-untyped-def]
         for turn in range(first, end):
             tile = blockIdx.x + turn // parts * gridDim.x
             top = tile % each * point.block[0] + turn % parts * AT_ONCE
             mend(a, taps, sums, tile // each, top)
-            finish(sums, staged, shift, c, tile // each, top, left)
+            epilogue.write(sums, shift, Tile(tile // each, top, left))
 
     return make_up
-
-
-def beginning(point: OverlapTile) -> ScriptFunction:
-    """A part of a kernel: (barriers). All who gather arrive, and a lane of each warp that reads."""
-
-    @script
-    def begin(bars):  # type: ignore[no-untyped-def]
-        if threadIdx.x == 0:
-            for stage in range(point.stages):
-                mbarrier_init(~bars[FULL, stage], PRODUCERS)
-                mbarrier_init(~bars[EMPTY, stage], point.consumers // WARP)
-            fence_mbarrier_init()
-        syncthreads()
-
-    return begin
 
 
 def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:

@@ -7,7 +7,7 @@ these comes from the L1 cache, where the threads beside have it.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from dataclasses import dataclass
 from math import gcd
 

@@ -9,9 +9,9 @@ blocks of a cluster in each other's. Always in the same order.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import gcd
 
 from hidet.ir.expr import Value
@@ -20,7 +20,6 @@ from hidet.lang import (
     ScriptFunction,
     address,
     attr,
-    cast,
     cdiv,
     grid,
     register_tensor,
@@ -31,9 +30,9 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, mapa, syncthreads, threadIdx
-from hidet.lang.memory import get
-from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.cuda.epilogue import Epilogue
 from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP
 
@@ -187,24 +186,18 @@ def few_rows(name: str, reading: Reading) -> Module:
                 cluster_sync()
             else:
                 syncthreads()
-            finish(parts, bias, c, z, left, share)
+            finish(parts, Epilogue(p, bias, c, left), z, share)
             # A block's shared memory goes with it: it stays until all others have read there.
             if slices > 1:
                 cluster_sync()
 
         kernels = [*p.placing(name, reading.rows, "cuda"), product]
-    return reading_once(assemble(name, kernels, names_of(p), ["c"], p.made), "b")
-
-
-def reading_once(module: Module, name: str) -> Module:
-    """The same, where no multiprocessor's cache keeps what is read of an operand: others are."""
-    *before, kernel = module.kernels
-    once = tuple(each for each in kernel.params if each.name == name)
-    return replace(module, kernels=(*before, replace(kernel, once=once)))
+    # No multiprocessor's cache keeps what is read of b: others are to be kept there.
+    return marked(assemble(name, kernels, names_of(p), ["c"], p.made), once=["b"])
 
 
 def finishing(reading: Reading) -> ScriptFunction:
-    """A part of a kernel: (parts, bias, c, z, first column, share). The blocks of a cluster add up
+    """A part of a kernel: (parts, epilogue, z, share). The blocks of a cluster add up
     all parts, each of its share of the sums, and write them."""
     width, threads, slices = reading.point.neighbours, reading.point.threads, reading.point.slices
     p, across = reading.p, reading.columns // width
@@ -212,7 +205,7 @@ def finishing(reading: Reading) -> ScriptFunction:
     exact = groups % (threads * slices) == 0
 
     @script
-    def finish(parts, bias, c, z, left, share):  # type: ignore[no-untyped-def]
+    def finish(parts, epilogue, z, share):  # type: ignore[no-untyped-def]
         for turn in range(cdiv(groups, threads * slices)):
             number = (turn * slices + share) * threads + threadIdx.x
             if True if exact else number < groups:
@@ -227,10 +220,6 @@ def finishing(reading: Reading) -> ScriptFunction:
                         for lane in vectorize(width):
                             total[lane] += parts[part, i, j + lane]
                 for lane in vectorize(width):
-                    value = total[lane]
-                    if p.bias is not None:
-                        value += cast(get(bias, *p.bias_at(z, i, left + j + lane)), p.wide)
-                    if p.is_there(i, left + j + lane):
-                        c.put(*p.c_at(z, i, left + j + lane), cast(value, p.c.dtype))
+                    epilogue.write(total[lane], z, i, j + lane)
 
     return finish

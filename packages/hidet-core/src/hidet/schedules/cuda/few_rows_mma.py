@@ -7,8 +7,6 @@ a thread gives to the units are those that it reads at once.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass
 
 from hidet.ir.expr import Value
@@ -24,6 +22,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.lang.memory import get
+from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.schedules.cuda.few_rows import Reading
 from hidet.target import WARP
 
@@ -54,9 +53,9 @@ class WarpReading(Reading):
         return self.width // 2, 4
 
     def place(self) -> tuple[Value, Value]:
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        warp, (row, sharer) = threadIdx.x // WARP, ROW_LANES.task(threadIdx.x % WARP)
         warps = self.point.warps // self.parts
-        return warp % warps * QUADS + lane // QUAD, warp // warps * QUAD + lane % QUAD
+        return warp % warps * QUADS + row, warp // warps * QUAD + sharer
 
     def gathering(self) -> ScriptFunction:
         p, steps, depth, width = self.p, self.point.steps, self.depth, self.width
@@ -66,6 +65,7 @@ class WarpReading(Reading):
         def gather(a, b, sums, z, left, share):  # type: ignore[no-untyped-def]
             own, part = self.place()
             j = left + own * width
+            row_of_a = ROW_LANES.task(threadIdx.x % WARP)[0]
             for turn in range(turns):
                 first = (share * turns + turn) * self.turn + part * depth
                 held = register_tensor(dtype, (steps, depth, width))
@@ -77,7 +77,7 @@ class WarpReading(Reading):
                 for step in unroll(steps):
                     row = register_tensor(dtype, (depth,))
                     for deep in vectorize(depth):
-                        at = p.a_at(z, threadIdx.x % WARP // QUAD, first + step * self.step + deep)
+                        at = p.a_at(z, row_of_a, first + step * self.step + deep)
                         row[deep] = get(a, *at)
                     for some, pair in unroll(grid(depth // AT_ONCE, width // 2)):
                         columns = register_tensor(dtype, (2 * AT_ONCE,))
@@ -94,7 +94,7 @@ class WarpReading(Reading):
         def tell(sums, parts):  # type: ignore[no-untyped-def]
             own, part = self.place()
             for pair, e in unroll(grid(self.width // 2, 4)):
-                i = threadIdx.x % QUAD * 2 + e % 2
+                i = mma_c().task(threadIdx.x % WARP, 0)[1] + e % 2
                 if i < self.rows:
                     column = own * self.width + pair * 2 + e // 2
                     parts[part // QUAD, i, column] = sums[pair, e]

@@ -5,8 +5,6 @@ Products of parts have no infinities: where an operand or a product has one, the
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from hidet.lang import ScriptFunction, grid, isfinite, script, unroll
 from hidet.lang.cuda import syncthreads_or
 

@@ -6,13 +6,7 @@ from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import ForConvolutions, convolution_of, has_channels
-from hidet.schedules.cuda.mma_bytes import (
-    VECTOR,
-    ByteStages,
-    ByteWarps,
-    bytes_in_stages,
-    in_bytes,
-)
+from hidet.schedules.cuda.mma_bytes import VECTOR, ByteStages, ByteWarps, bytes_in_stages, in_bytes
 from hidet.schedules.cuda.tile import tiled
 from hidet.schedules.product import ForProducts, product_of
 from hidet.target import Target

@@ -7,13 +7,15 @@ Which hand on the moments of their rows, and which norm by them: `wgmma_moments.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, assignment, attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="arg-type, name-defined, valid-type"
 from dataclasses import replace
 from functools import lru_cache
 
 from hidet.cost import Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
+    Global,
+    Shared,
     attr,
     cdiv,
     minimum,
@@ -24,23 +26,24 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
 from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
-from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.barriers import pipeline_of
+from hidet.schedules.cuda.lines import staging_shape
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.tile_order import Order
 from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
 from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
+from hidet.schedules.cuda.wgmma_pairs import sums_to
 from hidet.schedules.cuda.wgmma_ring import Ring, held_by
 from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
-from hidet.schedules.cuda.wgmma_staging import staging_shape
 from hidet.schedules.cuda.wgmma_statistics import Statistics
-from hidet.schedules.cuda.wgmma_tile import bringing_ahead, loading_early
-from hidet.schedules.cuda.wgmma_write import keeping, writing
+from hidet.schedules.cuda.wgmma_write import Sums, keeping
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
-from hidet.types import TensorType, f32, u64
+from hidet.types import TensorType, f32
 
 WIDEST = 128
 """Columns up to which a thread has registers for a residual beside its sums."""
@@ -122,7 +125,6 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     with script_module():
         bring, find = rows.bringing(), statistics.of_two_rows()
         settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
-        finish = writing(replace(p, bias=None), point.columns)
 
         @script
         def product(
@@ -137,11 +139,12 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            to_c = written_as(p, staged, c, point)
+            to_scaled = written_as(p, staged, scaled, point)
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
             ring.begin(order, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
-                count = 0
                 for number in range(blockIdx.x, tiles, gridDim.x):
                     tile = order.tile(number)
                     top, left = tile.top, tile.left
@@ -153,21 +156,20 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
                     bring(residual, bias, residual_gain, near, shift, stretch, top, left)
                     if normed:
                         find(residual_moments, mean, scale, top)
-                    ring.consume(sums, count, turns)
+                    ring.consume(sums, turns)
                     settle(near, shift, stretch, mean, scale, sums, moments, top, left)
                     if asked:
                         # No earlier: what is added has its registers until here.
                         weigh(gain, factor, left)
-                    finish(sums, staged, bias, c, 0, top, left)
+                    to_c.write(sums, None, tile)
                     if asked:
                         multiply(factor, sums)
-                        finish(sums, staged, bias, scaled, 0, top, left)
-                    count += turns
+                        to_scaled.write(sums, None, tile)
             else:
                 ring.produce_all(order, tiles, turns)
 
-    made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
-    return loading_early(made, *EARLY)
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return marked(made, early=EARLY, ahead=point.ahead(p))
 
 
 def handing_shared(op: LinearMoments, point: Handing) -> Module:
@@ -195,7 +197,7 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             pile = shared_tensor(f32, pile_shape(point.block, f32))
-            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
             share = blockIdx.x % slices
             number, first = blockIdx.x // slices, share * turns
             ring.begin(order, number, first, turns)
@@ -212,10 +214,10 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
                     near, held, shift, stretch, factor, share, top, left,
                 )  # fmt: skip
                 sums = register_tensor(f32, point.columns // 2)
-                ring.consume(sums, 0, turns)
+                ring.consume(sums, turns)
                 keep(sums, pile)
             elif threadIdx.x == point.consumers:
-                ring.produce(tile, first, 0, turns)
+                ring.produce(tile, first, turns)
             syncwarp()
             cluster_sync()
             if threadIdx.x < point.consumers:
@@ -225,11 +227,11 @@ def handing_shared(op: LinearMoments, point: Handing) -> Module:
             # A block's shared memory goes with it: it stays until all others have read there.
             cluster_sync()
 
-    made = bringing_ahead(assemble(name, [product], names_of(op), results_of(op)), b_side)
-    return loading_early(made, "residual_moments", *EARLY)
+    made = assemble(name, [product], names_of(op), results_of(op))
+    return marked(made, early=["residual_moments", *EARLY], ahead=point.ahead(p))
 
 
-def shared_rows(op: LinearMoments, p: Contraction, point: Handing) -> tuple[SharedRows, Statistics]:
+def shared_rows(op: LinearMoments, p: Product, point: Handing) -> tuple[SharedRows, Statistics]:
     """Rows of which a block of a cluster has a part, and their statistics."""
     normed, asked = op.residual_gain is not None, op.gain is not None
     rows = SharedRows(p, point.block, point.consumers, point.slices, normed, asked)
@@ -256,7 +258,6 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
     with script_module():
         find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
         load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
-        finish = writing(replace(p, bias=None), point.columns)
 
         @script
         def product(
@@ -269,12 +270,12 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            ring = Ring(point, held_a, held_b, shared_tensor(u64, (2, stages)))
+            epilogue = written_as(p, staged, c, point)
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
             ring.begin(order, blockIdx.x, 0, turns)
             if threadIdx.x < point.consumers:
                 sums = register_tensor(f32, point.columns // 2)
                 mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
-                count = 0
                 for number in range(blockIdx.x, tiles, gridDim.x):
                     tile = order.tile(number)
                     top, left = tile.top, tile.left
@@ -282,15 +283,19 @@ def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Sch
                     shift = register_tensor(f32, (point.columns // BLOCK, 2))
                     load(sums_of, bias, weights, shift, left)
                     find(moments, mean, scale, top)
-                    ring.consume(sums, count, turns)
+                    ring.consume(sums, turns)
                     norm(sums, mean, scale, weights, shift)
-                    finish(sums, staged, bias, c, 0, top, left)
-                    count += turns
+                    epilogue.write(sums, None, tile)
             else:
                 ring.produce_all(order, tiles, turns)
 
-    made = bringing_ahead(assemble(name, [product], names_of(op), ["c"]), b_side)
-    return Scheduled(loading_early(made, "sums_of", "bias"), point)
+    made = assemble(name, [product], names_of(op), ["c"])
+    return Scheduled(marked(made, early=["sums_of", "bias"], ahead=point.ahead(p)), point)
+
+
+def written_as(p: Product, staged: Shared, c: Global, point: Alone) -> Sums:
+    """The end of a product whose bias is part of what its sums become before."""
+    return sums_to(staged, None, c, replace(p, bias=None), point.columns, None, None)
 
 
 def names_of(op: OfRows) -> list[str]:

@@ -5,8 +5,6 @@ Each warp owns a part of the block's tile, in fragments as the PTX ISA lays them
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -24,8 +22,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
-from hidet.lang.memory import get
-from hidet.mapping.fragments import mma_c
+from hidet.mapping.fragments import matrices, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.pace import Pace
 from hidet.schedules.cuda.staging import Side
@@ -123,7 +120,7 @@ class Warps(Tile):
 
     def writing(self, p: Contraction) -> ScriptFunction:
         """Each lane writes its sums, in pairs of neighbours."""
-        return writing(p, self)
+        return writing(self, self.partial_type(p))
 
 
 def is_half(p: Contraction) -> bool:
@@ -144,7 +141,10 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
     rows, columns = point.part
     many_a, many_b = rows // 16, columns // 16
     half = ACCESS_BYTES // a_side.dtype.nbytes
-    shape = f"m16n8k{2 * half}"
+    shape, bits = f"m16n8k{2 * half}", a_side.dtype.nbytes * 8
+    # In a fragment of a rows of the product change first, in one of b k does.
+    own_a = matrices(bits, across=not a_side.held_along_k)
+    own_b = matrices(bits, across=b_side.held_along_k)
 
     @script
     def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
@@ -154,21 +154,13 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
             part_a = register_tensor(a_side.dtype, (many_a, half))
             part_b = register_tensor(b_side.dtype, (many_b, half))
             for i in unroll(many_a):
-                # Four matrices of 8 rows: rows change first, then k.
-                high, low = lane % 8 + lane // 8 % 2 * 8, lane // 16 * half
-                if not a_side.held_along_k:
-                    high, low = lane // 8 % 2 * 8, lane % 8 + lane // 16 * 8
-                at, r = row + i * 16 + high, deep * 2 * half + low
-                place = (at, r) if a_side.held_along_k else (r, at)
+                down, right = own_a.task(lane, 0)
+                place = a_side.placed(row + i * 16, deep * 2 * half, down, right)
                 source = address(tiles_a, number, *place)
                 ldmatrix(address(part_a, i, 0), source, 4, not a_side.held_along_k)
             for j in unroll(many_b):
-                # Four matrices of 8 rows: k changes first, then columns.
-                high, low = lane % 8 + lane // 16 * 8, lane // 8 % 2 * half
-                if not b_side.held_along_k:
-                    high, low = lane // 16 * 8, lane % 8 + lane // 8 % 2 * 8
-                at, r = column + j * 16 + high, deep * 2 * half + low
-                place = (at, r) if b_side.held_along_k else (r, at)
+                down, right = own_b.task(lane, 0)
+                place = b_side.placed(column + j * 16, deep * 2 * half, down, right)
                 source = address(tiles_b, number, *place)
                 ldmatrix(address(part_b, j, 0), source, 4, not b_side.held_along_k)
             for i, j in unroll(grid(many_a, many_b * 2)):
@@ -178,26 +170,18 @@ def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
     return multiply
 
 
-def writing(p: Contraction, point: Warps) -> ScriptFunction:
+def writing(point: Warps, wide: DType) -> ScriptFunction:
     """A part of a kernel: each lane writes its sums, in pairs of neighbours."""
     rows, columns = point.part
-    whole, wide = point.slices == 1, point.partial_type(p)
 
     @script
-    def finish(sums, bias, partial, c, z, share, top, left):  # type: ignore[no-untyped-def]
+    def finish(sums, out, z, top, left):  # type: ignore[no-untyped-def]
         lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
         row = top + warp // point.warps[1] * rows + mma_c().task(lane, 0)[0]
         column = left + warp % point.warps[1] * columns + mma_c().task(lane, 0)[1]
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
                 total = cast(sums[i, j, half * 2 + v], wide)
-                at = (z, row + i * 16 + half * 8, column + j * 8 + v)
-                if whole:
-                    if p.bias is not None:
-                        total += cast(get(bias, *p.bias_at(*at)), wide)
-                    if p.is_there(at[1], at[2]):
-                        c.put(*p.c_at(*at), cast(total, p.c.dtype))
-                else:
-                    partial[share, *at] = total
+                out.write(total, z, row + i * 16 + half * 8, column + j * 8 + v)
 
     return finish

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hidet import options
-from hidet.lang import ScriptFunction, script, static, vectorize
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.mma import Warps
 from hidet.schedules.cuda.pipeline import Stages, is_copyable
@@ -28,22 +27,6 @@ class AlongK(Side):
     @property
     def held_along_k(self) -> bool:
         return True
-
-    @property
-    def padded(self) -> tuple[int, ...]:
-        return self.extent, self.depth + self.padding
-
-    def place(self) -> ScriptFunction:
-        tasks, vector, across = self.tasks(), self.vector, not self.along_k
-
-        @script
-        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
-            for step, (row, column) in static(enumerate(tasks)):
-                for v in vectorize(vector):
-                    at = (column + v, row) if across else (row, column + v)
-                    tiles[number, *at] = registers[step, v]
-
-        return place
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ Sums of the units are short: ordinary additions bring them together.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass
 
 from hidet import options

@@ -37,6 +37,11 @@ class Overlap(ChannelsLast):
     """Rows are lines of an image's plane, of which those are dropped where no window begins."""
 
     @property
+    def image_channels(self) -> int:
+        """Channels of a pixel."""
+        return numbers((self.op.each,))[0]
+
+    @property
     def pixels(self) -> int:
         """Pixels of a line: as many of a step as there is room for."""
         return pixels_of(self.op)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from hidet.lang import ScriptFunction, register_tensor, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
@@ -28,7 +26,7 @@ def weighing(p: Overlap, columns: int, threads: int) -> ScriptFunction:
             for step in static(range(at_once)):
                 number = start + step * threads
                 column, line = left + number // each, number % each
-                for channel in static(range(p.op.each)):
+                for channel in static(range(p.image_channels)):
                     for pixel in static(range(p.pixels)):
                         at = p.tap_at(column, line, pixel, channel)
                         held[step, channel * p.pixels + pixel] = get(b, *at)
@@ -53,7 +51,7 @@ def gathering(p: Overlap, length: int, threads: int, before: int) -> ScriptFunct
             start = turn * at_once * threads + threadIdx.x - before
             held = register_tensor(p.a.dtype, (at_once, LINE), init=0)
             for step in static(range(at_once)):
-                for channel in static(range(p.op.each)):
+                for channel in static(range(p.image_channels)):
                     for pixel in vectorize(p.pixels):
                         at = (z, top, start + step * threads, length, pixel, channel)
                         held[step, channel * p.pixels + pixel] = get(a, *p.x_at(*at))

@@ -6,8 +6,6 @@ multiplied faster by weights that were unpacked before the first call.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined"
 from dataclasses import dataclass
 
 from hidet.cost import Work
@@ -30,11 +28,7 @@ from hidet.schedules.cuda.few_rows import FewRows, few_rows
 from hidet.schedules.cuda.few_rows_pace import Pace
 from hidet.schedules.cuda.few_rows_simt import ThreadReading
 from hidet.schedules.cuda.matmul_few_rows import is_even, is_few
-from hidet.schedules.cuda.packed_weights import (
-    WORDS,
-    PackedProduct,
-    packed_product,
-)
+from hidet.schedules.cuda.packed_weights import WORDS, PackedProduct, packed_product
 from hidet.schedules.space import choice
 from hidet.schedules.unpacking import IN_WORD, UNPACKED, in_float32, number
 from hidet.target import Target

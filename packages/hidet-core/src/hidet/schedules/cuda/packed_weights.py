@@ -8,7 +8,7 @@ before the first call.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, ClassVar

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from hidet.lang import ScriptFunction, address, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import mapa, threadIdx
-from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.neighbours import writing_neighbours
 from hidet.target import ACCESS_BYTES
 from hidet.types import DType
 
@@ -23,10 +21,8 @@ def pile_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
     return 1, 1, rows, columns + PADDING_BYTES // of.nbytes
 
 
-def add_pile(
-    p: Contraction, block: tuple[int, int], threads: int, slices: int, wide: DType
-) -> ScriptFunction:
-    """A part of a kernel: (pile, bias, c, z, share, top, left).
+def add_pile(block: tuple[int, int], threads: int, slices: int, wide: DType) -> ScriptFunction:
+    """A part of a kernel: (pile, epilogue, z, share, top, left).
 
     It adds up part `share` of the tile at `top`, `left` and writes it. The blocks have to meet
     before it, and once more before the first of them ends.
@@ -35,10 +31,9 @@ def add_pile(
     across = block[1] // lanes
     pieces = block[0] * across
     exact = pieces % (threads * slices) == 0
-    write = writing_neighbours(p, lanes, wide)
 
     @script
-    def add(pile, bias, c, z, share, top, left):  # type: ignore[no-untyped-def]
+    def add(pile, epilogue, z, share, top, left):  # type: ignore[no-untyped-def]
         for step in range(-(-pieces // (threads * slices))):
             number = (step * slices + share) * threads + threadIdx.x
             if True if exact else number < pieces:
@@ -49,6 +44,7 @@ def add_pile(
                     there = mapa(address(pile, 0, 0, row, column), other)
                     for v in vectorize(lanes):
                         total[v] += there[v]
-                write(total, bias, c, z, i, j)
+                for v in vectorize(lanes):
+                    epilogue.write(total[v], z, i, j + v)
 
     return add

@@ -5,14 +5,11 @@ Each thread owns a part of the block's tile, in pieces as wide as one access.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass
 from math import prod
 
-from hidet.lang import ScriptFunction, cast, grid, register_tensor, script, unroll, vectorize
+from hidet.lang import ScriptFunction, grid, register_tensor, script, unroll, vectorize
 from hidet.lang.cuda import threadIdx
-from hidet.lang.memory import get
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.staging import Side
 from hidet.schedules.cuda.tile import Tile
@@ -78,7 +75,7 @@ class Threads(Tile):
 
     def writing(self, p: Contraction) -> ScriptFunction:
         """Each thread writes its sums, piece by piece."""
-        return writing(p, self, self.sum_type(p))
+        return writing(self, self.sum_type(p))
 
 
 def pieces(point: Threads, wide: DType) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -113,27 +110,18 @@ def multiplication(point: Threads, wide: DType) -> ScriptFunction:
     return multiply
 
 
-def writing(p: Contraction, point: Threads, wide: DType) -> ScriptFunction:
+def writing(point: Threads, wide: DType) -> ScriptFunction:
     """A part of a kernel: each thread writes its sums, piece by piece."""
     (high, down), (broad, right) = pieces(point, wide)
     rows, columns = point.each
     across = point.block[1] // columns
-    whole = point.slices == 1
 
     @script
-    def finish(sums, bias, partial, c, z, share, top, left):  # type: ignore[no-untyped-def]
+    def finish(sums, out, z, top, left):  # type: ignore[no-untyped-def]
         row, column = threadIdx.x // across * high, threadIdx.x % across * broad
         for i, piece in unroll(grid(rows, columns // broad)):
             for v in vectorize(broad):
-                total = sums[i, piece * broad + v]
-                down_i = i // high * down + i % high
-                at = (z, top + row + down_i, left + column + piece * right + v)
-                if whole:
-                    if p.bias is not None:
-                        total += cast(get(bias, *p.bias_at(*at)), wide)
-                    if p.is_there(at[1], at[2]):
-                        c.put(*p.c_at(*at), cast(total, p.c.dtype))
-                else:
-                    partial[share, *at] = total
+                at = (top + row + i // high * down + i % high, left + column + piece * right + v)
+                out.write(sums[i, piece * broad + v], z, *at)
 
     return finish

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, attr-defined, index, name-defined, valid-type"
+# mypy: disable-error-code="arg-type, index, name-defined, valid-type"
 from hidet.lang import ScriptFunction, attr, cdiv, register_tensor, script, vectorize
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.assemble import operand_type
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.neighbours import writing_neighbours
+from hidet.schedules.cuda.epilogue import Epilogue
 from hidet.types import DType, TensorType
 
 THREADS = 128
@@ -28,7 +28,6 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
     """The kernel that adds slices in order and writes the result."""
     slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
     columns = cdiv(p.n, VECTOR)
-    write = writing_neighbours(p, VECTOR, wide)
 
     @script
     def add(bias: bias_type, partial: partial_type, c: p.c) -> None:
@@ -42,6 +41,7 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
             for share in range(slices):
                 for v in vectorize(VECTOR):
                     total[v] += partial[share, z, i, j + v]
-            write(total, bias, c, z, i, j)
+            for v in vectorize(VECTOR):
+                Epilogue(p, bias, c).write(total[v], z, i, j + v)
 
     return add

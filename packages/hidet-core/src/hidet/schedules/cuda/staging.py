@@ -7,14 +7,12 @@ place. Asynchronous copies are faster, and leave no place for one.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="union-attr"
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from hidet.ir.expr import And, Expr, Var, wrap
+from hidet.ir.expr import And, Expr, wrap
 from hidet.lang import ScriptFunction, address, cast, script, static, vectorize
 from hidet.lang.cuda import cp_async, threadIdx
 from hidet.lang.memory import get
@@ -51,7 +49,12 @@ class Side:
     @property
     def held_along_k(self) -> bool:
         """Whether rows of the tile run along k in shared memory."""
-        return self.along_k
+        return self.along_k and not self.turned
+
+    def placed(self, at: Any, r: Any, down: Any, right: Any) -> tuple[Any, Any]:
+        """Where in a tile in shared memory, down and right from where row (or column) `at` of the
+        product has element r."""
+        return (at + down, r + right) if self.held_along_k else (r + down, at + right)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,7 +64,8 @@ class Side:
     @property
     def padded(self) -> tuple[int, ...]:
         """The shape of the tile in shared memory."""
-        rows, columns = (self.depth, self.extent) if self.turned else self.shape
+        along = self.held_along_k
+        rows, columns = (self.extent, self.depth) if along else (self.depth, self.extent)
         return rows, columns + self.padding
 
     @property
@@ -133,7 +137,7 @@ class Side:
     def place(self) -> ScriptFunction:
         """A part of a kernel: this thread's vectors, from registers to one of the tiles."""
         tasks, vector = self.tasks(), self.vector
-        across = self.turned and self.along_k
+        across = self.along_k != self.held_along_k
 
         @script
         def place(registers, tiles, number):  # type: ignore[no-untyped-def]
@@ -145,7 +149,7 @@ class Side:
         return place
 
 
-def inside(tensor: Var, index: Sequence[Any]) -> Expr:
+def inside(tensor: Any, index: Sequence[Any]) -> Expr:
     """The condition for an index to lie in a tensor's shape; what is certain, `simplify` drops."""
     asked = [
         condition

@@ -9,7 +9,7 @@ without clusters, or with more blocks than one holds, a second kernel does.
 from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="attr-defined, name-defined, valid-type"
+# mypy: disable-error-code="name-defined, valid-type"
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from math import prod
@@ -28,6 +28,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
+from hidet.schedules.cuda.epilogue import Epilogue, Partial
 from hidet.schedules.cuda.pile import add_pile, pile_shape
 from hidet.schedules.cuda.slices import add_slices, slices_type
 from hidet.schedules.cuda.staging import Side
@@ -95,7 +96,8 @@ class Tile(ABC):
 
     @abstractmethod
     def writing(self, p: Contraction) -> ScriptFunction:
-        """A part of a kernel: (sums, bias, partial, c, z, share, top, left)."""
+        """A part of a kernel: (sums, out, z, top, left). A thread's sums go to an `Epilogue`, or as
+        a `Partial` to other blocks."""
 
     tensor_core = False
     buffers = 2
@@ -214,7 +216,7 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
 
     with script_module():
         gather, finish = tile.gathering(p), tile.writing(p)
-        add = add_pile(p, tile.block, tile.threads, slices, partial_type.dtype)
+        add = add_pile(tile.block, tile.threads, slices, partial_type.dtype)
 
         @script
         def product(
@@ -232,13 +234,15 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             gather(a, b, sums, z, top, left, share * turns * depth, turns)
             if together:
                 pile = shared_tensor(partial_type.dtype, pile_shape(tile.block, partial_type.dtype))
-                finish(sums, bias, pile, c, 0, 0, 0, 0)
+                finish(sums, Partial(pile, 0), 0, 0, 0)
                 cluster_sync()
-                add(pile, bias, c, z, share, top, left)
+                add(pile, Epilogue(p, bias, c), z, share, top, left)
                 # A block's shared memory goes with it: it stays until all others have read there.
                 cluster_sync()
+            elif slices > 1:
+                finish(sums, Partial(partial, share), z, top, left)
             else:
-                finish(sums, bias, partial, c, z, share, top, left)
+                finish(sums, Epilogue(p, bias, c), z, top, left)
 
         apart = slices > 1 and not together
         adding = [add_slices(name, p, partial_type)] if apart else []

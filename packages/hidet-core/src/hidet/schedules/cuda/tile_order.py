@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hidet.lang import Int, part, record
-from hidet.lang.functions import maximum, minimum
+from hidet.lang import Int, maximum, minimum, part, record
 from hidet.types import Size
 
 GROUP = 8

@@ -11,8 +11,6 @@ both give NaN, as NaN does.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from hidet.ir.expr import Value
 from hidet.lang import (
     ScriptFunction,

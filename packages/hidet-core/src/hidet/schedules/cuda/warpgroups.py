@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2, prod
 from typing import Any
@@ -80,6 +81,10 @@ class Warpgroups(ABC):
     @abstractmethod
     def sides(self, p: Any) -> tuple[Operand, Operand]:
         """The operands' tiles."""
+
+    def ahead(self, p: Contraction) -> Sequence[str]:
+        """The operands that may be brought ahead of the wait for the kernels before."""
+        return ["b"] if self.sides(p)[1].ahead else []
 
     def shared_bytes(self, p: Contraction) -> int:
         """The ring, what is about to be written or added, and the barriers."""

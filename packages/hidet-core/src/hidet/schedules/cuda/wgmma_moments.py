@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hidet.lang import ScriptFunction, cast, f32, register_tensor, script, static, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
-from hidet.mapping.fragments import mma_c
+from hidet.mapping.fragments import ROW_LANES, mma_c
 from hidet.ops.handed_norm import RUN
 from hidet.schedules.cuda.wgmma_statistics import moments_of
 from hidet.schedules.product import Product
@@ -111,7 +111,7 @@ class WholeRows:
                     values[half, block * 2 + pair] = cast(cast(sums[number], p.c.dtype), f32)
                 found = register_tensor(f32, (2, 2))
                 find(values, found)
-                if lane % 4 == 0:
+                if ROW_LANES.task(lane)[1] == 0:
                     for below in static(range(2)):
                         for which in vectorize(2):
                             at = p.c_at(0, row + below * 8, left // RUN + run)

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hidet.lang import Int, Registers, Shared, part, record, shared_tensor, static
+from hidet.lang import Int, Registers, minimum, part, record, shared_tensor, static
 from hidet.lang.cuda import (
     blockIdx,
     fence_mbarrier_init,
     gridDim,
-    mbarrier_arrive,
     mbarrier_arrive_expect_tx,
-    mbarrier_init,
-    mbarrier_wait,
     setmaxnreg_dec,
     syncthreads,
     threadIdx,
@@ -29,14 +26,11 @@ from hidet.lang.cuda import (
     wgmma_fence,
     wgmma_wait_group,
 )
-from hidet.lang.functions import minimum
+from hidet.schedules.cuda.barriers import FULL, Pipeline
 from hidet.schedules.cuda.tile_order import Order, Tile
 from hidet.schedules.cuda.warpgroups import FEW, Warpgroups
 from hidet.schedules.cuda.wgmma_operand import STEP_BYTES, Held, Operand, step_of
 from hidet.target import WARP, WARPGROUP
-
-FULL, EMPTY = 0, 1
-"""The two barriers of a stage."""
 
 
 @record
@@ -46,7 +40,7 @@ class Ring:
     point: Warpgroups
     a: Held
     b: Held
-    bars: Shared
+    pipe: Pipeline
 
     @part
     def begin(self, order: Order, number: Int, first: Int, turns: Int) -> None:
@@ -58,9 +52,7 @@ class Ring:
         if threadIdx.x == 0:
             tma_prefetch_map(self.a.boxes)
             tma_prefetch_map(self.b.boxes)
-            for stage in range(self.point.stages):
-                mbarrier_init(~self.bars[FULL, stage], 1)
-                mbarrier_init(~self.bars[EMPTY, stage], self.point.consumers // WARP)
+            self.pipe.begin(1, self.point.consumers // WARP)
             fence_mbarrier_init()
         syncthreads()
         if threadIdx.x == self.point.consumers:
@@ -75,20 +67,20 @@ class Ring:
     @part
     def fill(self, stage: Int, tile: Tile, turn: Int) -> None:
         """For one thread: a stage expects its tiles, of which that of b is on its way."""
-        full = ~self.bars[FULL, stage]
+        full = self.pipe.barrier(FULL, stage)
         mbarrier_arrive_expect_tx(full, self.a.side.brought_bytes + self.b.side.brought_bytes)
         self.b.side.load(self.b, stage, full, tile, turn)
 
     @part
-    def produce(self, tile: Tile, first: Int, count: Int, turns: Int) -> None:
-        """For one thread: it has the tiles of all turns brought, after `count` turns before."""
-        stages = self.point.stages
+    def produce(self, tile: Tile, first: Int, turns: Int) -> None:
+        """For one thread: it has the tiles of all turns brought."""
         for turn in range(turns):
-            stage = (count + turn) % stages
-            if count + turn >= self.turns_ahead(turns):
-                mbarrier_wait(~self.bars[EMPTY, stage], ((count + turn) // stages + 1) % 2)
+            stage = self.pipe.stage(turn)
+            if self.pipe.count + turn >= self.turns_ahead(turns):
+                self.pipe.acquire(turn)
                 self.fill(stage, tile, first + turn)
-            self.a.side.load(self.a, stage, ~self.bars[FULL, stage], tile, first + turn)
+            self.a.side.load(self.a, stage, self.pipe.barrier(FULL, stage), tile, first + turn)
+        self.pipe.advance(turns)
 
     @part
     def produce_all(self, order: Order, tiles: Int, turns: Int) -> None:
@@ -96,23 +88,20 @@ class Ring:
         if self.point.borrows:
             setmaxnreg_dec(FEW)
         if threadIdx.x == self.point.consumers:
-            count = 0
             for number in range(blockIdx.x, tiles, gridDim.x):
-                self.produce(order.tile(number), 0, count, turns)
-                count += turns
+                self.produce(order.tile(number), 0, turns)
 
     @part
-    def consume(self, sums: Registers, count: Int, turns: Int) -> None:
-        """For warpgroups: each multiplies its 64 rows, after `count` turns before. The products of
-        one turn are under way while the next is awaited."""
+    def consume(self, sums: Registers, turns: Int) -> None:
+        """For warpgroups: each multiplies its 64 rows. The products of one turn are under way while
+        the next is awaited."""
         stages, columns, dtype = self.point.stages, self.point.columns, self.a.side.of.dtype
         group = threadIdx.x // WARPGROUP
         for v in static(range(columns // 2)):
             sums[v] = 0 if dtype.is_integer else 0.0
         wgmma_fence(sums)
         for turn in range(turns):
-            stage = (count + turn) % stages
-            mbarrier_wait(~self.bars[FULL, stage], (count + turn) // stages % 2)
+            stage = self.pipe.wait(turn)
             one = self.a.side.descriptor(self.a.tiles, stage, group * 64)
             two = self.b.side.descriptor(self.b.tiles, stage, 0)
             wgmma_fence()
@@ -124,15 +113,10 @@ class Ring:
             # The products of the turn before are done: its tiles may be filled again.
             wgmma_wait_group(1)
             if turn > 0:
-                self.give_back((count + turn + stages - 1) % stages)
+                self.pipe.release(self.pipe.stage(turn + stages - 1))
         wgmma_wait_group(0, sums)
-        self.give_back((count + turns + stages - 1) % stages)
-
-    @part
-    def give_back(self, stage: Int) -> None:
-        """For warpgroups: a stage may be filled again."""
-        if threadIdx.x % WARP == 0:
-            mbarrier_arrive(~self.bars[EMPTY, stage])
+        self.pipe.release(self.pipe.stage(turns + stages - 1))
+        self.pipe.advance(turns)
 
 
 @part

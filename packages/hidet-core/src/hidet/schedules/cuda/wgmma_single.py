@@ -6,8 +6,6 @@ warpgroups' products of the last ones run in the background. See `two_parts`.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type"
 from dataclasses import dataclass
 
 from hidet.lang import (

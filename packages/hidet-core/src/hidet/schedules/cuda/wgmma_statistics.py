@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hidet.lang import (
-    ScriptFunction,
-    cdiv,
-    f32,
-    register_tensor,
-    rsqrt,
-    script,
-    static,
-    vectorize,
-)
+from hidet.lang import ScriptFunction, cdiv, f32, register_tensor, rsqrt, script, static, vectorize
 from hidet.lang.cuda import shfl_xor_sync, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import mma_c

@@ -1,0 +1,76 @@
+"""A multistage pipeline in shared memory: who fills a stage and who reads it wait for each other.
+
+Each stage has a barrier at which what fills it arrives, and one at which those who have read it
+release it. Iterations take the stages in turns; each side counts on from one tile of a result to
+the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hidet.lang import Int, Shared, address, part, record, shared_tensor
+from hidet.lang.cuda import mbarrier_arrive, mbarrier_init, mbarrier_wait, threadIdx
+from hidet.target import WARP
+from hidet.types import u64
+
+FULL, EMPTY = 0, 1
+"""The two barriers of a stage."""
+
+
+@record
+class Pipeline:
+    """The barriers of so many stages."""
+
+    stages: int
+    bars: Shared
+    at: tuple[int, ...] = ()
+    """Where its own barriers are, of several pipelines'."""
+    count: Int = 0
+    """Iterations of the tiles before this one."""
+
+    def stage(self, turn: Any) -> Any:
+        """The stage of an iteration of this tile."""
+        return (self.count + turn) % self.stages
+
+    def barrier(self, which: int, stage: Any) -> Any:
+        """A pointer to one of the two barriers of a stage."""
+        return address(self.bars, *self.at, which, stage)
+
+    @part
+    def begin(self, producers: int, consumers: int) -> None:
+        """For one thread: barriers are made, each for so many arrivals."""
+        for stage in range(self.stages):
+            mbarrier_init(self.barrier(FULL, stage), producers)
+            mbarrier_init(self.barrier(EMPTY, stage), consumers)
+
+    @part
+    def acquire(self, turn: Int) -> Int:
+        """For those who fill: the stage of an iteration, which nobody reads any more."""
+        stage = self.stage(turn)
+        mbarrier_wait(self.barrier(EMPTY, stage), ((self.count + turn) // self.stages + 1) % 2)
+        return stage
+
+    @part
+    def wait(self, turn: Int) -> Int:
+        """For those who read: the stage of an iteration, which has been filled."""
+        stage = self.stage(turn)
+        mbarrier_wait(self.barrier(FULL, stage), (self.count + turn) // self.stages % 2)
+        return stage
+
+    @part
+    def release(self, stage: Int) -> None:
+        """For whole warps, all of whose lanes have read a stage."""
+        if threadIdx.x % WARP == 0:
+            mbarrier_arrive(self.barrier(EMPTY, stage))
+
+    @part
+    def advance(self, turns: Int) -> None:
+        """A tile of so many iterations is over."""
+        self.count += turns
+
+
+@part
+def pipeline_of(stages: int) -> Pipeline:
+    """A pipeline of so many stages, whose barriers are yet to be made."""
+    return Pipeline(stages, shared_tensor(u64, (2, stages)))

@@ -1,0 +1,46 @@
+"""The end of a contraction: finished sums become elements of the result.
+
+A thread writes neighbours of a row in a loop of vector lanes, however it has summed them up. What
+another operator makes of the result, fusion puts in the place of `put`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hidet.lang import Global, Int, cast, part, record
+from hidet.lang.memory import get
+from hidet.schedules.contraction import Contraction
+
+
+@record
+class Epilogue:
+    """The result of a contraction, and the bias that its sums lack."""
+
+    p: Contraction
+    bias: Global
+    c: Global
+    left: Any = 0
+    """From where on columns are counted."""
+
+    @part
+    def write(self, value: Any, z: Any, i: Int, j: Int) -> None:
+        """The sum at row i and column j of product z; what lies outside is dropped."""
+        if self.p.bias is not None:
+            value += cast(get(self.bias, *self.p.bias_at(z, i, self.left + j)), value.dtype)
+        if self.p.is_there(i, self.left + j):
+            self.c.put(*self.p.c_at(z, i, self.left + j), cast(value, self.c.dtype))
+
+
+@record
+class Partial:
+    """One part of sums that several blocks share, where others will find it."""
+
+    parts: Any
+    """By share, product, row and column, in global or in shared memory."""
+    share: Int
+
+    @part
+    def write(self, value: Any, z: Any, i: Int, j: Int) -> None:
+        """The sum at row i and column j of product z."""
+        self.parts[self.share, z, i, j] = value
