@@ -25,6 +25,9 @@ extern "C" void shift(float *x, float *y, int by, long n) {
 extern "C" void below(float *x, float *y, long n) {
   for (long i = 0; i < n; i++) y[n + i] = x[i] + 5;
 }
+extern "C" void halve(float *x, float *y) {
+  for (long i = 0; i < 7; i++) y[i] = x[i] / 2;
+}
 """
 
 CUDA = """

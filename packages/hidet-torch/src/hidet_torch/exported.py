@@ -153,6 +153,8 @@ class CompiledModel(ModuleMethods):
         spec = program.call_spec
         self.in_spec = spec.in_spec
         self.places = [place for place, is_input in enumerate(held.is_input) if is_input]
+        self.is_given_all = all(held.is_input)
+        """Whether calls bring all that the graph reads."""
         self.accepted = Accepted(program, self.places)
         self.written = written.intersection(self.accepted.inputs)
         tensors = tuple(object() for _ in self.places)
@@ -229,11 +231,12 @@ class CompiledModel(ModuleMethods):
         if self.written:
             named = zip(self.accepted.inputs, flat, strict=True)
             require_apart({n: t for n, t in named if isinstance(t, torch.Tensor)}, self.written)
-        given: list[Any] = list(self.given)
-        for place, value in zip(self.places, flat, strict=True):
-            given[place] = value
+        given: list[Any] = list(flat if self.is_given_all else self.given)
+        if not self.is_given_all:
+            for place, value in zip(self.places, flat, strict=True):
+                given[place] = value
         try:
-            results = self.run(given)
+            results = self.run.run(given)
         except ShapeMismatch:
             whole = self.run.imported if isinstance(self.run, CompiledCall) else None
             self.accepted.explain(flat, () if whole is None else whole.graph.guards)

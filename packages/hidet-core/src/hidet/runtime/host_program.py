@@ -10,10 +10,11 @@ from typing import Any
 
 from hidet.runtime.bound import BoundPlan, misfit
 from hidet.runtime.chain import Chain
+from hidet.runtime.direct import NUMBERS, direct
 from hidet.runtime.launchable import HostModule
 from hidet.runtime.loop_driver import DRIVER, LoopDriver, drivable
 from hidet.runtime.plan import Branch, Host, Launch, Repeat, Scalar, Step
-from hidet.runtime.profile import entered, run_steps
+from hidet.runtime.profile import RECORDER, entered, run_steps
 from hidet.runtime.region import Driven, HostMemory, Turns, on_chain, run_region
 from hidet.runtime.scratch import Scratch
 from hidet.runtime.team import OnTeam
@@ -22,8 +23,6 @@ from hidet.runtime.view import Place, View
 HostStep = Callable[[Sequence[View], Sequence[View]], None]
 """A region that the framework runs: reads the first views, fills the second; those that are a
 `Place` it may leave elsewhere."""
-
-NUMBERS = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}
 
 
 class HostProgram:
@@ -54,6 +53,7 @@ class HostProgram:
         self.calls = [
             self.call(number, step, modules, host_steps) for number, step in enumerate(bound.steps)
         ]
+        self.direct = direct(bound, modules, fixed)
 
     def call(
         self,
@@ -165,6 +165,9 @@ class HostProgram:
 
     def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run all steps on inputs and outputs at these addresses."""
+        if self.direct is not None and RECORDER.get() is None:
+            self.direct(addresses)
+            return
         with self.scratch.lock:
             arena = self.scratch.reserve(self.bound.arena.nbytes)
             if self.on_team is None:

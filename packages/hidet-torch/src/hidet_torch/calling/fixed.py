@@ -62,6 +62,8 @@ class FixedCall:
         check, changed = weights.check_read, weights.changed
         if not self.may_repeat:
             check, changed = weights.check, never
+        elif not weights.by_tensor:
+            check, changed = nothing, never
         epoch, program = runner.epoch, runner.program(views)
 
         def call(boxed: list[Any]) -> list[Any]:
@@ -99,6 +101,10 @@ class FixedCall:
 def is_usual(tensor: torch.Tensor, shape: tuple[int, ...]) -> bool:
     """Whether an argument is used as it is: in rows, and no sign is still to be changed."""
     return tensor.shape == shape and tensor.is_contiguous() and not tensor.is_neg()
+
+
+def nothing() -> None:
+    """There are no weights to look at."""
 
 
 def never(seen: object) -> bool:

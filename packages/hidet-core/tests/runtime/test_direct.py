@@ -1,0 +1,103 @@
+"""Plans of one launch: called without what plans of several need, and right all the same."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from hidet.runtime import Archive, Executor, Plan, Scalar
+from hidet.runtime.memory import array_of, view_of
+from hidet.runtime.profile import HostRecorder, recorded
+
+from .conftest import buffer, diamond, launch
+
+
+def executor_of(cpp, step, *others, size="n", weights=None):
+    """An executor of a plan of one launch, which reads x and writes y."""
+    buffers = (buffer("x", "input", size), *others, buffer("y", "output", size))
+    symbols = {} if isinstance(size, int) else {size: (0, 0)}
+    plan = Plan("cpu", buffers, (step,), (0,), (len(buffers) - 1,), symbols)
+    return Executor(Archive({"main": plan}, {"unit": cpp}), weights=weights)
+
+
+def run(executor, *arrays):
+    return [array_of(each) for each in executor([view_of(each) for each in arrays])]
+
+
+def is_direct(executor):
+    return [each.direct is not None for each in executor.programs.values()] == [True]
+
+
+def numbers(count):
+    return np.arange(count, dtype=np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 129])
+def test_numbers_follow_the_addresses(cpp, count):
+    executor = executor_of(cpp, launch("shift", [0], [1], Scalar("int32", 3), "n"))
+    (y,) = run(executor, numbers(count))
+    np.testing.assert_array_equal(y, numbers(count) + 3)
+    assert is_direct(executor)
+
+
+def test_addresses_alone_in_their_order(cpp):
+    executor = executor_of(cpp, launch("halve", [0], [1]), size=7)
+    for _ in range(2):
+        (y,) = run(executor, numbers(7))
+        np.testing.assert_array_equal(y, numbers(7) / 2)
+    assert is_direct(executor)
+
+
+def test_weights_lie_where_they_are(cpp):
+    weight = np.full(5, 10, np.float32)
+    step = launch("add", [1, 0], [2], 5)
+    executor = executor_of(
+        cpp, step, buffer("w", "weight", 5), size=5, weights={"w": view_of(weight)}
+    )
+    np.testing.assert_array_equal(run(executor, numbers(5))[0], numbers(5) + 10)
+    weight[:] = 20
+    np.testing.assert_array_equal(run(executor, numbers(5))[0], numbers(5) + 20)
+    assert is_direct(executor)
+
+
+def test_earlier_outputs_stay(cpp):
+    executor = executor_of(cpp, launch("twice", [0], [1], "n"))
+    (first,) = run(executor, numbers(9))
+    (second,) = run(executor, -numbers(9))
+    np.testing.assert_array_equal(first, -second)
+
+
+def test_a_recorder_notes_the_launch(cpp):
+    executor = executor_of(cpp, launch("twice", [0], [1], "n"))
+    run(executor, numbers(3))
+    with recorded(HostRecorder()) as recorder:
+        run(executor, numbers(3))
+    assert [name for name, _ in recorder.steps()] == ["twice"]
+    assert is_direct(executor)
+
+
+def test_several_launches_take_the_usual_way(cpp):
+    executor = Executor(Archive({"main": diamond()}, {"unit": cpp}))
+    np.testing.assert_array_equal(run(executor, numbers(10))[0], 4 * numbers(10) + 8)
+    assert not is_direct(executor)
+
+
+def test_threads_do_not_wait_for_each_other(cpp):
+    executor = executor_of(cpp, launch("twice", [0], [1], "n"))
+    run(executor, numbers(1000))
+    wrong = []
+
+    def calls(sign):
+        for _ in range(200):
+            (y,) = run(executor, sign * numbers(1000))
+            if not np.array_equal(y, 2 * sign * numbers(1000)):
+                wrong.append(sign)
+
+    with executor.scratch.lock:  # held by somebody else's call, which this one needs nothing of
+        threads = [threading.Thread(target=calls, args=(sign,)) for sign in (1, -1)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(60)
+    assert not wrong
+    assert not any(each.is_alive() for each in threads)
