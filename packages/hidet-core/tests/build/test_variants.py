@@ -97,14 +97,23 @@ def test_there_are_no_more_than_the_option_says(most):
         (group_of(called(LAYER, 64)), GPU),
         (group_of(LAYER, choice=Choice("matmul_wgmma", None)), GPU),
         (group_of(TEXTS), GPU),  # how long texts are and how many there are count apart
-        (group_of(Linear(f16[B, 16], f16[16, 16], None)), GPU),
     ],
-    ids=["cpu", "known sizes", "as was measured", "two sizes that count apart", "nothing saved"],
+    ids=["cpu", "known sizes", "as was measured", "two sizes that count apart"],
 )
 def test_one_way_is_kept_as_it_was(group, target):
     (one,) = variants(group, target)
     assert one.group is group
     assert one.when == ()
+
+
+@pytest.mark.parametrize("size", [16, 1, 256, 4096])
+def test_one_kernel_for_all_sizes_is_chosen_at_all_extents(size):
+    """What reads so large a weight waits for it where rows are few, whatever the tile."""
+    op = Linear(f16[1, S, 8192], f16[152064, 8192], None)
+    (one,) = variants(group_of(op), GPU)
+    assert one.when == ()
+    best = min(each.seconds for each in choices(op, GPU, (size,)))
+    assert taken(one.group, called(op, size)) < 1.1 * best
 
 
 def layer(*rows):

@@ -73,7 +73,7 @@ class Levels:
         """The sizes at which the operator makes sense, and is no larger than those that occur."""
         for size in dict.fromkeys(self.size(extent) for extent in EXTENTS):
             call = called(self.op, size)
-            if agrees(call) and largest(call) <= LARGEST:
+            if agrees(call) and largest(self.op, call) <= LARGEST:
                 yield size
 
     def size(self, extent: float) -> int:
@@ -127,9 +127,6 @@ class Levels:
     def variants(self, most: int) -> Iterator[Variant]:
         """A variant for each run of levels with a schedule of its own."""
         runs = self.parts(most)
-        if len(runs) == 1:
-            yield Variant(self.group)
-            return
         groups = [replace(self.group, calls=tuple(self.sizes[slice(*run)])) for run in runs]
         borders = [self.border(*pair) for pair in pairwise(runs)]
         for group, low, after in zip(groups, [0, *borders], [*borders, None], strict=True):
@@ -157,6 +154,7 @@ def symbols_of(op: Op) -> list[Var]:
     return list(dict.fromkeys(var for size in op.symbolic_sizes() for var in variables(size)))
 
 
-def largest(op: Op) -> int:
-    """The elements of an operator's largest tensor, its sizes numbers."""
-    return max(prod(map(estimated, each.shape)) for each in (*op.types(), *op.results()))
+def largest(op: Op, call: Op) -> int:
+    """The elements of the largest tensor in a call of those whose sizes only calls tell."""
+    pairs = zip((*op.types(), *op.results()), (*call.types(), *call.results()), strict=True)
+    return max(prod(map(estimated, known.shape)) for open_, known in pairs if open_ != known)
