@@ -239,6 +239,9 @@ def test_rounding_to_small_floats_is_to_nearest_even(library):
     x = rng.integers(0, 2**32, 200_000, dtype=np.uint32).view(np.float32)
     x = np.concatenate([x, rng.normal(size=50_000).astype(np.float32) * 2.0**-9])
     x = np.concatenate([x, np.arange(-600, 600, dtype=np.float32)]).astype(np.float32)
+    # Halfway between float16 numbers below the normal range, and where that begins and ends.
+    x = np.concatenate([x, np.arange(-2100, 2100, dtype=np.float32) * np.float32(2.0**-25)])
+    x = np.concatenate([x, np.float32([65504, 65519, 65520, 65536, 2.0**-14, 2.0**-14 - 2.0**-26])])
     for of in (f16, bf16):
         with np.errstate(all="ignore"):
             expected = x.astype(of.numpy)

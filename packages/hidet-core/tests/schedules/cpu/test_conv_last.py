@@ -137,10 +137,9 @@ def second(c, k, size, window, groups=1, of=f32):
     return Conv(x, weight, None, ONE, around, ONE, groups)
 
 
-def test_bfloat16_has_its_channels_last_where_it_is_multiplied_in_pairs():
-    op = second(256, 256, 14, 3, of=bf16)
-    assert gains_by_channels_last(op, PAIRS)
-    assert not gains_by_channels_last(op, WIDE)
+def test_numbers_of_16_bits_have_their_channels_last_too_and_are_multiplied_in_pairs_if_they_can():
+    for of in (bf16, f16):
+        assert gains_by_channels_last(second(256, 256, 14, 3, of=of), WIDE)
     windows = [last(of[1, 14, 14, 256], of[256, 3, 3, 256], ONE, SAME) for of in (bf16, f32)]
     narrow, wide = (candidates(op, PAIRS)[0] for op in windows)
     assert narrow.schedule.name == wide.schedule.name == "conv_last"

@@ -21,7 +21,9 @@ LANES = (2, 4, 8, 16, 32, 64)
 
 # Assignments are spelled out: of one that copies a structure whole, compilers make no vectors.
 # Nor do they of conversions of _Float16 on x86, whose instructions for these take whole vectors;
-# on ARM GCC has none in C++ before 13.
+# on ARM GCC has none in C++ before 13. Of float16 numbers below the normal range are added to, or
+# taken from, 0.5, whose last bit is theirs; masks choose, because GCC makes branches of conditions
+# with arithmetic behind them, and then no vectors.
 SMALL_FLOATS = {
     "f16": Part("""\
 #ifdef __ARM_FP16_FORMAT_IEEE
@@ -32,16 +34,23 @@ struct f16 {
   f16() = default;
   f16(const f16 &) = default;
   INLINE f16 &operator=(const f16 &x) { raw = x.raw; return *this; }
-  explicit INLINE f16(float x)
-      : raw(encode<10, 15>(x, 0x7bff, 0x7c00, 0x7e00) | (bits<unsigned>(x) >> 16 & 0x8000)) {}
+  explicit INLINE f16(float x) {
+    const unsigned all = bits<unsigned>(x), size = all & 0x7fffffff;
+    const unsigned normal = ((size + 0xfff + (size >> 13 & 1)) >> 13) - (112u << 10);
+    const unsigned small = bits<unsigned>(bits<float>(size) + 0.5f) - 0x3f000000;
+    const unsigned is_small = 0u - (size < 0x38800000);
+    const unsigned finite = (small & is_small) | ((normal > 0x7c00 ? 0x7c00 : normal) & ~is_small);
+    raw = (size > 0x7f800000 ? 0x7e00 : finite) | (all >> 16 & 0x8000);
+  }
   explicit INLINE operator float() const {
-    const unsigned code = raw & 0x7fff;
-    const float size = code < 0x7c00 ? decode<10, 15>(code)
-                                     : bits<float>(0x7f800000 | (code & 0x3ff) << 13);
-    return raw & 0x8000 ? -size : size;
+    const unsigned size = raw & 0x7fff, is_small = 0u - (size < 0x400);
+    const unsigned normal = (size << 13) + (size < 0x7c00 ? 112u << 23 : 224u << 23);
+    const unsigned small = bits<unsigned>(bits<float>(size | 0x3f000000) - 0.5f);
+    const unsigned found = (small & is_small) | (normal & ~is_small);
+    return bits<float>(found | (raw & 0x8000u) << 16);
   }
 };
-#endif""", ("encode", "decode")),
+#endif""", ("bits",)),
     "bf16": Part("""\
 struct bf16 {
   unsigned short raw;

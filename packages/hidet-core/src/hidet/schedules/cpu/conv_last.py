@@ -34,7 +34,6 @@ from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.conv_last_layout import TOGETHER, Pixels, PixelTile
 from hidet.target import Target
-from hidet.types import bf16
 
 TURNED = 333
 """Multiply-adds in which they gain what it takes to write an element in another order; an
@@ -50,13 +49,10 @@ def is_of_pixels(op: Conv) -> bool:
 
 
 def gains(op: Conv, target: Target) -> bool:
-    """Whether the machine computes in its type, and half a vector of output channels or more is in
-    a group."""
-    wide = accumulator(op.x.dtype) if op.x.dtype.is_float else op.x.dtype
-    in_pairs = op.x.dtype is bf16 and target.has_feature("bf16")
-    if not (op.x.dtype is wide or in_pairs) or not is_of_pixels(op):
+    """Whether half a vector of output channels or more is in a group."""
+    if not is_of_pixels(op):
         return False
-    lanes = target.vector_bytes // wide.nbytes
+    lanes = target.vector_bytes // accumulator(op.x.dtype).nbytes
     return 2 * (int(op.weight.shape[0]) // op.groups) >= lanes
 
 
