@@ -101,12 +101,12 @@ class Row:
 
 
 def is_of_rows(op: Conv, target: Target) -> bool:
-    """Whether channels are apart, one for one, and all sizes of an image are known."""
-    if not is_depthwise(op):
+    """Whether floats' channels are apart, one for one, and all sizes of an image are known."""
+    if not (is_depthwise(op) and op.x.dtype.is_float):
         return False
     sizes = (*op.weight.shape, *op.sizes)
     known = all(isinstance(size, int) for size in sizes)
-    return known and op.weight.shape[0] == op.groups and op.x.dtype is Depthwise(op).wide
+    return known and op.weight.shape[0] == op.groups
 
 
 @schedule_for(
@@ -164,7 +164,7 @@ def packing(r: Row, panel_type: Any) -> ScriptFunction:
         for tap in parallel(len(r.d.taps)):
             for c in range(r.channels):
                 at = (tap // r.d.window[1], tap % r.d.window[1])
-                panels[tap, c] = get(weight, c, *at, 0)
+                panels[tap, c] = cast(get(weight, c, *at, 0), r.d.wide)
 
     return pack
 
@@ -189,7 +189,8 @@ def a_tile(r: Row, border: int | None, count: int) -> ScriptFunction:
             for pixel, j in static(taps):
                 tap = load(panels, i * r.d.window[1] + j, c, lanes=lanes)
                 line = top + i * op.dilation[0]
-                found = load(x, image, line, r.column(left, pixel, j), c, lanes=lanes)
+                place = (image, line, r.column(left, pixel, j), c)
+                found = cast(load(x, *place, lanes=lanes), r.d.wide)
                 kept = load(sums, pixel, 0, lanes=lanes)
                 store(sums, pixel, 0, kept + found * tap)
         for out in static(range(count)):
@@ -200,6 +201,6 @@ def a_tile(r: Row, border: int | None, count: int) -> ScriptFunction:
                 if op.bias is not None:
                     value += cast(get(bias, c + lane), r.d.wide)
                 if c + lane >= part * lanes:
-                    y.put(image, row, left + pixel, c + lane, value)
+                    y.put(image, row, left + pixel, c + lane, cast(value, op.result))
 
     return tile
