@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hidet
-from hidet.build.compiled import fitting
+from hidet.build.compiled import CopyWarning, fitting
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph.dims import size_symbol
@@ -250,6 +250,20 @@ class Exported:
         return self.array.__dlpack_device__()
 
 
+@pytest.mark.parametrize("saved", [False, True])
+def test_inputs_in_another_order_are_copied_which_is_said_once(graph, saved, tmp_path):
+    compiled = graph.build()
+    if saved:
+        compiled.save(tmp_path / "graph.hidet")
+        compiled = hidet.load(tmp_path / "graph.hidet")
+    x = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)
+    with pytest.warns(CopyWarning, match="copies input 0, not in rows without gaps") as said:
+        for given in (x.T, x.T.copy(), x.T):
+            np.testing.assert_allclose(compiled(given).numpy(), expected(graph, x.T), rtol=1e-6)
+    assert [each.filename for each in said] == [__file__]
+
+
+@pytest.mark.filterwarnings("ignore::hidet.build.compiled.CopyWarning")
 def test_inputs_with_gaps_are_copied_and_counted(graph):
     compiled = graph.build()
     x = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)

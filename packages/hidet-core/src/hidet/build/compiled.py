@@ -17,6 +17,7 @@ from hidet.build.eager import as_tensor, given_view, type_of
 from hidet.build.packing import packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument
+from hidet.errors.warning import warn
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.archive import Archive
@@ -33,6 +34,10 @@ from hidet.types import TensorType, dtype
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
+class CopyWarning(UserWarning):
+    """An input is copied at each call, as its elements do not lie in rows without gaps."""
+
+
 class Ready(NamedTuple):
     """What calls need whose inputs are alike: their facts, what runs, the types of the results
     (None where these depend on data), and the positions of the inputs with gaps."""
@@ -46,8 +51,9 @@ class Ready(NamedTuple):
 class CompiledGraph:
     """A graph ready to run: `compiled(*tensors)` gives a Tensor, or a tuple of several.
 
-    Inputs are tensors of any library on the graph's device, in order or by name; those with gaps
-    between their elements are copied first, which `copied` counts. Work on a GPU goes to the
+    Inputs are tensors of any library on the graph's device, in order or by name, in any order of
+    strides; those that do not lie in rows without gaps are copied first, which `copied` counts and
+    one warning says. Work on a GPU goes to the
     caller's current stream. `host_steps` are what a framework runs.
     """
 
@@ -114,6 +120,9 @@ class CompiledGraph:
     def without_gaps(self, inputs: Sequence[Any], gaps: Sequence[int]) -> list[Any]:
         """The inputs, copied where there are gaps between elements."""
         given = list(inputs)
+        if not self.copied:
+            names = ", ".join(map(self.called, gaps))
+            warn(CopyWarning(f"each call copies input {names}, not in rows without gaps"))
         for position in gaps:
             given[position] = packed(inputs[position])
             if given[position] is None:
