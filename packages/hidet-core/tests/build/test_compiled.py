@@ -258,8 +258,9 @@ def test_inputs_in_another_order_are_copied_which_is_said_once(graph, saved, tmp
         compiled = hidet.load(tmp_path / "graph.hidet")
     x = np.random.default_rng(1).standard_normal((3, 5)).astype(np.float32)
     with pytest.warns(CopyWarning, match="copies input 0, not in rows without gaps") as said:
-        for given in (x.T, x.T.copy(), x.T):
-            np.testing.assert_allclose(compiled(given).numpy(), expected(graph, x.T), rtol=1e-6)
+        found = [compiled(given).numpy() for given in (x.T, x.T.copy(), x.T)]
+    for each in found:
+        np.testing.assert_allclose(each, expected(graph, x.T), rtol=1e-6)
     assert [each.filename for each in said] == [__file__]
 
 
