@@ -66,3 +66,27 @@ case("which pivots are zero", lambda a: aten.linalg_inv_ex(a)[1], SINGULAR)
 case("which minors are not positive", lambda a: aten.linalg_cholesky_ex(a)[1], SINGULAR)
 case("inverses of nothing", lambda a: aten.linalg_inv_ex(a), x(2, 0, 0))
 case("determinants of nothing", lambda a: linalg.slogdet(a), x(2, 0, 0))
+case("triangular by the older name", torch.triangular_solve, x(5, 2), regular(5, 5))
+case(
+    "transposed triangular by the older name",
+    lambda b, a: torch.triangular_solve(b, a, upper=False, transpose=True),
+    *(x(2, 5, 2), regular(5, 5)),
+)
+for _upper in (False, True):
+    case(
+        f"inverse by cholesky {_upper}",
+        lambda a, upper=_upper: torch.cholesky_inverse(a, upper=upper),
+        regular(2, 5, 5),
+    )
+for _rows, _columns in ((1, 1), (5, 5), (7, 3), (2, 7)):
+    _form = f"{_rows} x {_columns}"
+    case(f"lu_factor {_form}", lambda a: aten.linalg_lu_factor_ex(a), x(2, _rows, _columns))
+    case(f"lu {_form}", lambda a: linalg.lu(a), x(_rows, _columns))
+    case(f"lu_unpack {_form}", torch.lu_unpack, *linalg.lu_factor(x(3, _rows, _columns)))
+for _left in (False, True):
+    for _adjoint in (False, True):
+        case(
+            f"lu_solve {_left} {_adjoint}",
+            lambda f, p, b, left=_left, a=_adjoint: linalg.lu_solve(f, p, b, left=left, adjoint=a),
+            *(*linalg.lu_factor(x(2, 5, 5)), x(2, 5, 5)),
+        )

@@ -24,7 +24,7 @@ def solve_ex(
     require_plain(a, check_errors)
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and all(map(agree, b.shape, a.shape[:-1])))
     found = solved(a, ops.unsqueeze(b, -1) if vector else b, left or vector)
-    return (ops.squeeze(found, -1) if vector else found, *lu_factor_ex(a))
+    return (ops.squeeze(found, -1) if vector else found, *lu_factors(a))
 
 
 def solved(a: Tensor, b: Tensor, left: bool) -> Tensor:
@@ -42,51 +42,24 @@ def inv_ex(x: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     return ops.inverse(x), info(ops.lu(x))
 
 
-@torch(aten.linalg_lu_factor_ex.default)
-def lu_factor_ex(
-    x: Tensor, *, pivot: bool = True, check_errors: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:
+def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Both factors in one matrix, the row, from 1, that each step exchanged, and info."""
-    require_plain(x, check_errors)
-    require(pivot, "factors without pivots")
     found = ops.lu(x)
     return ops.cast(found.packed, x.dtype), pivots(found), info(found)
-
-
-@torch(aten.linalg_lu.default)
-def lu(x: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
-    """The p, l and u with p @ l @ u = x."""
-    require_plain(x)
-    require(pivot, "factors without pivots")
-    found = ops.lu(x)
-    row = ops.iota(x.shape[-1], device=x.device)
-    is_row = ops.equal(ops.unsqueeze(row, -1), ops.unsqueeze(found.order, -2))
-    lower, upper = triangles(found)
-    return tuple(ops.cast(each, x.dtype) for each in (is_row, lower, upper))  # type: ignore[return-value]
-
-
-def triangles(found: Factors) -> tuple[Tensor, Tensor]:
-    """The lower factor, whose diagonal is 1, and the upper one."""
-    size = found.packed.shape[-1]
-    column = ops.iota(size, device=found.packed.device)
-    row = ops.unsqueeze(column, -1)
-    on_diagonal = ops.cast(ops.equal(row, column), found.packed.dtype)
-    lower = ops.where(ops.greater(row, column), found.packed, on_diagonal)
-    return lower, ops.where(ops.less_equal(row, column), found.packed, 0.0)
 
 
 @torch(aten._linalg_det.default)
 def det(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The determinants, with the factors and pivots."""
     require_plain(x)
-    return (ops.det(x), *lu_factor_ex(x)[:2])
+    return (ops.det(x), *lu_factors(x)[:2])
 
 
 @torch(aten._linalg_slogdet.default)
 def slogdet(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The signs of the determinants and the logarithms of the rest, with factors and pivots."""
     require_plain(x)
-    return (*ops.slogdet(x), *lu_factor_ex(x)[:2])
+    return (*ops.slogdet(x), *lu_factors(x)[:2])
 
 
 @torch(aten.linalg_cholesky_ex.default)
@@ -112,6 +85,24 @@ def solve_triangular(
         return ops.triangular_solve(a, b, lower=not upper, unit_diagonal=unitriangular)
     a, b = ops.transpose(a), ops.transpose(b)
     return ops.transpose(ops.triangular_solve(a, b, lower=upper, unit_diagonal=unitriangular))
+
+
+@torch(aten.triangular_solve.default)
+def triangular_solve(
+    b: Tensor, a: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The same by its older name, and the matrices."""
+    matrices = ops.transpose(a) if transpose else a
+    found = solve_triangular(matrices, b, upper=upper != transpose, unitriangular=unitriangular)
+    return found, ops.expand(a, (*found.shape[:-2], *a.shape[-2:]))
+
+
+@torch(aten.cholesky_inverse.default)
+def cholesky_inverse(factor: Tensor, upper: bool = False) -> Tensor:
+    """The inverses of a = l @ transpose(l)."""
+    row = ops.iota(factor.shape[-1], device=factor.device)
+    one = ops.cast(ops.equal(ops.unsqueeze(row, -1), row), factor.dtype)
+    return cholesky_solve(ops.expand(one, factor.shape), factor, upper)
 
 
 @torch(aten.cholesky_solve.default)
