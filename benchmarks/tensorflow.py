@@ -149,16 +149,22 @@ def runtime(model: Any, x: Any) -> Call:
     return lambda: session.run(None, feeds)[0]
 
 
-def ours(model: Any, x: Any) -> Call:
+def ours(model: Any, x: Any, **options: Any) -> Call:
     """hidet-tf."""
     import hidet_tf  # noqa: PLC0415
 
-    compiled = hidet_tf.compile(model)
+    compiled = hidet_tf.compile(model, options=options)
     return lambda: compiled(x)
 
 
+def frozen(model: Any, x: Any) -> Call:
+    """The same with weights that nobody writes to, as in an ONNX model: calls look at none."""
+    return ours(model, x, weights="frozen")
+
+
 SYSTEMS: Mapping[str, Callable[[Any, Any], Call]] = {
-    "eager": eager, "tf.function": function, "XLA": xla, "ONNX Runtime": runtime, "hidet-tf": ours,
+    "eager": eager, "tf.function": function, "XLA": xla, "ONNX Runtime": runtime,
+    "hidet-tf": ours, "hidet-tf, frozen": frozen,
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("tensorflow", reason="TensorFlow lies in an environment of i
 
 from benchmarks.tensorflow import Row, measure, shown
 
-SYSTEMS = ["eager", "tf.function", "XLA", "hidet-tf"]
+SYSTEMS = ["eager", "tf.function", "XLA", "hidet-tf", "hidet-tf, frozen"]
 
 
 def test_systems_compute_the_same_network() -> None:

@@ -10,7 +10,7 @@ from hidet.schedules.base import candidates
 from hidet.schedules.cpu import matvec_columns
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.matvec import Columns, matvec
-from hidet.schedules.cpu.panel_layout import Panels
+from hidet.schedules.cpu.panel_layout import STORED, Panels
 from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.types import bf16, f16, f32, f64, i32
@@ -150,6 +150,15 @@ def test_tiles_are_of_almost_one_height():
     op = Linear(f32[49, 960], f32[160, 960], None)
     assert panels_of(op, MatmulRegisters(12, 2, False)).height == 10  # 50 rows instead of 60
     assert panels_of(op, MatmulRegisters(14, 2, True)).height == 14  # 160 columns: 12 tiles
+
+
+def test_tiles_store_no_more_than_the_machine_does_while_it_goes_on():
+    for m, k, n in ((3136, 64, 256), (12544, 16, 96), (128, 768, 3072)):
+        first = candidates(Linear(f32[m, k], f32[n, k], None), TARGET)[0].point
+        assert first.rows * first.vectors * 16 * 4 <= STORED
+    # Vectors of AVX2 are half as long, and so are all tiles that its registers hold.
+    narrow = candidates(Linear(f32[3136, 64], f32[256, 64], None), AVX2)[0].point
+    assert narrow.rows * narrow.vectors >= 8
 
 
 def test_vectors_are_halved_where_they_would_be_filled_in_part():

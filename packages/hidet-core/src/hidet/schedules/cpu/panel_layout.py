@@ -31,6 +31,11 @@ found run by run."""
 STRETCH = 256
 """Products that are summed before they join the sum of the others: long sums of rounded products
 lose digits, sums of short ones fewer."""
+STORED = 1024
+"""Bytes of sums that a tile writes while the next one is multiplied. They are stored twice, aside
+and to the result; Zen 4 has up to 32 vectors of 512 bits stored while it goes on."""
+WAIT = 12.5
+"""Operations that each further byte costs; an estimate by ten tiles and eight linear layers."""
 OWN = 1 << 18
 """Bytes of a panel that a thread may have on its stack: the smallest stacks have 512 KiB."""
 LINE = 64
@@ -74,8 +79,9 @@ class Registers:
         making += [columns * (FOUND if p.scattered else lanes_cost)]
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
-        flops = 2.0 * batch * k * (rows * columns / busy + sum(making))
         blocks = batch * (rows // t.height) * (columns // t.width)
+        waits = WAIT * max(0, sums * t.lanes * t.wide.nbytes - STORED)
+        flops = 2.0 * batch * k * (rows * columns / busy + sum(making)) + blocks * waits
         # Operands are read while panels are made: that is counted there, not beside the products.
         return Work(0, 0, flops, t.elements.rate, blocks, 1)
 
