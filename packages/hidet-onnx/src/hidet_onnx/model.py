@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument, NeedsValue
+from hidet.errors.warning import pass_over
 from hidet.frontend.host_values import HostValue
 from hidet.frontend.model import Model
 from hidet.frontend.stages import StagedModel
@@ -24,6 +26,8 @@ from hidet_onnx.importing.imported import Imported, Output, import_model, inputs
 from hidet_onnx.reading.load import Given, Source, load
 from hidet_onnx.reading.soundness import require_sound
 from hidet_onnx.settings import Settings, settings_for
+
+pass_over(f"{Path(__file__).parent}{os.sep}")  # warnings name the user's line
 
 
 def compile(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from hidet.build.compiled import CompiledGraph
+from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
 from hidet.frontend.stages import StagedModel
 from hidet.frontend.staying import on_device
@@ -22,6 +24,8 @@ from hidet_tf.settings import Settings
 from hidet_tf.structures import Binder
 from hidet_tf.tensors import result_of
 from hidet_tf.variables import Weights, reader
+
+pass_over(f"{Path(__file__).parent}{os.sep}")  # warnings name the user's line
 
 
 class Signature:
