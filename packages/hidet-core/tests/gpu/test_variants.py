@@ -36,7 +36,7 @@ def test_calls_around_borders_are_right():
     graph = layers()
     compiled = compile_graph(graph, Target.parse("sm_90a"))
     plan = compiled.archive.plans["main"]
-    relations = {each for step in plan.steps if isinstance(step, Launch) for each in step.when}
+    relations = [each for step in plan.steps if isinstance(step, Launch) for each in step.when]
     borders = sorted({each.right for each in relations if isinstance(each.right, int)})
     assert borders, "no kernel is one of a few ranges"
     weights = {name: to_device(t.numpy(), DEVICE) for name, t in compiled.weights.items()}
