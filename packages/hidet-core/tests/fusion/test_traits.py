@@ -56,11 +56,13 @@ def test_who_decides():
         and any(decides(op) for op in kind.samples() if any(t.dtype.is_float for t in op.types()))
     }  # fmt: skip
     assert found == {
-        "all", "any", "argmax", "argmin", "cast", "ceil", "deform_columns", "digamma", "equal",
+        "adaptive_max_indices", "all", "any", "argmax", "argmin", "cast", "ceil", "deform_columns",
+        "digamma", "equal",
         "erfinv", "floor", "floor_divide", "fmod", "greater", "greater_equal", "grid_sample",
         "isfinite", "isinf",
         "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
-        "max_pool_indices", "norm", "not_equal", "quantize", "remainder", "resample", "roi_align",
+        "max_pool_indices", "norm", "not_equal", "polygamma", "quantize", "remainder",
+        "resample", "roi_align",
         "round", "shrink", "sign", "signbit", "softplus", "sort", "threshold", "trunc",
         "trunc_divide",
     }  # fmt: skip

@@ -25,9 +25,10 @@ def convolution(dtype, groups=1):
         (convolution(f16, groups=8), "sm_80", False),
         (convolution(f32), "sm_90a", True),
         (convolution(f32), "sm_120", False),
-        (convolution(f16), "cpu+avx512", False),
+        (convolution(f16), "cpu+avx512", True),
+        (convolution(f16, groups=2), "cpu+avx512", False),
     ],
     ids=str,
 )
-def test_tensor_cores_ask_for_channels_last(op, target, gains):
+def test_matrix_multiplications_ask_for_channels_last(op, target, gains):
     assert gains_by_channels_last(op, Target.parse(target)) is gains

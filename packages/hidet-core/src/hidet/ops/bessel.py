@@ -169,7 +169,8 @@ def declared_i(order: int, scaled: bool) -> UnaryFunction:
     return unary(
         f"{name}modified_bessel_i{order}",
         f"The modified Bessel function of the first kind, of order {order}{more}.",
-        made, each(i_integral(order, scaled)), gives="float", within=(-12, 12), factor=64,
+        made, each(i_integral(order, scaled)),
+        gives="float", within=(-12, 12), factor=64, continuous=True,
     )  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def declared_k(order: int, scaled: bool) -> UnaryFunction:
         f"{name}modified_bessel_k{order}",
         f"The modified Bessel function of the second kind, of order {order}{more}; NaN below 0.",
         k_of(order, scaled), each(k_integral(order, scaled)),
-        gives="float", within=(0.1, 12), factor=64,
+        gives="float", within=(0.1, 12), factor=64, continuous=True,
     )  # fmt: skip
 
 
@@ -194,5 +195,5 @@ scaled_modified_bessel_k0 = declared_k(0, scaled=True)
 scaled_modified_bessel_k1 = declared_k(1, scaled=True)
 spherical_bessel_j0 = unary(
     "spherical_bessel_j0", "sin(x) / x, which is 1 at 0.", spherical,
-    lambda x: np.sinc(x / np.pi), gives="float", within=(-9, 9), factor=16,
+    lambda x: np.sinc(x / np.pi), gives="float", within=(-9, 9), factor=16, continuous=True,
 )  # fmt: skip

@@ -38,4 +38,5 @@ def scaled_complement(v: Expr) -> Expr:
 erfcx = unary(
     "erfcx", "exp(x²) times one minus the error function.", scaled_complement,
     each(lambda x: math.exp(x * x) * math.erfc(x)), gives="float", within=(-3, 5), factor=64,
+    continuous=True,
 )  # fmt: skip

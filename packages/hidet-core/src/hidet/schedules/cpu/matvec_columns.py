@@ -148,17 +148,28 @@ def adding_rows(t: Blocks, count: int) -> ScriptFunction:
 
 def writing(t: Blocks) -> ScriptFunction:
     """A part of a kernel: writes the columns of a block, whose parts `done` has."""
-    p = t.p
+    p, n = t.p, t.p.n
 
-    @script
-    def write(bias, done, block, c, z, left):  # type: ignore[no-untyped-def]
-        for i in range(t.m):
-            for lane in vectorize(min(t.width, p.n - left)):
-                total = done[block * t.parts, i, lane]
-                for part in static(range(1, t.parts)):
-                    total += done[block * t.parts + part, i, lane]
-                if p.bias is not None:
-                    total += cast(get(bias, *p.bias_at(z, i, left + lane)), p.wide)
-                c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
+    with script_module():
+
+        @script
+        def write_columns(bias, done, block, c, z, left, there):  # type: ignore[no-untyped-def]
+            for i in range(t.m):
+                for lane in vectorize(there):
+                    total = done[block * t.parts, i, lane]
+                    for part in static(range(1, t.parts)):
+                        total += done[block * t.parts + part, i, lane]
+                    if p.bias is not None:
+                        total += cast(get(bias, *p.bias_at(z, i, left + lane)), p.wide)
+                    c.put(*p.c_at(z, i, left + lane), cast(total, p.c.dtype))
+
+        @script
+        def write(bias, done, block, c, z, left):  # type: ignore[no-untyped-def]
+            if not isinstance(n, int):
+                write_columns(bias, done, block, c, z, left, min(t.width, n - left))
+            elif left + t.width <= n:
+                write_columns(bias, done, block, c, z, left, t.width)
+            else:  # a number that is known, too: what follows may be made of a few neighbours
+                write_columns(bias, done, block, c, z, left, n % t.width)
 
     return write

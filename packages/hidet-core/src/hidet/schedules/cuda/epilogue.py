@@ -24,12 +24,15 @@ class Epilogue:
     """From where on columns are counted."""
 
     @part
-    def write(self, value: Any, z: Any, i: Int, j: Int) -> None:
-        """The sum at row i and column j of product z; what lies outside is dropped."""
+    def write(self, value: Any, z: Any, i: Int, j: Int, v: Int) -> None:
+        """The sum at row i and column j + v of product z; what lies outside is dropped.
+
+        The lane comes by itself, so that compilers see neighbours as such.
+        """
         if self.p.bias is not None:
-            value += cast(get(self.bias, *self.p.bias_at(z, i, self.left + j)), value.dtype)
-        if self.p.is_there(i, self.left + j):
-            self.c.put(*self.p.c_at(z, i, self.left + j), cast(value, self.c.dtype))
+            value += cast(get(self.bias, *self.p.bias_at(z, i, self.left + j + v)), value.dtype)
+        if self.p.is_there(i, self.left + j + v):
+            self.c.put(*self.p.c_at(z, i, self.left + j + v), cast(value, self.c.dtype))
 
 
 @record
@@ -41,6 +44,6 @@ class Partial:
     share: Int
 
     @part
-    def write(self, value: Any, z: Any, i: Int, j: Int) -> None:
-        """The sum at row i and column j of product z."""
-        self.parts[self.share, z, i, j] = value
+    def write(self, value: Any, z: Any, i: Int, j: Int, v: Int) -> None:
+        """The sum at row i and column j + v of product z."""
+        self.parts[self.share, z, i, j + v] = value

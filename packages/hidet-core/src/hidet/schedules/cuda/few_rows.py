@@ -220,6 +220,6 @@ def finishing(reading: Reading) -> ScriptFunction:
                         for lane in vectorize(width):
                             total[lane] += parts[part, i, j + lane]
                 for lane in vectorize(width):
-                    epilogue.write(total[lane], z, i, j + lane)
+                    epilogue.write(total[lane], z, i, j, lane)
 
     return finish

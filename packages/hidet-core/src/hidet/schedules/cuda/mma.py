@@ -182,6 +182,6 @@ def writing(point: Warps, wide: DType) -> ScriptFunction:
         for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
             for v in vectorize(2):
                 total = cast(sums[i, j, half * 2 + v], wide)
-                out.write(total, z, row + i * 16 + half * 8, column + j * 8 + v)
+                out.write(total, z, row + i * 16 + half * 8, column + j * 8, v)
 
     return finish

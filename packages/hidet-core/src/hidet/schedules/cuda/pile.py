@@ -45,6 +45,6 @@ def add_pile(block: tuple[int, int], threads: int, slices: int, wide: DType) -> 
                     for v in vectorize(lanes):
                         total[v] += there[v]
                 for v in vectorize(lanes):
-                    epilogue.write(total[v], z, i, j + v)
+                    epilogue.write(total[v], z, i, j, v)
 
     return add

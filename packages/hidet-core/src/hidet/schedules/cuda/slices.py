@@ -42,6 +42,6 @@ def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFun
                 for v in vectorize(VECTOR):
                     total[v] += partial[share, z, i, j + v]
             for v in vectorize(VECTOR):
-                Epilogue(p, bias, c).write(total[v], z, i, j + v)
+                Epilogue(p, bias, c).write(total[v], z, i, j, v)
 
     return add
