@@ -17,6 +17,13 @@ def helpers():
     names = [open(f"/proc/self/task/{each}/comm").read() for each in threads]
     return names.count("hidet-team\\n")
 
+def add_grown():  # on a busy machine some calls run alone
+    for _ in range(500):
+        compiled(x)
+        if helpers() > found[-1]:
+            break
+    found.append(helpers())
+
 model = torch.nn.Sequential(torch.nn.Linear(300, 300), torch.nn.GELU()).eval()
 x = torch.randn(128, 300)
 with torch.no_grad():
@@ -26,13 +33,11 @@ with torch.no_grad():
     found = [helpers()]
     torch.set_num_threads(3)
     torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-5)
-    found.append(helpers())
+    add_grown()
     with options(threads=4):
-        compiled(x)
-    found.append(helpers())
+        add_grown()
     torch.set_num_threads(64)
-    compiled(x)
-    found.append(helpers())
+    add_grown()
 print(*found)
 """
 
