@@ -121,7 +121,7 @@ def writing(point: Threads, wide: DType) -> ScriptFunction:
         row, column = threadIdx.x // across * high, threadIdx.x % across * broad
         for i, piece in unroll(grid(rows, columns // broad)):
             for v in vectorize(broad):
-                at = (top + row + i // high * down + i % high, left + column + piece * right)
-                out.write(sums[i, piece * broad + v], z, *at, v)
+                at = (top + row + i // high * down + i % high, left + column + piece * right + v)
+                out.write(sums[i, piece * broad + v], z, *at, 0)
 
     return finish
