@@ -161,38 +161,64 @@ def k_integral(order: int, scaled: bool) -> Callable[[float], float]:
     return value
 
 
-def declared_i(order: int, scaled: bool) -> UnaryFunction:
+def declared_i(name: str, doc: str, order: int, *, scaled: bool) -> UnaryFunction:
     """The operator of I0 or I1."""
     tables = (I1_NEAR, I1_FAR) if order else (I0_NEAR, I0_FAR)
     made = (scaled_i if scaled else whole_i)(*tables, bool(order))
-    name, more = ("scaled_", " times exp(-|x|)") if scaled else ("", "")
     return unary(
-        f"{name}modified_bessel_i{order}",
-        f"The modified Bessel function of the first kind, of order {order}{more}.",
-        made, each(i_integral(order, scaled)),
+        name, doc, made, each(i_integral(order, scaled)),
         gives="float", within=(-12, 12), factor=64, continuous=True,
     )  # fmt: skip
 
 
-def declared_k(order: int, scaled: bool) -> UnaryFunction:
+def declared_k(name: str, doc: str, order: int, *, scaled: bool) -> UnaryFunction:
     """The operator of K0 or K1."""
-    name, more = ("scaled_", " times exp(x)") if scaled else ("", "")
     return unary(
-        f"{name}modified_bessel_k{order}",
-        f"The modified Bessel function of the second kind, of order {order}{more}; NaN below 0.",
-        k_of(order, scaled), each(k_integral(order, scaled)),
+        name, doc, k_of(order, scaled), each(k_integral(order, scaled)),
         gives="float", within=(0.1, 12), factor=64, continuous=True,
     )  # fmt: skip
 
 
-modified_bessel_i0 = declared_i(0, scaled=False)
-modified_bessel_i1 = declared_i(1, scaled=False)
-scaled_modified_bessel_i0 = declared_i(0, scaled=True)
-scaled_modified_bessel_i1 = declared_i(1, scaled=True)
-modified_bessel_k0 = declared_k(0, scaled=False)
-modified_bessel_k1 = declared_k(1, scaled=False)
-scaled_modified_bessel_k0 = declared_k(0, scaled=True)
-scaled_modified_bessel_k1 = declared_k(1, scaled=True)
+modified_bessel_i0 = declared_i(
+    "modified_bessel_i0",
+    "The modified Bessel function of the first kind, of order 0.",
+    0, scaled=False,
+)  # fmt: skip
+modified_bessel_i1 = declared_i(
+    "modified_bessel_i1",
+    "The modified Bessel function of the first kind, of order 1.",
+    1, scaled=False,
+)  # fmt: skip
+scaled_modified_bessel_i0 = declared_i(
+    "scaled_modified_bessel_i0",
+    "The modified Bessel function of the first kind, of order 0 times exp(-|x|).",
+    0, scaled=True,
+)  # fmt: skip
+scaled_modified_bessel_i1 = declared_i(
+    "scaled_modified_bessel_i1",
+    "The modified Bessel function of the first kind, of order 1 times exp(-|x|).",
+    1, scaled=True,
+)  # fmt: skip
+modified_bessel_k0 = declared_k(
+    "modified_bessel_k0",
+    "The modified Bessel function of the second kind, of order 0; NaN below 0.",
+    0, scaled=False,
+)  # fmt: skip
+modified_bessel_k1 = declared_k(
+    "modified_bessel_k1",
+    "The modified Bessel function of the second kind, of order 1; NaN below 0.",
+    1, scaled=False,
+)  # fmt: skip
+scaled_modified_bessel_k0 = declared_k(
+    "scaled_modified_bessel_k0",
+    "The modified Bessel function of the second kind, of order 0 times exp(x); NaN below 0.",
+    0, scaled=True,
+)  # fmt: skip
+scaled_modified_bessel_k1 = declared_k(
+    "scaled_modified_bessel_k1",
+    "The modified Bessel function of the second kind, of order 1 times exp(x); NaN below 0.",
+    1, scaled=True,
+)  # fmt: skip
 spherical_bessel_j0 = unary(
     "spherical_bessel_j0", "sin(x) / x, which is 1 at 0.", spherical,
     lambda x: np.sinc(x / np.pi), gives="float", within=(-9, 9), factor=16, continuous=True,
