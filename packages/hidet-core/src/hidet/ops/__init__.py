@@ -89,7 +89,6 @@ from hidet.ops.create import (
 from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
 from hidet.ops.deform_conv import deform_conv
 from hidet.ops.einsum import einsum
-from hidet.ops.erfcx import erfcx
 from hidet.ops.factors import cholesky, lu, triangular_solve
 from hidet.ops.fold import fold
 from hidet.ops.fourier import dft, stft
@@ -131,6 +130,7 @@ from hidet.ops.recurrent import gates, interleave_gates, recurrence
 from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
 from hidet.ops.resize import resize
 from hidet.ops.roi_align import roi_align
+from hidet.ops.scaled_erfc import erfcx
 from hidet.ops.scatter import index_add, index_put, scatter
 from hidet.ops.scores import binarized, imputed, kernel_products, post_transform, scaled_by
 from hidet.ops.select import clamp, masked_fill, tril, triu, where
