@@ -70,30 +70,21 @@ K1_FAR = (
 )  # fmt: skip
 
 
-def scaled_i(near: tuple[float, ...], far: tuple[float, ...], odd: bool) -> Callable[[Expr], Expr]:
-    """I0 or I1 times exp(-|x|)."""
-
-    def value(v: Expr) -> Expr:
-        x = f.absolute(v)
-        half = x * 0.5
-        series = polynomial(half * half, near) * f.exp(-x)
-        beyond = polynomial(constant(16, v.dtype) / x - 1, far) / f.sqrt(x)
-        found = select(x < 8, series * half if odd else series, beyond)
-        return f.copysign(found, v) if odd else found
-
-    return value
-
-
-def whole_i(near: tuple[float, ...], far: tuple[float, ...], odd: bool) -> Callable[[Expr], Expr]:
-    """I0 or I1."""
+def i_of(order: int, scaled: bool) -> Callable[[Expr], Expr]:
+    """I0 or I1, or these times exp(-|x|)."""
+    near, far = (I1_NEAR, I1_FAR) if order else (I0_NEAR, I0_FAR)
 
     def value(v: Expr) -> Expr:
         x = f.absolute(v)
         half = x * 0.5
         series = polynomial(half * half, near)
-        beyond = f.exp(x) * (polynomial(constant(16, v.dtype) / x - 1, far) / f.sqrt(x))
-        found = select(x < 8, series * half if odd else series, beyond)
-        return f.copysign(found, v) if odd else found
+        beyond = polynomial(constant(16, v.dtype) / x - 1, far) / f.sqrt(x)
+        if scaled:
+            series = series * f.exp(-x)
+        else:
+            beyond = f.exp(x) * beyond
+        found = select(x < 8, series * half if order else series, beyond)
+        return f.copysign(found, v) if order else found
 
     return value
 
@@ -163,10 +154,8 @@ def k_integral(order: int, scaled: bool) -> Callable[[float], float]:
 
 def declared_i(name: str, doc: str, order: int, *, scaled: bool) -> UnaryFunction:
     """The operator of I0 or I1."""
-    tables = (I1_NEAR, I1_FAR) if order else (I0_NEAR, I0_FAR)
-    made = (scaled_i if scaled else whole_i)(*tables, bool(order))
     return unary(
-        name, doc, made, each(i_integral(order, scaled)),
+        name, doc, i_of(order, scaled), each(i_integral(order, scaled)),
         gives="float", within=(-12, 12), factor=64, continuous=True,
     )  # fmt: skip
 

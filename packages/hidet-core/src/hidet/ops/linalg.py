@@ -12,6 +12,7 @@ from hidet.ops.shape import expand, reshape
 from hidet.ops.strided import diagonal
 from hidet.ops.unary import absolute, log
 from hidet.ops.unary import sign as sign_of
+from hidet.types import DType
 
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
@@ -20,8 +21,12 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
     Those of a singular matrix have elements that are infinite or NaN. Raises ShapeMismatch or
     DtypeMismatch.
     """
-    found = lu(a, b)
-    return cast(triangular_solve(found.packed, found.rest, lower=False), b.dtype)
+    return solutions(lu(a, b), b.dtype)
+
+
+def solutions(found: Factors, dtype: DType) -> Tensor:
+    """The solutions of the systems whose right-hand sides were eliminated with the matrices."""
+    return cast(triangular_solve(found.packed, found.rest, lower=False), dtype)
 
 
 def inverse(x: Tensor) -> Tensor:
@@ -30,9 +35,13 @@ def inverse(x: Tensor) -> Tensor:
     Raises ShapeMismatch or DtypeMismatch.
     """
     require_square(x, "inverse")
+    return solve(x, identities(x))
+
+
+def identities(x: Tensor) -> Tensor:
+    """As many identity matrices, of the type and sizes of the square matrices x[..., n, n]."""
     row = iota(x.shape[-1], device=x.device)
-    one = cast(equal(reshape(row, (-1, 1)), row), x.dtype)
-    return solve(x, expand(one, x.shape))
+    return expand(cast(equal(reshape(row, (-1, 1)), row), x.dtype), x.shape)
 
 
 def det(x: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from hidet.errors import NotYet
 from hidet.frontend.matrices import require_few
 from hidet.graph import Tensor
 from hidet.ops.factors import Factors
+from hidet.ops.linalg import identities, solutions
 from hidet.types import f32, f64, i32
 from hidet_torch.converters.table import aten, require, torch
 
@@ -23,43 +24,47 @@ def solve_ex(
     """The solutions of a @ x = b, or of x @ a = b, the factors of a, their pivots and info."""
     require_plain(a, check_errors)
     vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and all(map(agree, b.shape, a.shape[:-1])))
-    found = solved(a, ops.unsqueeze(b, -1) if vector else b, left or vector)
-    return (ops.squeeze(found, -1) if vector else found, *lu_factors(a))
+    right = ops.unsqueeze(b, -1) if vector else b
+    found, factors = solved(a, right, left or vector)
+    return (ops.squeeze(found, -1) if vector else found, *as_told(factors, a))
 
 
-def solved(a: Tensor, b: Tensor, left: bool) -> Tensor:
-    """The solutions of systems, of which those of x @ a = b are transposed ones of a @ x = b."""
-    a, b = ahead_alike(a, b)
-    if left:
-        return ops.solve(a, b)
-    return ops.transpose(ops.solve(ops.transpose(a), ops.transpose(b)))
+def solved(a: Tensor, b: Tensor, left: bool) -> tuple[Tensor, Factors]:
+    """The solutions of systems, and the factors of a. Those of x @ a = b are transposed ones of
+    a @ x = b."""
+    matrices, right = ahead_alike(a, b)
+    if not left:
+        turned = ops.solve(ops.transpose(matrices), ops.transpose(right))
+        return ops.transpose(turned), ops.lu(a)
+    found = ops.lu(matrices, right)
+    return solutions(found, b.dtype), found if matrices.shape == a.shape else ops.lu(a)
 
 
 @torch(aten.linalg_inv_ex.default)
 def inv_ex(x: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
     """The inverses, and which pivot is zero."""
     require_plain(x, check_errors)
-    return ops.inverse(x), info(ops.lu(x))
+    found = ops.lu(x, identities(x))
+    return solutions(found, x.dtype), info(found.packed)
 
 
-def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Both factors in one matrix, the row, from 1, that each step exchanged, and info."""
-    found = ops.lu(x)
-    return ops.cast(found.packed, x.dtype), pivots(found), info(found)
+def as_told(found: Factors, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Both factors of x in one matrix, the row, from 1, that each step exchanged, and info."""
+    return ops.cast(found.packed, x.dtype), pivots(found.pivots), info(found.packed)
 
 
 @torch(aten._linalg_det.default)
 def det(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The determinants, with the factors and pivots."""
     require_plain(x)
-    return (ops.det(x), *lu_factors(x)[:2])
+    return (ops.det(x), *as_told(ops.lu(x), x)[:2])
 
 
 @torch(aten._linalg_slogdet.default)
 def slogdet(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The signs of the determinants and the logarithms of the rest, with factors and pivots."""
     require_plain(x)
-    return (*ops.slogdet(x), *lu_factors(x)[:2])
+    return (*ops.slogdet(x), *as_told(ops.lu(x), x)[:2])
 
 
 @torch(aten.linalg_cholesky_ex.default)
@@ -100,9 +105,7 @@ def triangular_solve(
 @torch(aten.cholesky_inverse.default)
 def cholesky_inverse(factor: Tensor, upper: bool = False) -> Tensor:
     """The inverses of a = l @ transpose(l)."""
-    row = ops.iota(factor.shape[-1], device=factor.device)
-    one = ops.cast(ops.equal(ops.unsqueeze(row, -1), row), factor.dtype)
-    return cholesky_solve(ops.expand(one, factor.shape), factor, upper)
+    return cholesky_solve(identities(factor), factor, upper)
 
 
 @torch(aten.cholesky_solve.default)
@@ -128,14 +131,14 @@ def ahead_alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     return ops.expand(a, (*ahead, *a.shape[-2:])), ops.expand(b, (*ahead, *b.shape[-2:]))
 
 
-def pivots(found: Factors) -> Tensor:
+def pivots(taken: Tensor) -> Tensor:
     """int32 [..., n]: the row, from 1, that each step exchanged with its own."""
-    return ops.cast(found.pivots + 1, i32)
+    return ops.cast(ops.add(taken, 1), i32)
 
 
-def info(found: Factors) -> Tensor:
+def info(packed: Tensor) -> Tensor:
     """int32 [...]: which pivot, from 1, is the first that is zero; 0 if none is."""
-    return first_true(ops.equal(ops.diagonal(found.packed, 0, -2, -1), 0.0))
+    return first_true(ops.equal(ops.diagonal(packed, 0, -2, -1), 0.0))
 
 
 def first_true(marks: Tensor) -> Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.frontend.matrices import FEW
 from hidet.graph import Tensor
-from hidet.types import f32, f64, i32, i64
-from hidet_torch.converters.linalg import first_true, solve_triangular
+from hidet.types import f32, f64, i64
+from hidet_torch.converters.linalg import info, pivots, solve_triangular
 from hidet_torch.converters.table import Untold, aten, require, torch
 
 
@@ -41,9 +41,8 @@ def lu_factor(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Both factors in one matrix, the pivots, and which of them is 0."""
     require(pivot and not check_errors, "factors without pivots, or errors where they are 0")
-    packed, _, pivots = factored(x)
-    info = first_true(ops.equal(ops.diagonal(packed, 0, -2, -1), 0.0))
-    return packed, ops.cast(ops.add(pivots, 1), i32), info
+    packed, _, taken = factored(x)
+    return packed, pivots(taken), info(packed)
 
 
 @torch(aten.linalg_lu.default)
