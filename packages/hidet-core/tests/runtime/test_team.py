@@ -36,6 +36,13 @@ def helpers():
     threads = os.listdir("/proc/self/task")
     names = [open(f"/proc/self/task/{each}/comm").read() for each in threads]
     return names.count("hidet-team\\n")
+
+def helpers_after(call, wanted):
+    for _ in range(500):  # on a busy machine some calls run alone, and start none
+        call()
+        if helpers() == wanted:
+            break
+    return helpers()
 """
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts by /proc")
@@ -65,16 +72,13 @@ def test_a_call_uses_as_many_threads_as_are_asked_for(run):
 with options.options(threads=1):
     compiled = model(130)
     check(compiled, 130)
-print(helpers())
-check(compiled, 130)
-print(helpers())
+call = lambda: check(compiled, 130)
+own = int(os.environ.get("HIDET_THREADS", 3)) - 1
+print(helpers(), helpers_after(call, own))
 with options.options(threads=5):
-    check(compiled, 130)
-print(helpers())
+    print(helpers_after(call, 4))
 stop_team()
-print(helpers())
-check(compiled, 130)
-print(helpers())
+print(helpers(), helpers_after(call, own))
 """
     assert run(body) == ["0", "2", "4", "0", "2"]
     assert run(body, HIDET_THREADS="2")[1] == "1"
@@ -132,7 +136,8 @@ for _ in range(5):
     child = os.fork()
     if child == 0:
         check(compiled, 130)
-        assert not os.path.isdir("/proc/self/task") or helpers() == 2
+        counted = os.path.isdir("/proc/self/task")
+        assert not counted or helpers_after(lambda: check(compiled, 130), 2) == 2
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 check(compiled, 130)
