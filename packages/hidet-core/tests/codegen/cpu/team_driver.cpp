@@ -1,4 +1,5 @@
 // Exercises the team of threads; linked with `team.cpp`. Its argument names what is tried.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -159,12 +160,60 @@ static void stalls() {
   must(alone, "calls run alone where helpers stall");
 }
 
+// The first turn of a loop that the caller runs, and the first one of its helper; -1 for none.
+struct Firsts {
+  long long own = -1, helper = -1;
+};
+static void note(const void *arguments, long long begin, long long end) {
+  Firsts &firsts = *static_cast<Firsts *>(const_cast<void *>(arguments));
+  long long &mine = pthread_self() == first ? firsts.own : firsts.helper;
+  if (mine < 0) mine = begin;
+  timespec span{0, 20000 * (end - begin)};
+  nanosleep(&span, nullptr);
+}
+
+// Each thread begins with its own share, in whichever loop, also where it comes late.
+static void shares() {
+  first = pthread_self();
+  int helped = 0;
+  for (int call = 0; call < 500 && helped < 20; call++) {
+    Habit habit{};
+    hidet_team_begin(2, &habit);
+    for (int count : {32, 64, 129}) {
+      Firsts firsts;
+      hidet_team_run(note, &firsts, count);
+      must(firsts.own == 0, "the caller begins with the first turn");
+      must(firsts.helper == -1 || firsts.helper == count / 2, "a helper begins with its share");
+      helped += firsts.helper != -1;
+    }
+    hidet_team_end();
+  }
+  must(helped > 0, "a helper comes");
+}
+
+static void pass(const void *arguments, long long begin, long long end) {
+  *static_cast<std::atomic<long long> *>(const_cast<void *>(arguments)) += end - begin;
+}
+
+// More turns than a share can count one by one.
+static void many() {
+  Habit habit{};
+  for (long long count : {(1LL << 31) - 1, 1LL << 31, (5LL << 32) + 7}) {
+    std::atomic<long long> passed{0};
+    hidet_team_begin(3, &habit);
+    hidet_team_run(pass, &passed, count);
+    hidet_team_end();
+    must(passed == count, "all turns run");
+  }
+}
+
 int main(int, char **names) {
   struct {
     const char *name;
     void (*run)();
   } all[] = {{"sizes", sizes},   {"callers", callers}, {"nested", nested},
-             {"stop", stop},     {"children", children}, {"stalls", stalls}};
+             {"stop", stop},     {"children", children}, {"stalls", stalls},
+             {"shares", shares}, {"many", many}};
   for (auto &each : all)
     if (!strcmp(each.name, names[1])) return each.run(), 0;
   return 2;

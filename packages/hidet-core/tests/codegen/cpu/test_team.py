@@ -44,12 +44,14 @@ def watched(request, tmp_path_factory):
     return compiled(folder, *SANITIZER, *request.param)
 
 
-@pytest.mark.parametrize("name", ["sizes", "callers", "nested", "stop", "children", "stalls"])
+@pytest.mark.parametrize(
+    "name", ["sizes", "callers", "nested", "stop", "children", "stalls", "shares", "many"]
+)
 def test_every_turn_runs_once(driver, name):
     run(driver, name)
 
 
-@pytest.mark.parametrize("name", ["sizes", "callers", "nested", "stop"])
+@pytest.mark.parametrize("name", ["sizes", "callers", "nested", "stop", "shares"])
 def test_no_access_races(watched, name):
     run(watched, name)
 

@@ -1,10 +1,14 @@
 // The team of threads that runs the parallel loops of kernels; a process has one.
 //
 // A caller says when the kernels of a plan begin and end (`hidet_team_begin`, `hidet_team_end`). A
-// parallel loop is published in the caller's place as a number of turns (`hidet_team_run`). Helpers
-// and the caller claim turns from one atomic number until none are left; then the caller waits for
-// what helpers have claimed, and never for a helper that has claimed nothing. All waits spin for a
-// bounded time and sleep then, so that other processes get the cores.
+// parallel loop is published in the caller's place (`hidet_team_run`): its turns are cut into as many
+// neighbouring shares as there are threads. Each thread claims turns of its own share and then of
+// the others', until none are left; then the caller waits for what helpers have claimed, and never
+// for a helper that has claimed nothing. All waits spin for a bounded time and sleep then, so that
+// other processes get the cores.
+//
+// A thread has the same share of each loop, so that what it writes in one is in its own cache when
+// it reads that in the next.
 //
 // Several callers at once have a place each and share the helpers. A caller for whom there is no
 // place left, and a loop within a loop, run alone.
@@ -45,6 +49,7 @@ constexpr Nanoseconds SPIN = 30000;     // spinning while a plan runs, before a 
 constexpr Nanoseconds LINGER = 200000;  // helpers' spinning after a plan: the next call is near
 constexpr Nanoseconds SHORT = 20000, LONG = 100000;  // a claim should take between these
 constexpr int PLACES = 16, MOST_HELPERS = 255;
+constexpr Turns MOST_PIECES = 1LL << 31;
 constexpr int FIRST_CALLS_ALONE = 4, MOST_CALLS_ALONE = 64;
 
 Nanoseconds now() {
@@ -90,18 +95,25 @@ void wake(std::atomic<unsigned> &, int) {
 
 // ---- places --------------------------------------------------------------------------------------
 
-// The loop that a caller runs. Plain members are written by the caller while `unfinished` is 0, and
-// read by who has claimed turns, which keeps it above 0: so nobody reads what is being written.
+// The pieces of a loop that one thread takes first, as long as nobody has claimed them: the number
+// of the first one in the upper half, that behind the last one in the lower half.
+struct Share {
+  alignas(64) std::atomic<unsigned long long> pieces{0};
+};
+
+// The loop that a caller runs. A piece is a turn, or several where there are too many to count.
+// Plain members are written by the caller while `unfinished` is 0, and read by who has claimed
+// pieces, which keeps it above 0: so nobody reads what is being written.
 struct Place {
-  alignas(64) std::atomic<Turns> left{0};        // turns that nobody has claimed
-  alignas(64) std::atomic<Turns> unfinished{0};  // turns that are not done
+  alignas(64) std::atomic<Turns> unfinished{0};  // pieces that are not done
   std::atomic<unsigned> bell{0};                 // what the caller sleeps on
   std::atomic<bool> waiting{false};              // whether it does
   alignas(64) Task task = nullptr;
   const void *arguments = nullptr;
-  Turns count = 0;
+  Turns count = 0, each = 1;    // turns, and those of a piece
   std::atomic<int> threads{0};  // the caller's and those of the helpers that may come
   std::atomic<bool> taken{false};
+  Share shares[MOST_HELPERS + 1];  // the caller's is the first
 };
 
 struct Team {
@@ -130,41 +142,63 @@ struct Caller {
 };
 thread_local Caller caller;
 
-// Claims turns and runs them until none are left; how many were run.
+// Claims so many pieces of a share, a few if 0, but at most half of what is left, for those who come
+// to help: its owner the first ones, others the last ones. The first and the one behind the last are
+// set; whether there were any.
 //
-// A claim begins small and grows while it takes less than SHORT, but is never more than what keeps
-// the others busy. `acquire`, on claiming, pairs with the `release` in `publish`: the loop's task and
-// arguments are seen. Claiming hands nothing on, so it need not release.
-Turns work(Place &place) {
-  Turns done = 0, wish = 0, left = place.left.load(std::memory_order_relaxed);
+// `acquire` pairs with the `release` in `publish`: the loop's task and arguments are seen. Claiming
+// hands nothing on, so it need not release.
+bool claim(Share &share, bool own, Turns wish, Turns &first, Turns &end) {
+  unsigned long long pieces = share.pieces.load(std::memory_order_relaxed);
+  for (;;) {
+    Turns begin = Turns(pieces >> 32), behind = Turns(pieces & 0xffffffff);
+    if (begin >= behind) return false;
+    Turns half = (behind - begin) / 2, count = wish ? wish : half / 64;
+    count = count < half ? count : half;
+    count = count > 1 ? count : 1;
+    first = own ? begin : behind - count;
+    end = first + count;
+    unsigned long long rest = own ? pieces + (static_cast<unsigned long long>(count) << 32)
+                                  : pieces - static_cast<unsigned long long>(count);
+    if (share.pieces.compare_exchange_weak(pieces, rest, std::memory_order_acquire,
+                                           std::memory_order_relaxed))
+      return true;
+  }
+}
+
+void run(const Place &place, Turns first, Turns end) {
+  Turns last = end * place.each;
+  place.task(place.arguments, first * place.each, last < place.count ? last : place.count);
+}
+
+// Runs the pieces of a share, then those of the next ones, until none are left; how many were run.
+// A claim begins small and grows while it takes less than SHORT.
+Turns work(Place &place, int own) {
+  Turns done = 0, wish = 0, first, end;
   Nanoseconds before = 0;
-  while (left > 0) {
-    Turns fair = left / (2 * place.threads.load(std::memory_order_relaxed));
-    Turns claim = wish ? wish : left / 256;
-    claim = claim < fair ? claim : fair;
-    claim = claim > 1 ? claim : 1;
-    if (!place.left.compare_exchange_weak(left, left - claim, std::memory_order_acquire,
-                                          std::memory_order_relaxed))
-      continue;
-    if (!before) before = now();
-    Turns begin = place.count - left;
-    place.task(place.arguments, begin, begin + claim);
-    done += claim;
-    Nanoseconds after = now();
-    wish = after - before < SHORT ? 2 * claim : after - before > LONG ? claim / 2 : claim;
-    wish = wish > 1 ? wish : 1;
-    before = after;
-    left = place.left.load(std::memory_order_relaxed);
+  int threads = place.threads.load(std::memory_order_relaxed);
+  for (int n = 0; n < threads; n++) {
+    int at = own + n < threads ? own + n : own + n - threads;
+    while (claim(place.shares[at], n == 0, wish, first, end)) {
+      if (!before) before = now();
+      run(place, first, end);
+      done += end - first;
+      Nanoseconds after = now();
+      Turns count = end - first;
+      wish = after - before < SHORT ? 2 * count : after - before > LONG ? count / 2 : count;
+      wish = wish > 1 ? wish : 1;
+      before = after;
+    }
   }
   return done;
 }
 
-// A helper has run so many turns. Sequentially consistent, with `wait_for_helpers`: either the
+// A helper has run so many pieces. Sequentially consistent, with `wait_for_helpers`: either the
 // caller sees that all is finished, or we see that it waits. The subtraction also releases what the
 // turns have written to the caller. The place may be another caller's by the time of the last lines:
 // it wakes for no reason then, and looks again.
-void finish(Place &place, Turns turns) {
-  if (place.unfinished.fetch_sub(turns, std::memory_order_seq_cst) != turns) return;
+void finish(Place &place, Turns pieces) {
+  if (place.unfinished.fetch_sub(pieces, std::memory_order_seq_cst) != pieces) return;
   place.bell.fetch_add(1, std::memory_order_seq_cst);
   if (place.waiting.load(std::memory_order_seq_cst)) wake(place.bell, 1);
 }
@@ -202,9 +236,15 @@ void publish(Place &place, Task task, const void *arguments, Turns count) {
   place.task = task;
   place.arguments = arguments;
   place.count = count;
-  place.unfinished.store(count, std::memory_order_relaxed);  // released by the next line
-  place.left.store(count, std::memory_order_release);
-  call_helpers(place.threads.load(std::memory_order_relaxed), count - 1);
+  place.each = count / MOST_PIECES + 1;
+  Turns pieces = (count + place.each - 1) / place.each;
+  place.unfinished.store(pieces, std::memory_order_relaxed);  // released with the shares
+  int threads = place.threads.load(std::memory_order_relaxed);
+  for (int n = 0; n < threads; n++) {
+    unsigned long long first = pieces * n / threads, end = pieces * (n + 1) / threads;
+    place.shares[n].pieces.store(first << 32 | end, std::memory_order_release);
+  }
+  call_helpers(threads, count - 1);
 }
 
 // ---- cores ---------------------------------------------------------------------------------------
@@ -241,14 +281,14 @@ void allow_all_cores(int) {}
 
 // ---- helpers -------------------------------------------------------------------------------------
 
-// Whether a helper may work in a place: callers that use fewer threads than there are get different
-// ones.
-bool belongs(int helper, int place) {
+// Which share of a place's loops is a helper's, or 0 if it may not work there: callers that use
+// fewer threads than there are get different ones.
+int share_of(int helper, int place) {
   int all = team.helpers.load(std::memory_order_relaxed);
   int wanted = team.places[place].threads.load(std::memory_order_relaxed) - 1;
-  if (wanted >= all) return true;
-  int first = int((long long)place * wanted % all);
-  return (helper - first + all) % all < wanted;
+  if (wanted >= all) return helper + 1;
+  int first = int((long long)place * wanted % all), number = (helper - first + all) % all;
+  return number < wanted ? number + 1 : 0;
 }
 
 // Spins, then sleeps, until the turn is another one than was `seen`, or for no reason.
@@ -271,8 +311,9 @@ void *help(void *number) {
     unsigned seen = team.turn.load(std::memory_order_acquire);
     for (int n = 0; n < PLACES; n++) {
       Place &place = team.places[n];
-      if (place.left.load(std::memory_order_relaxed) == 0 || !belongs(helper, n)) continue;
-      if (Turns done = work(place)) finish(place, done);
+      if (place.unfinished.load(std::memory_order_relaxed) == 0) continue;
+      int share = share_of(helper, n);
+      if (Turns done = share ? work(place, share) : 0) finish(place, done);
     }
     rest(seen);
     allow_all_cores(helper);
@@ -284,7 +325,8 @@ void *help(void *number) {
 // are given up; a caller within a plan takes a new one at its next loop.
 void renew_in_child() {
   for (Place &place : team.places) {
-    place.left = place.unfinished = 0;
+    place.unfinished = 0;
+    for (Share &share : place.shares) share.pieces = 0;
     place.waiting = place.taken = false;
   }
   team.sleepers = team.plans = team.helpers = 0;
@@ -402,7 +444,7 @@ EXPORT void hidet_team_run(Task task, const void *arguments, Turns count) {
   if (!me.place) return task(arguments, 0, count);
   me.busy = true;  // a loop in a turn of this one runs where it is met
   publish(*me.place, task, arguments, count);
-  Turns done = work(*me.place);
+  Turns done = work(*me.place, 0);
   // Our own turns need no release: nobody but us waits for them.
   if (me.place->unfinished.fetch_sub(done, std::memory_order_acquire) != done)
     wait_for_helpers(*me.place);
