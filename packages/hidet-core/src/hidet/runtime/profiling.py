@@ -12,6 +12,7 @@ from pathlib import Path
 from hidet.errors import BadArgument
 from hidet.runtime.bound import BoundPlan
 from hidet.runtime.kernel_note import KernelNote
+from hidet.runtime.nvtx import Range, library, nvtx_range
 from hidet.runtime.plan import Host, Launch, Plan, Step
 from hidet.runtime.profile import recorded
 from hidet.runtime.profile_files import bars, trace
@@ -22,7 +23,7 @@ from hidet.target import Target
 
 
 @contextmanager
-def profile() -> Iterator[Profiling]:
+def profile(ranges: bool | Range = False) -> Iterator[Profiling]:
     """Note each kernel that compiled models run in this block and thread, whatever their frontend:
 
         with hidet.profile() as p:
@@ -32,8 +33,14 @@ def profile() -> Iterator[Profiling]:
 
     On a GPU kernels are launched one by one meanwhile, none overlaps another, and where the GPU
     waits for the host that wait is in their times: `CompiledGraph.profile` has times without it.
+
+    With `ranges=True` each kernel runs within a range of NVTX that names its operators, schedule and
+    source location, which Nsight shows; `ranges=torch.profiler.record_function` makes those of
+    torch.profiler. BadArgument where NVTX is not installed.
     """
-    found = Profiling()
+    if ranges is True:
+        library()  # an error now, not in the first call
+    found = Profiling(nvtx_range if ranges is True else ranges or None)
     with recorded(found):
         yield found
 
@@ -51,7 +58,9 @@ class Pending:
 class Profiling:
     """What ran in a block: `kernels`, the slowest first, and each of their `runs` in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, ranges: Range | None = None) -> None:
+        self.ranges = ranges
+        """What opens the range of a step that other profilers show, if any does."""
         self.pending: list[Pending] = []
         self.device, self.stream = "cpu", 0
         self.known: dict[str, tuple[BoundPlan, Step]] = {}
@@ -96,6 +105,14 @@ class Profiling:
                 self.known[step.key] = bound, step
 
     def run(self, name: str, step: Callable[[], object]) -> None:
+        """Run a step and note it, within a range if there are any."""
+        if self.ranges is None:
+            self.noted(name, step)
+            return
+        with self.ranges(self.label(name)):
+            self.noted(name, step)
+
+    def noted(self, name: str, step: Callable[[], object]) -> None:
         """Run a step and note it."""
         made = self.described(name)
         if self.device == "cpu":
@@ -113,6 +130,15 @@ class Profiling:
     def steps(self) -> list[tuple[str, float | None]]:
         """The steps in order, each with the seconds that it took, if those say anything."""
         return [(each.name, each.seconds) for each in self.runs]
+
+    def label(self, name: str) -> str:
+        """What the range of a step is called: operators, schedule and the user's line."""
+        bound, _ = self.known.get(name, (None, None))
+        note = None if bound is None else note_of(bound.plan, name)
+        if note is None:
+            return name
+        where = f" {note.places[0]}" if note.places else ""
+        return f"{' + '.join(note.operators)} [{note.schedule}]{where}"
 
     def described(self, name: str) -> Callable[[float, float | None], Run]:
         """What makes the run of a step once its start and its seconds are known."""
