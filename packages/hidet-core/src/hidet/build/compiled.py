@@ -53,8 +53,8 @@ class CompiledGraph:
 
     Inputs are tensors of any library on the graph's device, in order or by name, in any order of
     strides; those that do not lie in rows without gaps are copied first, which `copied` counts and
-    one warning says. Work on a GPU goes to the
-    caller's current stream. `host_steps` are what a framework runs.
+    one warning says. Work on a GPU goes to the caller's current stream. `host_steps` are what a
+    framework runs.
     """
 
     def __init__(
@@ -122,9 +122,11 @@ class CompiledGraph:
         given = list(inputs)
         if not self.copied:
             names = ", ".join(map(self.called, gaps))
-            warn(CopyWarning(f"each call copies input {names}, not in rows without gaps"))
+            said = f"each call copies input {names}, not in rows without gaps"
+            once = "`numpy.ascontiguousarray(x)` or `x.contiguous()` copies it once"
+            warn(CopyWarning(f"{said}; {once}"))
         for position in gaps:
-            given[position] = packed(inputs[position])
+            given[position] = packed(inputs[position], self.executor.threads)
             if given[position] is None:
                 raise BadArgument(
                     f"input {self.called(position)} has gaps between its elements",

@@ -34,8 +34,8 @@ def profile(ranges: bool | Range = False) -> Iterator[Profiling]:
     On a GPU kernels are launched one by one meanwhile, none overlaps another, and where the GPU
     waits for the host that wait is in their times: `CompiledGraph.profile` has times without it.
 
-    With `ranges=True` each kernel runs within a range of NVTX that names its operators, schedule and
-    source location, which Nsight shows; `ranges=torch.profiler.record_function` makes those of
+    With `ranges=True` each kernel runs within a range of NVTX, which Nsight shows: it names
+    operators, schedule and source location. `ranges=torch.profiler.record_function` makes ranges of
     torch.profiler. BadArgument where NVTX is not installed.
     """
     if ranges is True:

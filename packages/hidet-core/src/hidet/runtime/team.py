@@ -44,6 +44,10 @@ class Team:
         self.begin.argtypes = [ctypes.c_int, ctypes.POINTER(Habit)]
         for each in (self.begin, self.end, self.stop):
             each.restype = None
+        self.rows = getattr(library, "hidet_rows", None)
+        """Copies arrays into rows; None in archives that an older version wrote."""
+        if self.rows is not None:
+            self.rows.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_int] * 3 + [ctypes.c_void_p] * 2
 
 
 _team: Team | None = None
@@ -76,6 +80,11 @@ def stop_team() -> None:
     """End the threads of the team, and wait until they are gone. The next call starts new ones."""
     if _team is not None:
         _team.stop()
+
+
+def rows_copier() -> Callable[..., int] | None:
+    """What copies arrays into rows on the process's team; None where there is no team."""
+    return None if _team is None else _team.rows
 
 
 class OnTeam:
