@@ -6,7 +6,7 @@ from hidet import ops
 from hidet.build.explain import explain_fusion
 from hidet.build.grouping import grouped, optimized
 from hidet.build.target import target_for
-from hidet.graph import symbol, trace_from
+from hidet.graph import symbol, trace_from, tracing
 from hidet.optimize import split
 from hidet.options import options
 from hidet.testing.fuzz import random_case
@@ -160,6 +160,36 @@ def test_units_are_named_and_what_a_faster_schedule_needs(sizes, dtype, target, 
     assert " on " in lines[1] or target == "cpu"
     faster = [line for line in lines if "faster" in line]
     assert faster == ([f"    faster: {needs}"] if needs else [])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "target", "says"),
+    [
+        ("bfloat16", "cpu+avx512", "bfloat16 is converted to float32, since cpu+avx512 has no "
+         "AVX512-BF16 (+bf16)"),
+        ("bfloat16", "cpu+avx512+bf16", ""),
+        ("float16", "cpu+avx512+bf16", "float16 is converted to float32, which CPUs multiply"),
+        ("float32", "cpu+avx2", ""),
+        ("bfloat16", "sm_90a", ""),
+    ],
+)  # fmt: skip
+def test_a_matmul_by_conversion_says_so(dtype, target, says):
+    x, w = symbol((129, 64), dtype), symbol((64, 31), dtype)
+    lines = explain_fusion(trace_from([ops.relu(ops.matmul(x, w))], [x, w]), target).splitlines()
+    assert [each for each in lines if "slower" in each] == ([f"    slower: {says}"] if says else [])
+
+
+@pytest.mark.parametrize(
+    ("length", "target", "told"),
+    [(64, "cpu", []), (1009, "cpu", ["1009"]), (8192, "cpu", ["8192"]), (8192, "sm_90a", []),
+     ("n", "cpu", ["n"])],
+)  # fmt: skip
+def test_long_fourier_transforms_on_a_cpu_are_told(length, target, told):
+    with tracing():  # as frontends import: matrices are nodes, not values
+        graph = trace_from([ops.dft(symbol((3, length, 2), name="x"))])
+    found = [line for line in explain_fusion(graph, target).splitlines() if "Fourier" in line]
+    assert [line.split(" elements")[0].rsplit(" ", 1)[1] for line in found] == told
+    assert all(line.startswith("slower than elsewhere: ") for line in found)
 
 
 def test_an_option_keeps_products_from_tensor_cores():

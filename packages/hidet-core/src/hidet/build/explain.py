@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Sequence
 from hidet.build.bodies import regions
 from hidet.build.choices import chosen, has_schedule
 from hidet.build.grouping import grouped, optimized
-from hidet.build.hindrances import hindrance, units
+from hidet.build.hindrances import conversion, hindrance, units
 from hidet.build.host_driven import host_reasons
+from hidet.build.long_transforms import long_transforms
 from hidet.build.schedule import holding, neighbours
 from hidet.build.stages import cut
 from hidet.build.target import target_for
@@ -44,6 +45,7 @@ def explain_fusion(graph: FlowGraph, target: Target | str | None = None) -> str:
     for name, part in (("prepare", parts.prepare), *called):
         if part is not None:
             texts += explained(name, part, found)
+    texts += [f"slower than elsewhere: {why}" for why in long_transforms(graph, found)]
     return "\n".join(texts)
 
 
@@ -68,6 +70,7 @@ def described(groups: Sequence[Group], target: Target, outputs: Collection[Tenso
         lines += [f"    {node.op!r}" for node in group.nodes]
         lines += [f"    where {each}" for each in ranges(group, target)]
         lines += [f"    faster: {why}" for why in faster(group, target)]
+        lines += [f"    slower: {why}" for why in slower(group, target)]
         lines += [f"    apart: {why}" for why in apart.reasons(group)]
     return "\n".join(lines)
 
@@ -121,6 +124,12 @@ def faster(group: Group, target: Target) -> Iterator[str]:
     if has_kernel and group.anchor is not None:
         found = hindrance(group.anchor.op, best_of(group, target), target)
         yield from [found] if found else []
+
+
+def slower(group: Group, target: Target) -> Iterator[str]:
+    """Why a group's anchor is not as fast as its types promise."""
+    found = "" if group.anchor is None else conversion(group.anchor.op, target)
+    yield from [found] if found else []
 
 
 def controlled(op: Region, target: Target) -> str:

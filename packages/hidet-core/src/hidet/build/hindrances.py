@@ -13,7 +13,7 @@ from hidet.graph.operator import Op
 from hidet.schedules.base import Candidate
 from hidet.schedules.typical import typical
 from hidet.target import Target
-from hidet.types import TensorType
+from hidet.types import TensorType, bf16, f16
 
 STEP = 8
 """Elements that tensor cores and vector loads take at once."""
@@ -45,6 +45,19 @@ def hindrance(op: Op, best: Candidate, target: Target) -> str:
     needed = [n for n in odd if not fits(op, odd - {n}, found, target)]
     sizes = " and ".join(map(str, sorted(needed))) or "all sizes"
     return f"{found.schedule.name} would be, but needs {sizes} to be multiples of {STEP}"
+
+
+def conversion(op: Op, target: Target) -> str:
+    """Which type the operands of a matmul, a convolution or attention have that a CPU multiplies
+    only as float32; "" where it multiplies them as they are."""
+    if target.kind != "cpu":
+        return ""
+    kinds = [each.dtype for each in op.types()]
+    if kinds.count(f16) > 1:
+        return "float16 is converted to float32, which CPUs multiply"
+    if kinds.count(bf16) > 1 and not target.has_feature("bf16"):
+        return f"bfloat16 is converted to float32, since {target} has no AVX512-BF16 (+bf16)"
+    return ""
 
 
 def fits(op: Op, sizes: Set[int], found: Candidate, target: Target) -> bool:
