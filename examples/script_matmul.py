@@ -1,4 +1,4 @@
-"""A matrix product written in hidet script, run by the simulator: no GPU is needed.
+"""A matmul written in hidet script, run by the simulator: no GPU is needed.
 
 Each thread computes one element. The simulator runs every thread of every block, and would name
 the line, block and thread of an access out of bounds, a race or a value that was never set.

@@ -28,9 +28,9 @@ OURS = "hidet"
 TRACERS = ("torch._dynamo", "torch._functorch.aot_autograd")
 """Loaded ahead of the measured time: every backend needs them."""
 STAGES = {
-    "hidet_torch.cache.remembered:for_inference": "trace",
+    "hidet_torch.cache.graph_cache:for_inference": "trace",
     "hidet.frontend.execute:compile_graph": "compile",
-    "hidet_torch.cache.remembered:find_graph": "compile",
+    "hidet_torch.cache.graph_cache:find_graph": "compile",
     "hidet.runtime.executor:load_modules": "binaries",
     "hidet.runtime.executor:Executor.refresh": "derive",
     "hidet.frontend.execute:Executor": "ready",

@@ -18,21 +18,20 @@ WORDS = {
     "closed operand": "operand that takes no prologue",
     "handed norm": "partial normalisation statistics",
     "gangs?": "SIMT group",
+    "products? (of|with) few rows": "small-M matmul",
+    "products? of matrices": "matmul",
+    "matrix products?": "matmul",
+    "blocks share the sum": "split-K",
 }
 """What each private word is called elsewhere."""
 PAGES = [
     *ROOT.glob("docs/**/*.md"),
     ROOT / "README.md",
     *ROOT.glob("packages/*/README.md"),
+    *sorted(ROOT.glob("packages/*/src/**/README.md")),
     ROOT / "packages/hidet-core/src/hidet/errors/codes.md",
 ]
-YET_TO_BE_READ = ("/schedules/cuda/", "/schedules/cpu/", "/hidet_torch/")
-"""Folders whose comments still have such words; the list only gets shorter."""
-SOURCES = [
-    source
-    for source in sorted([*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("ci/*.py")])
-    if not any(folder in source.as_posix() for folder in YET_TO_BE_READ)
-]
+SOURCES = sorted([*ROOT.glob("packages/*/src/**/*.py"), *ROOT.glob("ci/*.py")])
 
 
 def private(text):
@@ -54,7 +53,10 @@ def prose(source):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_has_no_private_word(page):
-    assert private(page.read_text("utf-8")) == {}, "say it with the term beside the word"
+    text = page.read_text("utf-8")
+    if "src" in page.parts:  # for who reads the sources: names of code are as they are
+        text = re.sub(r"`[^`]*`", "", text)
+    assert private(text) == {}, "say it with the term beside the word"
 
 
 def test_comments_and_docstrings_have_no_private_word():

@@ -185,9 +185,9 @@ mma = Option(
 parallel_k: Option[str | int] = Option(
     "parallel_k",
     "default",
-    "How many blocks of a GPU share the sum of a product: `default` what the cost model says for "
-    "each tile, `search` every number is a choice of its own for the tuner, `disabled` one, or a "
-    "number (fewer where k is short).",
+    "Split-K: among how many blocks of a GPU the k of a matmul is split: `default` what the cost "
+    "model says for each tile, `search` every number is a choice of its own for the tuner, "
+    "`disabled` one, or a number (fewer where k is short).",
     _word_or_number,
     affects_code=True,
     allowed=("default", "search", "disabled"),

@@ -44,7 +44,7 @@ def forget():
 
 @pytest.fixture
 def bad_schedule():
-    """Files a schedule of matrix products that the cost model likes best; gone after the test."""
+    """Files a schedule of matmuls that the cost model likes best; gone after the test."""
     before = list(SCHEDULES)
 
     def file(build):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hidet_torch.cache.remembered import recalled_or_traced
+from hidet_torch.cache.graph_cache import recalled_or_traced
 from hidet_torch.capture.gradients import CannotRepeat, Region, may_repeat
 from hidet_torch.capture.later import for_training
 from hidet_torch.settings import Settings, settings_for

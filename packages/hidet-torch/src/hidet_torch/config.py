@@ -38,7 +38,7 @@ class DynamoConfig:
         return self._set("use_fp16_reduction", flag)
 
     def parallel_k(self, share: str | int = "default") -> Self:
-        """How many blocks share the sum of a product: default, search, disabled, or a number."""
+        """Split-K: among how many blocks k is split: default, search, disabled, or a number."""
         return self._set("parallel_k", share)
 
     def use_cuda_graph(self, flag: bool = True) -> Self:

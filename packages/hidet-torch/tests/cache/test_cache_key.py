@@ -11,7 +11,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hidet_torch.cache.circumstances import inputs_text, state
+from hidet_torch.cache.cache_key import inputs_text, state
 
 
 @contextmanager

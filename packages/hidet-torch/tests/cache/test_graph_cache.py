@@ -17,7 +17,7 @@ from torch import nn
 
 from hidet.frontend.report import FallbackWarning
 from hidet_torch import dynamo_config
-from hidet_torch.cache import remembered
+from hidet_torch.cache import graph_cache
 from hidet_torch.capture import later
 from hidet_torch.converters.table import torch as table
 
@@ -39,7 +39,7 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> Spy:
         seen.append("traced")
         return later.for_inference(*given, **named)
 
-    monkeypatch.setattr(remembered, "for_inference", spy)
+    monkeypatch.setattr(graph_cache, "for_inference", spy)
     return seen
 
 
@@ -243,7 +243,7 @@ def test_converters_of_others_have_graphs_traced(
         return x
 
     x = torch.randn(3)
-    assert remembered.has_only_our_converters()
+    assert graph_cache.has_only_our_converters()
     again(function, x)
     monkeypatch.setitem(table._table, torch.ops.aten.tanh.default, {0: stranger})
     close(again(function, x), x + 1)

@@ -10,7 +10,7 @@ import torch
 import hidet_torch
 from hidet.runtime.host_program import HostProgram
 from hidet_torch import refresh
-from hidet_torch.cache import remembered
+from hidet_torch.cache import graph_cache
 from hidet_torch.calling import run
 from hidet_torch.calling.fixed import FixedCall, fixed_call
 from hidet_torch.calling.run import GraphCall
@@ -206,7 +206,7 @@ def test_only_plain_graphs_leave_aotautograds_wrapper_out(
 ) -> None:
     left_out = []
     known = run.without_wrapper
-    for module in (aot, remembered):
+    for module in (aot, graph_cache):
         monkeypatch.setattr(
             module, "without_wrapper", lambda call: left_out.append(call) or known(call)
         )

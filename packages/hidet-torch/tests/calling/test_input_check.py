@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from hidet_torch.calling.alike import like, unlike
+from hidet_torch.calling.input_check import like, unlike
 
 X = torch.ones(4, 6)
 

@@ -17,7 +17,7 @@ from hidet.errors import BadArgument
 from hidet_torch import compile as compile_model
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
-from hidet_torch.capture.stealing import released
+from hidet_torch.capture.donation import released
 
 SIZE = 2048
 

@@ -70,7 +70,7 @@ class PassContext:
         search: bool = False,
         nparts: int | None = None,
     ) -> Self:
-        """How many blocks share the sum of a product; exactly one of the four is given."""
+        """Split-K: among how many blocks k is split; exactly one of the four is given."""
         words = [
             name
             for name, given in (("default", default), ("disabled", disabled), ("search", search))

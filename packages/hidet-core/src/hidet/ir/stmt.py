@@ -74,7 +74,7 @@ class Put(Stmt):
 
 @node
 class Invoke(Stmt):
-    """Call an intrinsic with an effect: a barrier, a shuffle, an atomic, a copy, a matrix product.
+    """Call an intrinsic with an effect: a barrier, a shuffle, an atomic, a copy, a matmul.
 
     `results` are variables it assigns; `options` are its compile-time choices.
     """

@@ -1,4 +1,4 @@
-"""Sums of products over named axes, planned as diagonals, sums, products of matrices."""
+"""Sums of products over named axes, planned as diagonals, sums and matmuls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matmuls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def matmul(
     transpose_b: bool = False,
     dtype: DType | None = None,
 ) -> Tensor:
-    """The product of matrices a[..., m, k] and b[..., k, n]; leading axes broadcast.
+    """The matmul of a[..., m, k] and b[..., k, n]; leading axes broadcast.
 
     A 1-d operand is a row (left) or a column (right), whose axis the result does not have. The
     transposed forms take a[..., k, m] and b[..., n, k]. Narrow floats are summed in float32;

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees: small ones as products of matrices, others by walking down."""
+"""Ensembles of decision trees: small ones as matmuls, others by walking down."""
 
 from __future__ import annotations
 

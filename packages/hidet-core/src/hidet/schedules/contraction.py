@@ -26,7 +26,7 @@ MOST_TOGETHER = 16
 
 
 class Contraction(ABC):
-    """A stack of matrix products over operands of any layout."""
+    """A stack of matmuls over operands of any layout."""
 
     a: TensorType
     b: TensorType

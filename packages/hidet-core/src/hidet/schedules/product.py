@@ -1,4 +1,4 @@
-"""Matrix products as contractions."""
+"""Matmuls as contractions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def product_of(op: Matmul | Linear) -> Product:
 
 
 class ForProducts(ABC):
-    """Points of a space for the common form, asked about matrix products."""
+    """Points of a space for the common form, asked about matmuls."""
 
     @abstractmethod
     def fits_on(self, p: Product, target: Target) -> bool:

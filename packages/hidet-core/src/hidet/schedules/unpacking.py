@@ -27,7 +27,7 @@ SHIFT_BITS = 0x4B000000
 
 
 def layer_of(op: PackedLinear) -> Product:
-    """The matrix product of the layer, were its weight not packed."""
+    """The matmul of the layer, were its weight not packed."""
     n, k, _ = op.sizes
     return product_of(Linear(op.x, op.x.dtype[n, k], op.bias))
 

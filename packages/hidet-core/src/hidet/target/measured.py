@@ -102,7 +102,7 @@ class PartTimes:
 
 @dataclass(frozen=True)
 class FewRowsTimes:
-    """Products of few rows, whose threads read the other operand for themselves, in seconds."""
+    """Small-M matmuls, whose threads read the other operand for themselves, in seconds."""
 
     begun: float
     """A block beside its reads: until the first ones are there, and all that follows the last."""

@@ -1,4 +1,4 @@
-"""A persistent matrix product with three roles, and what goes wrong in one.
+"""A persistent matmul with three roles, and what goes wrong in one.
 
 c = a · bᵀ in tiles of 128 x 64. A producer loads tiles of a and b by TMA into a ring of four
 stages; two warpgroups multiply, each 64 rows; a thread of each stores its half by TMA from a buffer

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matmuls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def matmul(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Ten
 
 @tf("BatchMatMul", "BatchMatMulV2")
 def batch_matmul(a: Tensor, b: Tensor, *, adj_x: bool, adj_y: bool) -> Tensor:
-    """The products of matrices in the last two axes; leading axes broadcast."""
+    """Matmuls in the last two axes; leading axes broadcast."""
     return ops.matmul(a, b, transpose_a=adj_x, transpose_b=adj_y)
 
 

@@ -1,1 +1,1 @@
-"""Graphs that are known again: found by their text and circumstances, without being imported."""
+"""The graph cache: a graph is found again by its text and its cache key, without being imported."""

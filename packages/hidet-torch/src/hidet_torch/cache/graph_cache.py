@@ -19,7 +19,7 @@ from hidet.frontend.execute import load_runner
 from hidet.frontend.known import find_graph, keep, key_on, recall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
-from hidet_torch.cache.circumstances import inputs_text, state
+from hidet_torch.cache.cache_key import inputs_text, state
 from hidet_torch.cache.graph_text import NoText, graph_text
 from hidet_torch.calling.run import CompiledCall, GraphCall, without_wrapper
 from hidet_torch.capture.later import for_inference

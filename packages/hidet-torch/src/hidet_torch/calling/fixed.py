@@ -18,7 +18,7 @@ from torch._C._dynamo import guards
 from torch._prims_common import make_contiguous_strides_for
 
 from hidet.frontend.execute import Runner, View
-from hidet_torch.calling.alike import like, unlike
+from hidet_torch.calling.input_check import like, unlike
 from hidet_torch.importing.foreign import numbers
 from hidet_torch.importing.imported import Interface, LiveInput, Output
 from hidet_torch.memory.dtypes import TO_TORCH

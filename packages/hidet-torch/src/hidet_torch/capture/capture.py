@@ -16,7 +16,7 @@ from hidet_torch.calling.correctness import report_first
 from hidet_torch.calling.fixed import is_plain
 from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
-from hidet_torch.capture.stealing import steal
+from hidet_torch.capture.donation import steal
 from hidet_torch.importing.imported import Imported
 from hidet_torch.importing.importer import import_graph
 from hidet_torch.importing.refused import Refused

@@ -8,7 +8,7 @@ import torch
 
 from hidet_torch.converters.whole import LINEAR
 from hidet_torch.importing.imported import Imported
-from hidet_torch.weights.lending import lend
+from hidet_torch.weights.aliasing import lend
 from hidet_torch.weights.weight import Weight, is_gone, lies_in
 from hidet_torch.weights.weights import LIVE, Weights
 

@@ -1,4 +1,4 @@
-"""Products of groups of rows: the experts of a mixture, by PyTorch and by transformers."""
+"""Grouped matmuls: the experts of a mixture, by PyTorch and by transformers."""
 
 from __future__ import annotations
 

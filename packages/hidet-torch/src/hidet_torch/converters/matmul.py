@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matmuls of matrices, stacks of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hidet_torch.memory.dtypes import wide
 
 @torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """The product of matrices, stacks of them, or vectors."""
+    """The matmul of matrices, of stacks of them, or of vectors."""
     return ops.matmul(a, b)
 
 

@@ -197,5 +197,5 @@ def power(z: Complex, exponent: complex) -> Complex:
 
 @pairs(aten.mm.default, aten.bmm.default)
 def matmul(a: Complex, b: Complex) -> Complex:
-    """The products of matrices, or of stacks of them: four of their parts."""
+    """Complex matmuls, also of stacks: four matmuls of their parts."""
     return numbers.multiply(a, b, ops.matmul)

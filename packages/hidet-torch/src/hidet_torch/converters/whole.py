@@ -75,7 +75,7 @@ def drops(node: torch.fx.Node) -> bool:
 
 
 def out_of_rank(node: torch.fx.Node) -> bool:
-    """Whether it is a linear of a vector of weights, which is not a product of matrices."""
+    """Whether it is a linear of a vector of weights, which is not a matmul."""
     weight = node.args[1] if len(node.args) > 1 else node.kwargs.get("weight")
     value = getattr(weight, "meta", {}).get("example_value")
     return WHOLE[node.target] is LINEAR and value is not None and value.ndim != 2

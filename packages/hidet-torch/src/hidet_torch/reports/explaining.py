@@ -43,7 +43,7 @@ class Explanation:
         """What calls need of memory beside the weights, from the plans for `target`.
 
         That is the graphs' device, or one that this machine need not have: "sm_90a". Schedules are
-        chosen for it, which takes a while. `symbols` are numbers for the sizes that vary.
+        chosen for it, which takes a while. `symbols` are numbers for the dynamic dimensions.
         """
         each = (footprint_of(graph, target, symbols) for graph in self.flow)
         return reduce(Footprint.beside, each, Footprint())

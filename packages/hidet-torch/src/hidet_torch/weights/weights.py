@@ -22,7 +22,7 @@ class Weights(CoreWeights[Weight]):
     def __init__(self, weights: Mapping[Tensor, Weight], device: str) -> None:
         super().__init__(weights, attrgetter("_version"), stream_of(device))
         self.lent: dict[str, torch.Tensor] = {}
-        """Where weights lie in what is derived of them: see `lending`."""
+        """Where weights lie in what is derived of them: see `aliasing`."""
         self.strides_stay = TracingContext.try_get() is not None
         """Whether Dynamo guards how the model's tensors lie."""
         self.lend_again: Callable[[Weights], object] = lambda weights: None

@@ -14,7 +14,7 @@ from hidet.target import Target
 
 
 class ConvRegisters(Registers):
-    """The tile of sums: output channels by places."""
+    """The tile of sums: output channels by positions."""
 
     def fits(self, op: Conv, target: Target) -> bool:
         """Whether sums and operands have registers; lanes are places."""

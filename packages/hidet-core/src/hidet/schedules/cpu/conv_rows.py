@@ -109,7 +109,7 @@ def is_read_in_rows(op: Conv, target: Target) -> bool:
 
 @schedule_for(Conv, target="cpu", space=Tile, when=is_read_in_rows)
 def conv_rows(op: Conv, target: Target, point: Tile) -> Scheduled:
-    """The copy, then tiles of channels by places over the threads."""
+    """The copy, then tiles of channels by positions over the threads."""
     r = Rows(op, point, target)
     row_tiles, place_tiles, bias_type = r.row_tiles, r.place_tiles, operand_type(op.bias, op.x)
     (down, across), (above, _), (before, _) = op.stride, *op.padding

@@ -1,4 +1,4 @@
-"""Products of groups of rows on the CPU: panels of matrix products, whose rows a table places."""
+"""Grouped matmuls on the CPU: panels of matmuls, whose rows a table places."""
 
 from __future__ import annotations
 

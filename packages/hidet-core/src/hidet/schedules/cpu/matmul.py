@@ -1,4 +1,4 @@
-"""Matrix products on the CPU by panels."""
+"""Matmuls on the CPU by panels."""
 
 from __future__ import annotations
 

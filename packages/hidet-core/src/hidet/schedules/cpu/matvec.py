@@ -1,4 +1,4 @@
-"""Products with few rows on the CPU: each element of the matrix is read once, where it lies."""
+"""Small-M matmuls on the CPU: each element of the matrix is read once, where it lies."""
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type"

@@ -1,4 +1,4 @@
-"""Products with few rows on the CPU whose matrix has its columns in a line.
+"""Small-M matmuls on the CPU whose matrix has its columns in a line.
 
 Vectors of sums stand for neighbouring columns. Memory is read ahead of a thread where it reads a
 few long streams: whole rows, of which those that meet at once lie far apart, each at the head of a

@@ -1,4 +1,4 @@
-"""What several warps or blocks found for the same rows, over different keys, put together.
+"""Split-K of attention: partials of several warps or blocks, over different keys, are merged.
 
 Each part is a sum of weighted rows of v, with the sum of its weights and the score (as a power of
 two) that the weights are relative to. Parts lie in shared memory, the block's own or that of its
@@ -47,7 +47,7 @@ def pile_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
 
 
 def handing(rows: Rows, height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, tops, totals, pile, facts, part, row). A warp's part to a pile."""
+    """A part of a kernel: (sums, tops, totals, pile, facts, part, row). A warp's partials."""
     factor = factor_of(rows)
 
     @script
@@ -202,7 +202,7 @@ def storing(block: int, width: int, threads: int, parts: int) -> ScriptFunction:
 def joining(
     name: str, rows: Rows, partial_type: TensorType, facts_type: TensorType, padded: Size
 ) -> ScriptFunction:
-    """The kernel that puts the parts of several blocks together; a stack has `padded` rows."""
+    """The kernel that merges the partials of several blocks; a stack has `padded` rows."""
     slices, _, width = partial_type.shape
     merge, give = merging(int(slices), 1), giving(rows)
     across, op = width // VECTOR, rows.op

@@ -1,4 +1,4 @@
-"""The two products of attention by `mma.sync` m16n8k16, and the loads of their tiles.
+"""The two matmuls of attention by `mma.sync` m16n8k16, and the loads of their tiles.
 
 Fragments are as the PTX ISA lays them out: of a 16 x 8 result, a lane holds two neighbours in row
 lane / 4 and two in the row eight below.

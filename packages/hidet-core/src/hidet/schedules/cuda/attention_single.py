@@ -1,4 +1,4 @@
-"""The two products of attention in float32, by three products of tf32 each: see `two_parts`.
+"""The two products of attention in float32, by 3xTF32 each: see `two_parts`.
 
 The option `tf32` allows one alone. No sum of tensor cores goes beyond a tile, and large and small
 products have sums of their own. Where three give no number, ordinary ones count

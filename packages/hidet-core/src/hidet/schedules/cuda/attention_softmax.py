@@ -99,7 +99,7 @@ def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
 def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
     """A part of a kernel: (scores, tops, totals, sums). Scores become weights.
 
-    What was summed for smaller scores fades as larger ones come.
+    What was summed with a smaller row max is rescaled as the row max grows.
     """
     weight, fade = weighting(rows, height, keys), fading(height, width)
 
@@ -129,7 +129,7 @@ def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
             top = maximum(top, shfl_xor_sync(ALL, top, 2))
             there = select(top == LOW, 0.0, top)
             shift = there * factor
-            # The difference comes first: a row whose largest score stays does not fade at all.
+            # The difference comes first: where the row max stays nothing is rescaled.
             fade = fast_exp2((tops[i, half] - there) * factor)
             tops[i, half] = top
             total = totals[i, half] * fade
@@ -144,7 +144,7 @@ def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
 
 
 def fading(height: int, width: int) -> ScriptFunction:
-    """A part of a kernel: (sums, fades). Less of what was summed for smaller scores."""
+    """A part of a kernel: (sums, fades). Sums are rescaled to the new row max."""
 
     @script
     def fade_sums(sums, fades):  # type: ignore[no-untyped-def]
@@ -156,7 +156,7 @@ def fading(height: int, width: int) -> ScriptFunction:
 
 
 def totalling(height: int) -> ScriptFunction:
-    """A part of a kernel: (totals). The sums of whole rows."""
+    """A part of a kernel: (totals). The row sums, of all lanes."""
 
     @script
     def add_totals(totals):  # type: ignore[no-untyped-def]

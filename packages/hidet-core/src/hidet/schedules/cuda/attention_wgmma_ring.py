@@ -1,4 +1,4 @@
-"""Tiles of keys for attention by warpgroups (sm_90a): one thread has them brought, in a ring.
+"""Tiles of keys for attention by warpgroups (sm_90a): one thread loads them, in a pipeline.
 
 Tiles of k and of v have barriers of their own: k is needed first, and free again first.
 """

@@ -1,4 +1,4 @@
-"""Convolutions as products whose second operand is never written out."""
+"""Implicit GEMM: convolutions as matmuls whose second operand is never written out."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from hidet.target import Target
 
 
 class ConvWarps(Warps, ForConvolutions):
-    """Tiles of a convolution: output channels by places."""
+    """Tiles of a convolution: output channels by positions."""
 
 
 class ConvStages(Stages, ForConvolutions):
-    """Tiles of a convolution with channels last: places by output channels."""
+    """Tiles of a convolution with channels last: positions by output channels."""
 
 
 class ConvSingleWarps(SingleWarps, ForConvolutions):
-    """Tiles of a convolution: output channels by places."""
+    """Tiles of a convolution: output channels by positions."""
 
 
 class ConvPartWarps(PartWarps, ForConvolutions):
-    """Tiles of a convolution: output channels by places."""
+    """Tiles of a convolution: output channels by positions."""
 
 
 class ConvPartWarpgroups(PartWarpgroups, ForConvolutions):
-    """Tiles of a convolution: output channels by places."""
+    """Tiles of a convolution: output channels by positions."""
 
 
 class ConvThreads(Threads, ForConvolutions):
-    """Tiles of a convolution: output channels by places."""
+    """Tiles of a convolution: output channels by positions."""
 
 
 def prefers_channels_last(op: Conv, target: Target) -> bool:
     """Whether copies of neighbours along the sum are to feed tensor cores. Those that keep channels
-    apart only follow others there: turning what they read is all that they would gain. Ordinary
-    units find neighbouring places as easily."""
+    apart only follow others there: transposing what they read is all that they would gain. CUDA
+    cores find neighbouring positions as easily."""
     p = convolution_of(op)
     return has_channels(op) and (by_tensor_cores(p, target) or in_parts(p, target))
 
@@ -52,7 +52,7 @@ def prefers_channels_last(op: Conv, target: Target) -> bool:
     when=lambda op, target: has_channels(op) and by_tensor_cores(convolution_of(op), target),
 )  # fmt: skip
 def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
-    """Tiles of channels by places on tensor cores."""
+    """Tiles of channels by positions on tensor cores."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
@@ -62,7 +62,7 @@ def conv_mma(op: Conv, target: Target, point: ConvWarps) -> Scheduled:
     when=lambda op, target: has_channels(op) and in_stages(convolution_of(op), target),
 )  # fmt: skip
 def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:
-    """Tiles of places by channels on tensor cores, copied several turns ahead."""
+    """Tiles of positions by channels on tensor cores, copied several turns ahead."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
@@ -71,7 +71,7 @@ def conv_stages(op: Conv, target: Target, point: ConvStages) -> Scheduled:
     when=lambda op, target: has_channels(op) and in_tf32(convolution_of(op), target),
 )  # fmt: skip
 def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
-    """Tiles of channels by places on tensor cores, float32 rounded to tf32."""
+    """Tiles of channels by positions on tensor cores, float32 rounded to tf32."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
@@ -80,7 +80,7 @@ def conv_tf32(op: Conv, target: Target, point: ConvSingleWarps) -> Scheduled:
     when=lambda op, target: has_channels(op) and in_parts(convolution_of(op), target),
 )  # fmt: skip
 def conv_single(op: Conv, target: Target, point: ConvPartWarps) -> Scheduled:
-    """Tiles of channels by places on tensor cores, float32 in two parts."""
+    """Tiles of channels by positions on tensor cores, float32 by 3xTF32."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
@@ -90,7 +90,7 @@ def conv_single(op: Conv, target: Target, point: ConvPartWarps) -> Scheduled:
     and by_warpgroups_in_parts(convolution_of(op), target),
 )  # fmt: skip
 def conv_wgmma_single(op: Conv, target: Target, point: ConvPartWarpgroups) -> Scheduled:
-    """Tiles of channels by places by warpgroups, float32 in two parts."""
+    """Tiles of channels by positions by warpgroups, float32 by 3xTF32."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)
 
 
@@ -99,5 +99,5 @@ def conv_wgmma_single(op: Conv, target: Target, point: ConvPartWarpgroups) -> Sc
     when=lambda op, target: has_channels(op) and not by_tensor_cores(convolution_of(op), target),
 )  # fmt: skip
 def conv_simt(op: Conv, target: Target, point: ConvThreads) -> Scheduled:
-    """Tiles of channels by places on the ordinary units."""
+    """Tiles of channels by positions on CUDA cores."""
     return Scheduled(tiled(op.name, convolution_of(op), point, target), point)

@@ -91,7 +91,7 @@ FIRST = 550
 
 @dataclass(frozen=True)
 class OverlapTile:
-    """A block's tile of places by output channels, and for how many tiles' lines there is room."""
+    """A block's tile of positions by output channels, and how many tiles' lines fit."""
 
     block: tuple[int, int] = choice((256, 64), (128, 64), (256, 128), (128, 128))
     stages: int = choice(2, 1)
@@ -174,7 +174,7 @@ def by_overlap(op: Conv, target: Target) -> bool:
 
 @schedule_for(Conv, target="cuda", space=OverlapTile, when=by_overlap)
 def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
-    """Tiles of places by channels with `wgmma`, out of lines that windows share."""
+    """Tiles of positions by channels with `wgmma`, out of lines that windows share."""
     return Scheduled(overlapped(op.name, overlap_of(op), point, target), point)
 
 

@@ -18,7 +18,7 @@ from hidet.target import Target
 
 
 class ConvWarpgroups(Warpgroups):
-    """Tiles of a convolution with channels last: places by output channels."""
+    """Tiles of a convolution with channels last: positions by output channels."""
 
     def sides(self, p: Windows) -> tuple[Operand, Operand]:
         """The operands' tiles."""
@@ -63,5 +63,5 @@ def multiplied(p: Windows, target: Target) -> bool:
 
 @schedule_for(Conv, target="cuda", space=ConvWarpgroups, when=by_wgmma, closed=(0, 1))
 def conv_wgmma(op: Conv, target: Target, point: ConvWarpgroups) -> Scheduled:
-    """Tiles of places by channels with `wgmma`, brought by the copy engine."""
+    """Tiles of positions by channels with `wgmma`, brought by the copy engine."""
     return Scheduled(by_warpgroups(op.name, windows_of(op), point, target), point)

@@ -39,7 +39,7 @@ from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, Target
 
 MOST_REGISTERS = 160
-"""Registers for sums, a row of x and weights."""
+"""Registers for accumulators, a row of x and weights."""
 STEPS = Steps(alone=150, beside=700)
 
 

@@ -1,4 +1,4 @@
-"""The end of a contraction: finished sums become elements of the result.
+"""The epilogue of a contraction: accumulators become elements of the result.
 
 A thread writes neighbours of a row in a loop of vector lanes, however it has summed them up. What
 another operator makes of the result, fusion puts in the place of `put`.
@@ -37,7 +37,7 @@ class Epilogue:
 
 @record
 class Partial:
-    """One part of sums that several blocks share, where others will find it."""
+    """Split-K partials of one block, where others will find them."""
 
     parts: Any
     """By share, product, row and column, in global or in shared memory."""

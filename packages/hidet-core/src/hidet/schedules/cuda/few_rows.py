@@ -1,4 +1,4 @@
-"""Products of few rows: what b has goes from memory straight to the threads that multiply it.
+"""Small-M matmuls: what b has goes from memory straight to the threads that multiply it.
 
 Such a product takes the time in which b is read. So each element of b is read once, by one thread,
 which multiplies it by all rows; a thread has several reads under way. Those who have parts of the
@@ -44,7 +44,7 @@ class FewRows(ABC):
     """A point of a space: how many threads share sums, and what each has under way at once."""
 
     along: int
-    """Threads of a block that share sums."""
+    """Threads of a block among which k is split."""
     warps: int
     """Warps of a block."""
     pieces: int
@@ -53,7 +53,7 @@ class FewRows(ABC):
     steps: int
     """Steps along k whose reads are under way together."""
     slices: int
-    """Blocks of a cluster that share sums."""
+    """Blocks of a cluster among which k is split."""
     neighbours: int
     """Columns side by side that a thread writes: an epilogue may need all of them."""
 
@@ -113,7 +113,7 @@ class Reading(ABC):
     @property
     @abstractmethod
     def sums(self) -> tuple[int, ...]:
-        """The shape of a thread's sums."""
+        """The shape of a thread's accumulators."""
 
     @abstractmethod
     def place(self) -> tuple[Value, Value]:

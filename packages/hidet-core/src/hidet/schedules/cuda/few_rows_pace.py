@@ -1,4 +1,4 @@
-"""How long a product of few rows takes: what its reads wait for, and what threads do with them.
+"""How long a small-M matmul takes: what its reads wait for, and what threads do with them.
 
 The times are the target's (`hidet.target.measured`).
 """
@@ -81,7 +81,7 @@ class Pace:
         return moved / (self.times.fed * self.target.cores)
 
     def multiplied(self) -> float:
-        """The seconds of products on ordinary units, and of all that comes from first caches."""
+        """The seconds of products on CUDA cores, and of all that comes from first caches."""
         p, reading = self.reading.p, self.reading
         products = (
             p.flops * reading.effort / (self.target.peak_flops(p.wide.name) * self.times.multiplied)

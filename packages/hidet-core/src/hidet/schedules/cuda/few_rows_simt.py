@@ -1,4 +1,4 @@
-"""Products of few rows on ordinary units, in full precision (`few_rows.py`)."""
+"""Small-M matmuls on CUDA cores, in full precision (`few_rows.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of groups of rows: the tiles of matrix products, whose rows a table places."""
+"""Grouped matmuls: the tiles of matmuls, whose rows a table places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of few rows of matrices."""
+"""Small-M matmuls: schedules that read each element of the matrix once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_BYTES = 64 * 1024
 LINE = 64
 """Bytes that threads side by side read together, at least."""
 HALF = 4
-"""Rows of half precision, at most, that ordinary units multiply as fast as tensor cores."""
+"""Rows of half precision, at most, that CUDA cores multiply as fast as tensor cores."""
 DEEP = 4
 """Neighbours along k that a thread reads of a row of a, at least, where b does not lie along k."""
 MANY_THREADS = 512
@@ -35,7 +35,7 @@ MOST_THREADS = 2048
 
 @dataclass(frozen=True)
 class MatmulFewRows(FewRows, ForProducts):
-    """By ordinary units."""
+    """By CUDA cores."""
 
     along: int = choice(128, 256, 64, 512, 32, 16)
     warps: int = choice(8, 32, 16, 4)
@@ -107,7 +107,7 @@ def is_few(p: Product) -> bool:
 
 
 def by_threads(p: Product, target: Target) -> bool:
-    """Whether ordinary units may multiply these few rows, and no others are faster."""
+    """Whether CUDA cores may multiply these few rows, and no others are faster."""
     return is_few(p) and not (by_tensor_cores(p, target) and estimated(p.m) > HALF)
 
 

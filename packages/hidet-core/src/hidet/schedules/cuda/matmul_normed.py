@@ -1,6 +1,6 @@
-"""Products around a norm that has no kernel of its own, by warpgroups (sm_90a).
+"""Matmuls around a norm that has no kernel of its own, by warpgroups (sm_90a).
 
-Which hand on the moments of their rows, and which norm by them: `wgmma_moments.py` and
+They produce, or consume, partial normalisation statistics of their rows: `wgmma_moments.py` and
 `wgmma_shares.py`, `wgmma_normed.py`.
 """
 
@@ -76,7 +76,7 @@ class Alone(MatrixWarpgroups):
 
 
 class Handing(Alone):
-    """Tiles of a product that hands moments on. A block that shares a tile has less to add."""
+    """Tiles of a matmul that produces statistics. With split-K a block has less to add."""
 
     def fits(self, op: OfRows, target: Target) -> bool:
         """Whether the point can be built for `op`."""
@@ -86,7 +86,7 @@ class Handing(Alone):
     def cycles(
         self, p: Contraction, target: Target, tiles: int, together: int
     ) -> tuple[float, float]:
-        """As for other products; who has the whole sums of a tile settles all of them alone."""
+        """As for other matmuls; without split-K a block runs the whole epilogue of its tile."""
         cycles, after = super().cycles(p, target, tiles, together)
         settling = target.measured.wgmma.settling if self.slices == 1 else 0
         return cycles + settling, after + settling
@@ -108,7 +108,7 @@ def handable(op: OfRows, target: Target) -> bool:
 
 @schedule_for(LinearMoments, target="cuda", space=Handing, when=handable, closed=(0, 1))
 def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> Scheduled:
-    """Tiles of the product by warpgroups, and moments of their runs."""
+    """Tiles of the matmul by warpgroups, and statistics of their runs."""
     made = handing_shared(op, point) if point.slices > 1 else handing(op, target, point)
     return Scheduled(made, point)
 

@@ -1,4 +1,4 @@
-"""Products of matrices on the ordinary units, in full precision."""
+"""Matmuls on CUDA cores, in full precision."""
 
 from __future__ import annotations
 

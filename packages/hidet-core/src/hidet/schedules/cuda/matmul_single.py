@@ -20,7 +20,7 @@ class MatmulPartWarps(PartWarps, ForProducts):
     when=lambda op, target: in_parts(product_of(op), target),
 )  # fmt: skip
 def matmul_single(op: Matmul | Linear, target: Target, point: MatmulPartWarps) -> Scheduled:
-    """Tiles of the product by warps with `mma.sync` on two parts of float32."""
+    """Tiles of the product by warps with `mma.sync`, by 3xTF32."""
     return Scheduled(tiled(op.name, product_of(op), point, target), point)
 
 
@@ -35,5 +35,5 @@ class MatmulPartWarpgroups(PartWarpgroups, ForProducts):
 def matmul_wgmma_single(
     op: Matmul | Linear, target: Target, point: MatmulPartWarpgroups
 ) -> Scheduled:
-    """Tiles of the product by warpgroups with `wgmma` on two parts of float32."""
+    """Tiles of the product by warpgroups with `wgmma`, by 3xTF32."""
     return Scheduled(tiled(op.name, product_of(op), point, target), point)

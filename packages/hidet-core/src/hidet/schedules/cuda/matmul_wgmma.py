@@ -1,4 +1,4 @@
-"""Products of matrices of half precision, or of 8-bit integers, by warpgroups (sm_90a)."""
+"""Matmuls of half precision, or of 8-bit integers, by warpgroups (sm_90a)."""
 
 from __future__ import annotations
 

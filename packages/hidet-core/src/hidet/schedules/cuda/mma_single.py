@@ -62,7 +62,7 @@ class PartWarps(SingleWarps):
         return multiplication(*self.sides(p), self)
 
     def gathering(self, p: Contraction) -> ScriptFunction:
-        """The main loop, and once more on ordinary units where that gave no number."""
+        """The main loop, and once more on CUDA cores where that gave no number."""
         side_a, side_b = self.sides(p)
         fast = self.looping(side_a, side_b, self.multiplication(p))
         plain = self.looping(side_a, side_b, ordinary(side_a, side_b, self))
@@ -89,7 +89,7 @@ def in_parts(p: Contraction, target: Target) -> bool:
 
 
 def pays(target: Target) -> bool:
-    """Whether three products on tensor cores take less time than one on ordinary units."""
+    """Whether three products on tensor cores take less time than one on CUDA cores."""
     return target.peak_flops(tf32.name, True) > PRODUCTS * target.peak_flops(f32.name)
 
 

@@ -63,7 +63,7 @@ class SingleWarps(Warps):
         return rows * columns // WARP + (rows + columns) * 8 // WARP + flight + 40
 
     def work_on(self, p: Contraction, target: Target) -> Work:
-        """As ordinary units are estimated, between which and these the estimates choose."""
+        """As CUDA cores are estimated, between which and these the estimates choose."""
         return Tile.work_on(self, p, target)
 
     def busy(self) -> float:

@@ -1,4 +1,4 @@
-"""How long a block of a product on tensor cores is under way: what its turns wait for.
+"""The latency model of a block of a matmul on tensor cores: what its k-iterations wait for.
 
 The times are the target's (`hidet.target.measured`).
 """

@@ -37,7 +37,7 @@ from hidet.types import bf16, f16, f32, i32
 
 @dataclass(frozen=True)
 class PackedFewRows(FewRows):
-    """By ordinary units."""
+    """By CUDA cores."""
 
     along: int = choice(32, 16, 64, 128)
     warps: int = choice(4, 8, 2)

@@ -1,4 +1,4 @@
-"""Adding up what the blocks of a cluster have found, in each other's shared memory.
+"""Split-K partials of the blocks of a cluster, added up in distributed shared memory.
 
 Each block has the sums of a whole tile over its part of k. Each adds up a part of the tile, reading
 all blocks in the same order: the result does not depend on which one is done first.

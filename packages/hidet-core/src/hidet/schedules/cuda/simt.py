@@ -1,4 +1,4 @@
-"""Tiles on the ordinary units, in full precision: float32, float64, integers.
+"""Tiles on CUDA cores, in full precision: float32, float64, integers.
 
 Each thread owns a part of the block's tile, in pieces as wide as one access.
 """
@@ -60,7 +60,7 @@ class Threads(Tile):
         return whole and 32 <= self.threads <= 512 and self.threads % 32 == 0
 
     def registers(self, p: Contraction) -> int:
-        """Sums, fragments, tiles in flight, and indices."""
+        """Accumulators, fragments, tiles in flight, and indices."""
         flight = sum(self.block) * self.depth // self.threads
         words = self.sum_type(p).nbytes // 4
         return (prod(self.each) + sum(self.each) + flight) * words + 32
@@ -74,7 +74,7 @@ class Threads(Tile):
         return multiplication(self, self.sum_type(p))
 
     def writing(self, p: Contraction) -> ScriptFunction:
-        """Each thread writes its sums, piece by piece."""
+        """Each thread writes its accumulators, piece by piece."""
         return writing(self, self.sum_type(p))
 
 
@@ -111,7 +111,7 @@ def multiplication(point: Threads, wide: DType) -> ScriptFunction:
 
 
 def writing(point: Threads, wide: DType) -> ScriptFunction:
-    """A part of a kernel: each thread writes its sums, piece by piece."""
+    """A part of a kernel: each thread writes its accumulators, piece by piece."""
     (high, down), (broad, right) = pieces(point, wide)
     rows, columns = point.each
     across = point.block[1] // columns

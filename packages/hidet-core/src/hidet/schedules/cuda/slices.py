@@ -1,4 +1,4 @@
-"""Adding up what blocks that share the sum over k have found, in a kernel of its own."""
+"""Split-K: the kernel that adds up the partials of all blocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VECTOR = 4
 
 
 def slices_type(p: Contraction, wide: DType, block: tuple[int, int], slices: int) -> TensorType:
-    """Partial sums of whole tiles, for each slice."""
+    """Split-K partials of whole tiles, for each part of k."""
     rows, columns = (
         cdiv(size, extent) * extent for size, extent in zip((p.m, p.n), block, strict=True)
     )
@@ -25,7 +25,7 @@ def slices_type(p: Contraction, wide: DType, block: tuple[int, int], slices: int
 
 
 def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFunction:
-    """The kernel that adds slices in order and writes the result."""
+    """The kernel that adds split-K partials in order and writes the result."""
     slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
     columns = cdiv(p.n, VECTOR)
 

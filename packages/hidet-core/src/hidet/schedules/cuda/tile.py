@@ -1,8 +1,8 @@
-"""Contractions by tiles in shared memory: what tensor cores and ordinary units share.
+"""Contractions by tiles in shared memory: what tensor cores and CUDA cores share.
 
 A block owns a tile of the result, in registers. While its threads multiply one pair of tiles in
 shared memory, the next one is on its way. Where the grid is too small for the device, several
-blocks share the sum over k. Those of a cluster add what they found in each other's shared memory;
+k is split among blocks. Those of a cluster add what they found in each other's shared memory;
 without clusters, or with more blocks than one holds, a second kernel does.
 """
 
@@ -47,7 +47,7 @@ BEGINNING = 2
 WRITING, HANDING = 1.2e-10, 1.2e-10
 """Seconds for an element of a block's tile: to write it, and to hand it over to other blocks."""
 IN_FLIGHT = 4
-"""Slices that a thread of a second kernel reads in one wait for memory; what NVRTC unrolls."""
+"""Split-K partials that a second kernel reads in one wait for memory; what NVRTC unrolls."""
 
 
 class Tile(ABC):
@@ -58,7 +58,7 @@ class Tile(ABC):
     depth: int
     """How much of k is in shared memory at once."""
     slices: int
-    """How many blocks share the sum over k."""
+    """Among how many blocks k is split (split-K)."""
 
     @property
     @abstractmethod
@@ -68,11 +68,11 @@ class Tile(ABC):
     @property
     @abstractmethod
     def sums(self) -> tuple[int, ...]:
-        """The shape of a thread's sums."""
+        """The shape of a thread's accumulators."""
 
     @abstractmethod
     def sum_type(self, p: Contraction) -> DType:
-        """The type of the sums."""
+        """The type of the accumulators."""
 
     @abstractmethod
     def sides(self, p: Contraction) -> tuple[Side, Side]:
@@ -111,7 +111,7 @@ class Tile(ABC):
         return through_registers(p, self)
 
     def partial_type(self, p: Contraction) -> DType:
-        """The type in which blocks that share a sum hand over their parts of it."""
+        """The type of split-K partials."""
         return self.sum_type(p)
 
     def unit(self, p: Contraction) -> str:
@@ -157,7 +157,7 @@ class Tile(ABC):
         return replace(work, rounds=self.rounds(p, target, work.blocks))
 
     def amounts(self, p: Contraction, target: Target) -> Work:
-        """What is moved and computed: whole tiles; slices are added up."""
+        """What is moved and computed: whole tiles; split-K partials are added up."""
         rows, columns = self.block
         tiles = p.tiles_down(rows) * -(-estimated(p.n) // columns)
         turns = -(-estimated(p.k) // (self.depth * self.slices))

@@ -1,4 +1,4 @@
-"""Products of float32 on tensor cores: each operand in two parts, by `mma.sync` m16n8k8.
+"""3xTF32: matmuls of float32 on tensor cores, operands split in two, by `mma.sync` m16n8k8.
 
 What tf32 leaves of a float32 is, but for its last bit, another tf32: three products of these parts
 are as exact as float32, where one alone has ten bits of fraction. The units cut sums off where

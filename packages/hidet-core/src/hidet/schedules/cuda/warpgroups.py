@@ -42,7 +42,7 @@ def sum_type(p: Contraction) -> DType:
 
 @dataclass(frozen=True)
 class Warpgroups(ABC):
-    """A block's tile, its stages, and how many blocks share sums."""
+    """A block's tile, its stages, and among how many blocks k is split."""
 
     block: tuple[int, int] = choice(
         (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
@@ -87,7 +87,7 @@ class Warpgroups(ABC):
         return ["b"] if self.sides(p)[1].ahead else []
 
     def shared_bytes(self, p: Contraction) -> int:
-        """The ring, what is about to be written or added, and the barriers."""
+        """The pipeline, what is about to be written or added, and the barriers."""
         ring = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
             wide = sum_type(p)
@@ -125,7 +125,7 @@ class Warpgroups(ABC):
         return LetsNext.END if alone and in_turns else LetsNext.READ
 
     def turns(self, p: Contraction) -> int:
-        """In how many steps of the ring a block multiplies a tile; an estimate if k is unknown."""
+        """In how many k-iterations a block multiplies a tile; an estimate if k is unknown."""
         return -(-estimated(self.sides(p)[0].turns) // self.slices)
 
     def fits_on(self, p: Contraction, target: Target) -> bool:

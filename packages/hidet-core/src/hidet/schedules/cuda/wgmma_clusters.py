@@ -1,5 +1,5 @@
-"""The same as `wgmma_tile.py` where there are too few tiles: the blocks of a cluster share the sum
-over k of one, as in `tile.py`.
+"""The same as `wgmma_tile.py` where there are too few tiles: k is split among the blocks of a
+cluster, as in `tile.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operands of a product of matrices, as the copy engine brings them."""
+"""Operands of a matmul, as the copy engine brings them."""
 
 from __future__ import annotations
 

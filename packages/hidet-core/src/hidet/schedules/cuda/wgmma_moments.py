@@ -1,4 +1,4 @@
-"""What warpgroups have summed up, with bias and residual added, and moments of that (sm_90a).
+"""An epilogue with bias and residual that also writes normalisation statistics (sm_90a).
 
 What is added is under way while a tile is summed up; a residual that is yet to be normed is when it
 is added, in float32. Moments are those of the result as it is rounded; times the gain of its norm
@@ -95,7 +95,7 @@ class WholeRows:
         return add
 
     def telling(self) -> ScriptFunction:
-        """(sums, moments, top, left). The moments of the result, as it is rounded, are written."""
+        """(sums, moments, top, left). The statistics of the rounded result are written."""
         p, runs, within = self.p, self.columns // RUN, RUN // BLOCK
         places = [(b, h, e) for b in range(within) for h in range(2) for e in range(2)]
         find = moments_of(2, within * 2, 4)

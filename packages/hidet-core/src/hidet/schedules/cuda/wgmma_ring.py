@@ -1,4 +1,4 @@
-"""A ring of stages in shared memory (sm_90a): one thread has tiles brought, warpgroups multiply.
+"""A multistage pipeline in shared memory (sm_90a): one thread loads tiles, warpgroups multiply.
 
 Each stage has a barrier at which its copies arrive, and one at which those that multiply give it
 back. A turn is a tile of each operand, 128 bytes along k; turns are counted on from one tile of the
@@ -61,7 +61,7 @@ class Ring:
                 self.fill(turn, tile, first + turn)
 
     def turns_ahead(self, turns: Any) -> Any:
-        """In how many of the first turns b is brought ahead."""
+        """In how many of the first k-iterations b is loaded ahead."""
         return minimum(self.point.stages, turns) if self.b.side.ahead else 0
 
     @part
@@ -73,7 +73,7 @@ class Ring:
 
     @part
     def produce(self, tile: Tile, first: Int, turns: Int) -> None:
-        """For one thread: it has the tiles of all turns brought."""
+        """For one thread: it loads the tiles of all k-iterations."""
         for turn in range(turns):
             stage = self.pipe.stage(turn)
             if self.pipe.count + turn >= self.turns_ahead(turns):

@@ -1,4 +1,4 @@
-"""The same as `wgmma_moments.py` where the blocks of a cluster add up each other's sums (sm_90a).
+"""The same as `wgmma_moments.py` with split-K among the blocks of a cluster (sm_90a).
 
 Each has a share of a tile's rows to add up and to write (`pile.py`), four sums at once.
 """

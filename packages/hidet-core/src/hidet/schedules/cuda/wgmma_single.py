@@ -1,4 +1,4 @@
-"""Tiles of float32 by warpgroups (sm_90a) at full precision: three products of tf32, in turns.
+"""Tiles of float32 by warpgroups (sm_90a) at full precision, by 3xTF32.
 
 Threads bring the next tiles through registers, where they come apart into two parts, while the
 warpgroups' products of the last ones run in the background. See `two_parts`.
@@ -66,14 +66,14 @@ class PartWarpgroups(PartWarps):
         return a, b
 
     def registers(self, p: Contraction) -> int:
-        """Sums of all tiles and of one, tiles in flight, and indices."""
+        """Accumulators of all tiles and of one, tiles in flight, and indices."""
         flight = sum(self.block) * self.depth // self.threads
         if p.scattered:
             flight += self.block[1] * self.depth // self.threads
         return self.block[1] + flight + 64
 
     def busy(self) -> float:
-        """Three products stand for one."""
+        """Three matmuls of tf32 stand for one."""
         return 1.0 / PRODUCTS
 
     def turn_seconds(self, p: Contraction, target: Target, together: int) -> float:
@@ -87,7 +87,7 @@ class PartWarpgroups(PartWarps):
         return max(times.latency, times.turn + together * (moved + found))
 
     def gathering(self, p: Contraction) -> ScriptFunction:
-        """The main loop, and once more on ordinary units where that gave no number."""
+        """The main loop, and once more on CUDA cores where that gave no number."""
         side_a, side_b = self.sides(p)
         fast = in_background(side_a, side_b, self)
         plain = in_registers(side_a, side_b, ordinary(self))

@@ -1,4 +1,4 @@
-"""Moments of runs of rows, and mean and scale of rows by the moments of their runs (sm_90a).
+"""Partial normalisation statistics: moments of runs of rows, and rows' mean and scale (sm_90a).
 
 Lanes side by side, which have sums of one row, share its runs and put them together (Chan et al.
 1983), while the first tiles are on their way.

@@ -1,4 +1,4 @@
-"""Contractions by warpgroups (sm_90a): the kernel around the ring of `wgmma_ring.py`.
+"""Contractions by warpgroups (sm_90a): the kernel around the pipeline of `wgmma_ring.py`.
 
 Blocks stay and take tiles of the result in turns, in an order in which those under way at once
 share rows and columns in the second cache.
@@ -27,7 +27,7 @@ from hidet.target import WARP, Target
 def by_warpgroups(
     name: str, p: Contraction, point: Warpgroups, target: Target, after: After | None = None
 ) -> Module:
-    """A product as one kernel, with what comes `after` settled where its sums are."""
+    """A matmul as one kernel, with the epilogue `after` on its accumulators."""
     if point.slices > 1:
         return in_clusters(name, p, point)
     (a_side, b_side), stages, resident = point.sides(p), point.stages, point.resident(p, target)

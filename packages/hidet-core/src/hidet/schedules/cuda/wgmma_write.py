@@ -1,4 +1,4 @@
-"""What becomes of the sums of warpgroups: written by lines, or kept for other blocks to add."""
+"""The epilogue of warpgroups: accumulators are written by lines, or kept as split-K partials."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from hidet.types import DType
 
 @record
 class Sums(Lines):
-    """The end of a contraction: sums become lines of the result."""
+    """The epilogue of a contraction: accumulators become lines of the result."""
 
     p: Contraction
     bias: Any

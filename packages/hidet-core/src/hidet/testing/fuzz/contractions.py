@@ -1,4 +1,4 @@
-"""Operators that sum products: matrix products, convolutions; and pooling."""
+"""Operators that sum products: matmuls, convolutions; and pooling."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def scaled(x: Tensor, terms: Any) -> Tensor:
 
 
 def product(pool: Pool) -> list[Tensor]:
-    """A matrix product, of more than two axes too, of transposed operands too."""
+    """A matmul, of more than two axes too, of transposed operands too."""
     x = pool.floats(1, 4)
     flipped = x.ndim >= 2 and pool.maybe(0.25)
     k = x.shape[-2] if flipped else x.shape[-1]
