@@ -19,8 +19,8 @@ from hidet.frontend.execute import Profile
 from hidet.frontend.report import require_complete
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
-from hidet_torch.calling.input_check import Alike, like, unlike
 from hidet_torch.calling.forward import Forward, ProgramCall, separated, spelled
+from hidet_torch.calling.input_check import Alike, like, unlike
 from hidet_torch.calling.run import CompiledCall
 from hidet_torch.calling.uncompiled import EagerCall
 from hidet_torch.capture.capture import compile_inference
