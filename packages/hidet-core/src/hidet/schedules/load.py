@@ -3,6 +3,7 @@
 from hidet.schedules.cpu import attention as _cpu_attention
 from hidet.schedules.cpu import conv as _cpu_conv
 from hidet.schedules.cpu import conv_last as _cpu_conv_last
+from hidet.schedules.cpu import conv_pointwise as _cpu_conv_pointwise
 from hidet.schedules.cpu import conv_rows as _cpu_conv_rows
 from hidet.schedules.cpu import depthwise as _cpu_depthwise
 from hidet.schedules.cpu import depthwise_last as _cpu_depthwise_last
@@ -34,6 +35,7 @@ LOADED = (
     _cpu_attention,
     _cpu_conv,
     _cpu_conv_last,
+    _cpu_conv_pointwise,
     _cpu_conv_rows,
     _cpu_depthwise,
     _cpu_depthwise_last,

@@ -1,19 +1,28 @@
-"""Convolutions on the CPU against numpy, for every vector width and odd sizes."""
+"""Convolutions on the CPU against numpy, for every vector width and odd sizes; simulated, too."""
 
 import numpy as np
 import pytest
 
+from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
 from hidet.schedules.cpu.conv_last import is_of_pixels
-from hidet.schedules.cpu.conv_rows import Tile, conv_rows, is_read_in_rows
+from hidet.schedules.cpu.conv_pointwise import (
+    Pointwise,
+    PointwiseTile,
+    conv_pointwise,
+    is_pointwise,
+)
+from hidet.schedules.cpu.conv_rows import conv_rows, is_read_in_rows
+from hidet.schedules.cpu.conv_rows_layout import Rows, Tile
 from hidet.schedules.cpu.depthwise import RowVectors, depthwise_rows
 from hidet.target import Target
+from hidet.testing.fused import as_run
 from hidet.types import f16, f32, f64, i32
 
-ONE, SAME = (1, 1), ((1, 1), (1, 1))
+ONE, SAME, NONE = (1, 1), ((1, 1), (1, 1)), ((0, 0), (0, 0))
 WIDE, HALF, PLAIN = (Target.parse(text) for text in ("cpu+avx512", "cpu+avx2", "cpu"))
 CONVS = [
     *(op for op in Conv.samples() if has_channels(op)),
@@ -34,6 +43,18 @@ ROWS = [
     Conv(f32[1, 300, 7, 7], f32[17, 300, 3, 3], f32[17], ONE, SAME, ONE, 1),  # several stretches
     Conv(f32[2, 3, 31, 29], f32[9, 3, 7, 7], None, (2, 2), ((3, 3), (3, 3)), ONE, 1),
     Conv(f32[2, 4, 17, 2], f32[6, 2, 3, 1], f32[6], (3, 2), ((1, 0), (0, 0)), (2, 3), 2),
+    Conv(f32[2, 3, 1009], f32[7, 3, 5], f32[7], (2,), ((2, 1),), (1,), 1),  # a row in parts
+    Conv(f32[1, 2, 5, 331], f32[14, 2, 2, 3], None, ONE, SAME, ONE, 1),
+]
+POINTWISE = [
+    Conv(f32[7, 16, 7, 11], f32[32, 16, 1, 1], f32[32], ONE, NONE, ONE, 1),
+    Conv(f32[2, 6, 13, 43], f32[10, 3, 1, 1], None, ONE, NONE, ONE, 2),
+    Conv(f32[1, 300, 73], f32[17, 300, 1], f32[17], (1,), ((0, 0),), (1,), 1),  # two stretches
+    Conv(f64[2, 5, 3, 7, 5], f64[9, 5, 1, 1, 1], f64[9], (1,) * 3, ((0, 0),) * 3, (1,) * 3, 1),
+]
+LANES_OF_CHANNELS = [
+    Conv(f32[1, 96, 7, 7], f32[33, 96, 1, 1], f32[33], ONE, NONE, ONE, 1),
+    Conv(f32[1, 6, 5, 2], f32[40, 3, 1, 1], None, ONE, NONE, ONE, 2),
 ]
 N = Var("n", i32)
 OPEN = [
@@ -51,10 +72,17 @@ CASES = [
     *((conv_rows, op, WIDE, Tile(4, 4)) for op in ROWS[-4:]),
     *((conv_rows, op, HALF, Tile(6, 2)) for op in ROWS),
     *((conv_rows, op, PLAIN, Tile(2, 1)) for op in ROWS[-4:]),
+    *((conv_rows, op, WIDE, Tile(14, 3)) for op in ROWS[-2:]),
+    *((conv_pointwise, op, WIDE, PointwiseTile(8, 2)) for op in POINTWISE),
+    *((conv_pointwise, op, HALF, PointwiseTile(4, 3)) for op in POINTWISE),
+    *((conv_pointwise, op, PLAIN, PointwiseTile(2, 1)) for op in POINTWISE),
+    *((conv_panels, op, WIDE, ConvRegisters(14, 2, True)) for op in LANES_OF_CHANNELS),
+    *((conv_panels, op, HALF, ConvRegisters(6, 2, True)) for op in LANES_OF_CHANNELS),
     *((depthwise_rows, op, WIDE, RowVectors(count)) for op in APART for count in (1, 2)),
     *((depthwise_rows, op, PLAIN, RowVectors(4)) for op in APART),
     *((conv_panels, op, WIDE, ConvRegisters(8, 2)) for op in OPEN),
     *((conv_rows, op, WIDE, Tile(8, 2)) for op in OPEN[:2]),
+    (conv_pointwise, OPEN[2], WIDE, PointwiseTile(8, 2)),
 ]
 
 
@@ -78,14 +106,59 @@ def test_each_is_one_kind(op):
     kinds = {each.schedule.name for each in candidates(op, HALF)}
     rows = {"conv_rows"} if is_read_in_rows(op, HALF) else set()
     last = {"conv_last"} if op.channels_last and is_of_pixels(op, HALF) else set()
-    assert kinds == ({"depthwise_rows"} if op in APART else {"conv_panels"} | rows | last)
+    enough = is_pointwise(op, HALF) and np.prod(op.spatial()) >= 8
+    pointwise = {"conv_pointwise"} if enough else set()
+    assert kinds == (
+        {"depthwise_rows"} if op in APART else {"conv_panels"} | rows | last | pointwise
+    )
 
 
-def test_windows_are_read_in_rows_and_single_places_in_panels():
+ODD = [
+    *(Conv(f32[n, 2, 3, 5], f32[7, 2, 2, 3], f32[7], ONE, SAME, ONE, 1) for n in (1, 2)),
+    Conv(f32[1, 7, 1, 1], f32[2, 7, 3, 3], None, ONE, SAME, ONE, 1),
+    Conv(f32[1, 2, 129], f32[3, 2, 3], f32[3], (2,), ((1, 0),), (1,), 1),
+    Conv(f32[2, 4, 7, 5], f32[6, 2, 3, 2], f32[6], (2, 1), ((2, 0), (1, 2)), (1, 2), 2),
+    Conv(f64[1, 1, 3, 13], f64[1, 1, 2, 1], None, (3, 2), NONE, ONE, 1),
+    *(Conv(f32[n, 2, 1, 17], f32[7, 2, 1, 1], f32[7], ONE, NONE, ONE, 1) for n in (1, 2)),
+    Conv(f32[1, 1, 129], f32[1, 1, 1], f32[1], (1,), ((0, 0),), (1,), 1),
+    Conv(f32[1, 6, 3, 13], f32[4, 3, 1, 1], None, ONE, NONE, ONE, 2),
+]
+
+
+@pytest.mark.parametrize("op", ODD, ids=str)
+@pytest.mark.parametrize("point", [(4, 2), (14, 1)], ids=str)
+def test_simulated_on_odd_sizes(op, point, check):
+    """Nothing is read or written beyond a tensor, and no position by two threads."""
+    rows = is_read_in_rows(op, HALF)
+    made, tile = (conv_rows, Tile) if rows else (conv_pointwise, PointwiseTile)
+    arrays, result = op.examples(seed=0), op.results()[0]
+    found = np.full(result.shape, 77, result.dtype.numpy)
+    sim.launch(as_run(made(op, HALF, tile(*point)).module, HALF), *arrays, found)
+    check(op, arrays, found)
+
+
+def test_slabs_are_rows_whose_positions_fill_vectors_and_parts_of_long_rows():
+    def slab(size):
+        op = Conv(f32[1, 64, size, size], f32[64, 64, 3, 3], None, ONE, SAME, ONE, 1)
+        r = Rows(op, Tile(8, 2), WIDE)
+        return r.high, r.broad, r.tiles * r.width / size**2
+
+    assert [slab(size)[:2] for size in (14, 56, 3000)] == [(14, 14), (16, 56), (1, 608)]
+    assert all(slab(size)[2] < 1.15 for size in (14, 28, 29, 56, 112, 500))
+
+
+def test_the_last_slab_of_an_image_ends_with_it():
+    op = Conv(f32[1, 16, 7, 11], f32[32, 16, 1, 1], None, ONE, NONE, ONE, 1)
+    p = Pointwise(op, PointwiseTile(8, 2), WIDE)
+    assert (p.broad, p.across) == (32, 3)
+    assert [p.begin(0, left) for left in (0, 32, 64)] == [0, 32, 45]
+
+
+def test_windows_are_read_in_rows_and_pointwise_ones_where_x_lies():
     window = Conv(f32[1, 64, 28, 28], f32[64, 64, 3, 3], None, ONE, SAME, ONE, 1)
     place = Conv(f32[1, 64, 28, 28], f32[64, 64, 1, 1], None, ONE, ((0, 0), (0, 0)), ONE, 1)
     assert candidates(window, WIDE)[0].schedule.name == "conv_rows"
-    assert candidates(place, WIDE)[0].schedule.name == "conv_panels"
+    assert candidates(place, WIDE)[0].schedule.name == "conv_pointwise"
 
 
 @pytest.mark.parametrize(

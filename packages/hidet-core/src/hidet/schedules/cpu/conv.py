@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import prod
+
 from hidet.compute.sizes import same
 from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import Convolution, ImagesApart, convolution_of, has_channels
+from hidet.schedules.cpu.conv_rows_layout import COPIED
 from hidet.schedules.cpu.panel_elements import is_integers
 from hidet.schedules.cpu.panel_layout import Registers
 from hidet.schedules.cpu.panels import panels
@@ -14,15 +18,21 @@ from hidet.target import Target
 
 
 class ConvRegisters(Registers):
-    """The tile of sums: output channels by positions."""
+    """The tile of sums: output channels by positions, or the other way round."""
 
     def fits(self, op: Conv, target: Target) -> bool:
-        """Whether sums and operands have registers; lanes are places."""
-        return not self.flip and self.fits_on(target)
+        """Whether sums and operands have registers. Rows of a tile are places of a single image
+        alone: panels of the weight would be made for each."""
+        if self.flip and not (same(op.x.shape[0], 1) is True and convolution_of(op).pointwise):
+            return False
+        return self.fits_on(target)
 
     def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(by_images(op), target)
+        """What `op` costs at this point: windows are written to panels first."""
+        p = by_images(op)
+        found = self.work_on(p, target)
+        windows = (p.batch, p.k, p.m if op.channels_last else p.n)
+        return replace(found, flops=found.flops + COPIED * prod(map(p.estimated, windows)))
 
 
 def by_images(op: Conv) -> Convolution:

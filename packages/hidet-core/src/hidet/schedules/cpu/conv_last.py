@@ -10,7 +10,10 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, index"
+from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
+from typing import Any
 
 from hidet.compute import accumulator
 from hidet.lang import (
@@ -33,13 +36,19 @@ from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import convolution_of, has_channels
 from hidet.schedules.cpu.conv_last_layout import TOGETHER, Pixels, PixelTile
+from hidet.schedules.cpu.conv_rows import is_read_in_rows
+from hidet.schedules.cpu.conv_rows_layout import Tile
 from hidet.schedules.cpu.panel_elements import BYTES, elements_of
+from hidet.schedules.space import points
+from hidet.schedules.typical import estimated
 from hidet.target import Target
-from hidet.types import u8
+from hidet.types import TensorType, u8
 
 TURNED = 333
 """Multiply-adds in which they gain what it takes to write an element in another order; an
 estimate."""
+MOVED = 24.0
+"""Operations that it takes to write one in another order; an estimate."""
 
 
 def is_of_pixels(op: Conv, target: Target) -> bool:
@@ -64,13 +73,44 @@ def gains(op: Conv, target: Target) -> bool:
 
 def gains_alone(op: Conv, target: Target) -> bool:
     """Whether so much is computed of each element that its image may be turned for it: images are
-    copied for windows anyway."""
+    copied for windows anyway, but rows of some have windows where they lie."""
     if not gains(op, target):
         return False
-    if prod(map(int, op.window)) > 1:
+    if prod(map(int, op.window)) == 1:
+        read, written = int(op.each) * op.groups, int(op.weight.shape[0])
+        return int(op.each) * written >= TURNED * (read + written)
+    if not is_read_in_rows(op, target):
         return True
-    read, written = int(op.each) * op.groups, int(op.weight.shape[0])
-    return int(op.each) * written >= TURNED * (read + written)
+    moved = sum(estimated(size, op.x.shape[0]) for size in map(elements, (op.x, op.infer())))
+    turned = least_seconds(with_channels_last(op), PixelTile, target)
+    return turned + MOVED * moved / target.peak_flops("float32") < least_seconds(op, Tile, target)
+
+
+def elements(of: TensorType) -> Any:
+    """How many a tensor has."""
+    return prod(of.shape)
+
+
+def with_channels_last(op: Conv) -> Conv:
+    """The same convolution of an image and a weight whose channels are last."""
+
+    def turned(of: TensorType) -> TensorType:
+        first, channels, *places = of.shape
+        return of.with_(shape=(first, *places, channels))
+
+    return replace(op, x=turned(op.x), weight=turned(op.weight), channels_last=True)
+
+
+def least_seconds(op: Conv, space: Any, target: Target) -> float:
+    """The time of one core's arithmetic at the best point of a space."""
+
+    def found() -> Iterator[float]:
+        for point in points(space):
+            if point.fits(op, target):
+                work = point.work(op, target)
+                yield work.flops / target.peak_flops(work.dtype)
+
+    return min(found())
 
 
 @schedule_for(
