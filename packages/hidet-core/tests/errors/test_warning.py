@@ -3,6 +3,7 @@
 import functools
 import sysconfig
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,13 @@ def test_each_line_is_told_once():
             warning.warn(UserWarning("look"))
         warning.warn(UserWarning("look"))
     assert len(said) == 2
+
+
+def test_a_thread_of_ours_names_the_line_that_it_works_for():
+    text = "work = lambda: warn(UserWarning('look'))"
+    names = {"warn": warning.warn}
+    exec(compile(text, str(PACKAGE / "build" / "workers.py"), "exec"), names)
+    context = warning.told_line()
+    with ThreadPoolExecutor() as threads, pytest.warns(UserWarning, match="look") as said:
+        threads.submit(context.run, names["work"]).result()
+    assert said[0].filename == __file__

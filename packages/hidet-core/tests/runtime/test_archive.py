@@ -137,6 +137,14 @@ def test_other_files_are_no_archives(tmp_path):
         Archive.load(tmp_path / "model.hidet")
 
 
+def test_a_folder_is_no_archive(tmp_path):
+    with pytest.raises(
+        BadArchive, match="is a folder, and an archive of hidet is one file"
+    ) as found:
+        Archive.load(tmp_path)
+    assert "hidet compile" in found.value.help
+
+
 def test_others_may_read_what_was_saved(tmp_path):
     before = os.umask(0o022)
     try:

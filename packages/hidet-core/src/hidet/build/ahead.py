@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,7 +24,7 @@ from hidet.build.key import has_only_our_schedules
 from hidet.build.remote import Ended, Team
 from hidet.build.units import Units
 from hidet.build.workers import as_done
-from hidet.errors.warning import warn
+from hidet.errors.warning import told_line, warn
 from hidet.fusion.group import Group
 from hidet.runtime.cores import cores
 from hidet.target import Target
@@ -100,7 +99,7 @@ class Distribution:
         """Work out all groups, the short ones here."""
         with ThreadPoolExecutor(count, thread_name_prefix="hidet-lower") as threads:
             try:
-                futures = [threads.submit(copy_context().run, self.elsewhere) for _ in range(count)]
+                futures = [threads.submit(told_line().run, self.elsewhere) for _ in range(count)]
                 for key, group in self.left(deque.pop):
                     self.keep(key, worked_out(group, self.units.target))
                 for future in as_done(futures):

@@ -37,6 +37,10 @@ _written = itertools.count()
 _said: set[tuple[str, str]] = set()
 
 
+ELSEWHERE = "HIDET_CACHE_DIR=FOLDER names another one, `hidet cache clear` makes room"
+"""What to do about a cache that cannot be used."""
+
+
 class CacheWarning(UserWarning):
     """The cache could not be used; the result was computed all the same."""
 
@@ -106,7 +110,7 @@ class Cache:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self.complain(f"it is not used: {error}")
+            self.complain(f"it is not used: {error.strerror or error}; {ELSEWHERE}")
             return None
         head, _, body = whole.partition(b"\n")
         if not intact(head, body):
@@ -127,7 +131,7 @@ class Cache:
             self.prepare(path.parent)
             write_whole(path, json.dumps(head).encode() + b"\n" + body)
         except OSError as error:
-            self.complain(f"it is not used: {error}")
+            self.complain(f"it is not used: {error.strerror or error}; {ELSEWHERE}")
             return
         if next(_written) % SWEEP_EVERY == 0:
             self.sweep()
@@ -167,7 +171,7 @@ class Cache:
             self.prepare(path.parent)
             lock.acquire()
         except (OSError, Timeout) as error:
-            self.complain(f"it is not used: {error}")
+            self.complain(f"it is not used: {error.strerror or error}; {ELSEWHERE}")
             yield
             return
         try:

@@ -19,6 +19,7 @@ from hidet.cli.run import run
 from hidet.cli.show import show
 from hidet.errors import BadArgument, HidetError
 
+AGAIN = "may be given several times"
 INPUT = "a .npy file for each input, in order or as name=file; others are random"
 
 
@@ -73,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
 
     def command(name: str, does: str, *examples: str) -> argparse.ArgumentParser:
-        lines = ["examples:", *(f"hidet {name} {each}" for each in examples)]
+        lines = ["examples:", *(f"hidet {name} {each}".rstrip() for each in examples)]
         return commands.add_parser(
             name,
             help=does,
@@ -85,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
     compiling = command("compile", "compile a model file into one that hidet run takes", *COMPILE)
     compiling.add_argument("path", help="a model file of an installed frontend, such as .onnx")
     compiling.add_argument("-o", "--output", help="the file to write; else the same name in .hidet")
-    compiling.add_argument("--target", action="append", default=[], help="such as sm_90a; several")
+    compiling.add_argument("--target", action="append", default=[], help=f"such as sm_90a; {AGAIN}")
     compiling.add_argument("--device", help="compile for this device: cpu, cuda:1")
     running = command("run", "run a compiled file, or a model file, on arrays", *RUN)
     running.add_argument("path", help="what hidet compile or CompiledGraph.save wrote, or a model")
@@ -118,5 +119,10 @@ def calling(command: argparse.ArgumentParser, repeat: int) -> None:
     """The arguments that say what a model is called with."""
     command.add_argument("--device", help="such as cpu or cuda:1; else the first that fits")
     command.add_argument("--input", action="append", default=[], help=INPUT)
-    command.add_argument("--size", action="append", default=[], help="a size, such as n=8")
+    command.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        help=f"a size, such as n=8; {AGAIN}",
+    )
     command.add_argument("--repeat", type=int, default=repeat, help="measure this many calls")

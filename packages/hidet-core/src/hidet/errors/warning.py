@@ -6,26 +6,59 @@ import os
 import sys
 import sysconfig
 import warnings
+from contextvars import Context, ContextVar, copy_context
 from pathlib import Path
 from types import FrameType
+from typing import Any, NamedTuple
 
 INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 STDLIB = sysconfig.get_path("stdlib") + os.sep
 _passed_over = [str(Path(__file__).parents[1]) + os.sep, "<frozen"]
 
 
+class Line(NamedTuple):
+    """A line that warnings may name, as Python's registry of those that were shown has it."""
+
+    file: str
+    number: int
+    module: str
+    registry: dict[Any, Any]
+
+
+_line: ContextVar[Line | None] = ContextVar("line", default=None)
+"""The line for which this thread works, if another one told it."""
+
+
 def warn(message: Warning) -> None:
-    """Warn at the innermost line that is neither ours nor Python's own; else at the outermost."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_inside(frame):
-        frame = frame.f_back
+    """Warn at the innermost line that is neither ours nor Python's own; in a thread of ours at the
+    line that it works for, else at the outermost."""
+    line = user_line(sys._getframe(1))
     warnings.warn_explicit(
-        message,
-        type(message),
+        message, type(message), line.file, line.number, module=line.module, registry=line.registry
+    )
+
+
+def told_line() -> Context:
+    """A copy of this context for work in another thread: warnings there name the line of here."""
+    context = copy_context()
+    context.run(_line.set, user_line(sys._getframe(1)))
+    return context
+
+
+def user_line(frame: FrameType) -> Line:
+    """The line that a warning names which comes from a frame."""
+    while is_inside(frame):
+        if frame.f_back is None:
+            told = _line.get()
+            if told is not None:
+                return told
+            break
+        frame = frame.f_back
+    return Line(
         frame.f_code.co_filename,
         frame.f_lineno,
-        module=frame.f_globals.get("__name__") or "<string>",  # as Python; None is never shown
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),
+        frame.f_globals.get("__name__") or "<string>",  # as Python; None is never shown
+        frame.f_globals.setdefault("__warningregistry__", {}),
     )
 
 

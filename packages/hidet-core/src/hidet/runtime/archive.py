@@ -158,7 +158,14 @@ class Archive:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Archive:
         """Read an archive; BadArchive says what is wrong with one that was damaged."""
-        return read(Path(path).read_bytes(), str(path))
+        try:
+            content = Path(path).read_bytes()
+        except IsADirectoryError:
+            raise BadArchive(
+                f"{os.fspath(path)} is a folder, and an archive of hidet is one file",
+                help="`hidet compile` makes a .hidet file of a model, `hidet.load` takes that",
+            ) from None
+        return read(content, str(path))
 
 
 def read(content: bytes, where: str) -> Archive:
