@@ -1,32 +1,38 @@
 """Which of core's tests run on one Python only: what they find cannot differ between Pythons.
 
 The others do: whatever reads users' functions, calls, pickles, starts processes or threads, or
-meets files, the driver and compilers.
+meets files, the driver and compilers. Nor is the Python that operators and graph passes are made
+of left out: `test_every_operator.py` of `ops` and of `optimize` run everywhere.
 """
 
 from __future__ import annotations
 
+
+def files(folder: str, names: str) -> tuple[str, ...]:
+    """Test files of a folder, by what comes between `test_` and `.py`."""
+    return tuple(f"{folder}/test_{name}.py" for name in names.split())
+
+
 KERNELS = (
-    "codegen",
-    "fusion",
-    "gpu",
-    "intrinsics",
-    "lang/cuda",
-    "schedules",
-    *(f"build/test_{each}.py" for each in ("ahead", "correctness", "in_place", "joins", "tuned")),
-    *(f"optimize/test_{each}.py" for each in ("assign_layout", "every_operator")),
-    "ops/test_every_operator.py",
-    "passes/test_pipeline.py",
-    *(f"sim/test_{each}.py" for each in ("catalogue", "plan", "wgmma")),
-    "testing/test_fuzz.py",
-    "tuning/test_testbed.py",
+    *("codegen", "fusion", "gpu", "intrinsics", "lang/cuda", "schedules"),
+    *files("build", "ahead correctness in_place instruction_sets invariant joins"),
+    *files("build", "told_in_bodies tuned variants"),
+    *files("optimize", "assign_layout integer_matmuls lower_precision merge_gates"),
+    *files("optimize", "recurrent_cells"),
+    *files("ops", "compact factors integer_matmul linalg loops narrow_casts narrow_types"),
+    *files("ops", "non_max_suppression recurrent resize selection signal slicing special"),
+    *files("ops", "tree_ensemble unique"),
+    *files("passes", "narrow_casts pipeline transpose_tiles"),
+    *files("sim", "catalogue plan wgmma"),
+    *files("testing", "frontend_contract fuzz"),
+    *files("tuning", "testbed"),
 )
 """Texts of kernels and what they compute."""
 
 NUMBERS = (
-    *(f"ir/test_{each}.py" for each in ("algebra", "bounds", "ranges")),
-    *(f"mapping/test_{each}.py" for each in ("algebra", "layout")),
-    *(f"runtime/test_{each}.py" for each in ("arena", "maps", "order", "reuse")),
+    *files("ir", "algebra bounds ranges"),
+    *files("mapping", "algebra fragments layout"),
+    *files("runtime", "arena maps order reuse"),
 )
 """Laws of integers, tried with many."""
 
