@@ -30,6 +30,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def heap_of_the_file():
+    """The collector need not look at what earlier files left either: caches hold millions of
+    objects, and a collection of them all takes seconds."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interruptible():
     """A shell lets what it starts in the background ignore SIGINT, and children inherit that."""
