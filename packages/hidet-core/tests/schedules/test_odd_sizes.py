@@ -8,6 +8,7 @@ What is simulated are the kernels as they are launched: after all passes.
 
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from math import prod
 
 import numpy as np
@@ -87,8 +88,9 @@ def change(operand, sizes):
 def odd(kind):
     """The operator with odd extents."""
     with np.errstate(all="ignore"):
-        some = [found for op in kind.samples() if op.types() and (found := list(resized(op)))]
-    return [op for found in some[:SAMPLES] for op in found] + MORE.get(kind.name, [])
+        some = (found for op in kind.samples() if op.types() and (found := list(resized(op))))
+        few = list(islice(some, SAMPLES))
+    return [op for found in few for op in found] + MORE.get(kind.name, [])
 
 
 def slices(kind):
