@@ -95,6 +95,7 @@ from hidet.ops.fourier import dft, stft
 from hidet.ops.grid_sample import affine_grid, grid_sample
 from hidet.ops.grouped_matmul import grouped_matmul
 from hidet.ops.handed_norm import linear_moments, normed_linear
+from hidet.ops.householder import qr, reflected, reflections
 from hidet.ops.in_place import in_place, origin, updated_tensor
 from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
 from hidet.ops.integer_matmul import conv_integer, matmul_integer
@@ -137,6 +138,7 @@ from hidet.ops.select import clamp, masked_fill, tril, triu, where
 from hidet.ops.selection import compress, masked_select, repeat_interleave
 from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
 from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
+from hidet.ops.singular import pseudo_inverse, singular_values, symmetric_eigenvalues
 from hidet.ops.size_from import size_from
 from hidet.ops.slicing import (
     chunk,
@@ -222,16 +224,17 @@ __all__ = [
     "multiply", "negative", "negative_log_likelihood", "non_max_suppression", "nonzero", "norm",
     "normed_linear", "not_equal", "one_hot", "one_hot_values", "ones", "ones_like", "origin",
     "packed_linear", "pad", "permute", "polygamma", "post_transform", "pow", "prelu", "prod",
-    "quantize", "random_bits", "random_normal", "random_uniform", "ranked_boxes", "reciprocal",
-    "recurrence", "relu", "relu6", "remainder", "repeat_interleave", "reshape", "resize",
-    "reverse_sequence", "rms_norm", "roi_align", "roll", "round", "rsqrt", "same_padding",
-    "saturating_cast", "scalar", "scaled_by", "scaled_modified_bessel_i0",
-    "scaled_modified_bessel_i1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "scan",
-    "scatter", "scatter_nd", "searchsorted", "select", "select_scatter", "selu", "shift_left",
-    "shift_right", "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "size_from", "size_value",
-    "slice", "slice_scatter", "sliding", "slogdet", "softmax", "softplus", "softshrink", "softsign",
-    "solve", "sort", "space_to_depth", "spherical_bessel_j0", "split", "sqrt", "square", "squeeze",
-    "stack", "std", "stft", "subtract", "sum", "take", "tan", "tanh", "tanhshrink",
+    "pseudo_inverse", "qr", "quantize", "random_bits", "random_normal", "random_uniform",
+    "ranked_boxes", "reciprocal", "recurrence", "reflected", "reflections", "relu", "relu6",
+    "remainder", "repeat_interleave", "reshape", "resize", "reverse_sequence", "rms_norm",
+    "roi_align", "roll", "round", "rsqrt", "same_padding", "saturating_cast", "scalar", "scaled_by",
+    "scaled_modified_bessel_i0", "scaled_modified_bessel_i1", "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1", "scan", "scatter", "scatter_nd", "searchsorted", "select",
+    "select_scatter", "selu", "shift_left", "shift_right", "sigmoid", "sign", "signbit", "silu",
+    "sin", "singular_values", "sinh", "size_from", "size_value", "slice", "slice_scatter",
+    "sliding", "slogdet", "softmax", "softplus", "softshrink", "softsign", "solve", "sort",
+    "space_to_depth", "spherical_bessel_j0", "split", "sqrt", "square", "squeeze", "stack", "std",
+    "stft", "subtract", "sum", "symmetric_eigenvalues", "take", "tan", "tanh", "tanhshrink",
     "tensor_scatter", "threshold", "tile", "topk", "transpose", "tree_ensemble", "triangular_solve",
     "tril", "triu", "trunc", "trunc_divide", "unique", "unique_consecutive", "unsqueeze",
     "updated_tensor", "var", "where", "while_loop", "window", "zeros", "zeros_like",

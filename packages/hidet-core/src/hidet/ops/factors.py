@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hidet.compute.sizes import agree, product, same
-from hidet.errors import DtypeMismatch, ShapeMismatch
+from hidet.errors import DtypeMismatch, NotYet, ShapeMismatch
 from hidet.graph import Tensor
 from hidet.ops.binary import logical_and
 from hidet.ops.cast import cast
@@ -161,6 +161,19 @@ def require_square(x: Tensor, name: str) -> None:
         raise ShapeMismatch(f"{name} takes square matrices, not {x.type}")
     if not x.dtype.is_float:
         raise DtypeMismatch(f"{name} does not take {x.dtype.name}")
+
+
+def known_sizes(x: Tensor, name: str) -> tuple[int, int]:
+    """The rows and columns of matrices of floats; ShapeMismatch or DtypeMismatch of what are none,
+    NotYet of those that only calls know."""
+    if x.ndim < 2:
+        raise ShapeMismatch(f"{name} takes matrices, not {x.type}")
+    if not x.dtype.is_float:
+        raise DtypeMismatch(f"{name} does not take {x.dtype.name}")
+    rows, columns = x.shape[-2:]
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        raise NotYet(f"{name} of an open number of rows or columns")
+    return rows, columns
 
 
 def sides(a: Tensor, b: Tensor, name: str) -> Tensor:

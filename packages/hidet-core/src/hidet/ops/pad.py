@@ -67,7 +67,7 @@ class Pad(Op):
         if whole + low + high < 0:
             raise ShapeMismatch(f"padding ({low}, {high}) leaves nothing of {whole}")
         limit = {"reflect": whole - 1, "circular": whole}.get(self.mode)
-        if limit is not None and max(low, high) > limit:
+        if limit is not None and max(low, high) > max(limit, 0):
             raise ShapeMismatch(f"{self.mode} padding ({low}, {high}) is too wide for {whole}")
         if self.mode != "constant" and min(low, high) < 0:
             raise BadArgument(f"{self.mode} padding cannot be negative")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
@@ -139,7 +140,9 @@ class Norm(FloatReduction):
 
     def reference(self, x: Any) -> Any:
         size = np.moveaxis(np.abs(x), self.axes, range(len(self.axes)))
-        flat = size.reshape((-1, *size.shape[len(self.axes) :]))
+        flat = size.reshape(
+            (math.prod(size.shape[: len(self.axes)]), *size.shape[len(self.axes) :])
+        )
         found = np.linalg.norm(flat, ord=self.p, axis=0)
         return np.expand_dims(found, self.axes) if self.keepdims else found
 
@@ -148,6 +151,7 @@ class Norm(FloatReduction):
         yield cls(f32[7, 33], (1,), False, 2.0)
         yield cls(f16[3, 5, 9], (0, 2), True, 1.0)
         yield cls(f32[4, 9], (1,), False, 3.0)
+        yield cls(f32[0, 9], (1,), False, 2.0)
         yield cls(f32[4, 9], (0,), True, float("inf"))
         yield cls(f32[4, 9], (0,), False, 0.0)
         yield cls(f32[4, 9], (0,), False, float("-inf"))
