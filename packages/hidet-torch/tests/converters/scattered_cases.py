@@ -85,3 +85,29 @@ for _name in ("permute", "narrow", "view", "unbind"):
     _copied = getattr(torch, f"{_name}_copy")
     _given = {"permute": ((1, 0),), "narrow": (1, 1, 2), "view": ((5, 3),), "unbind": (0,)}[_name]
     case(f"{_name}_copy", lambda a, f=_copied, given=_given: f(a, *given), x(3, 5))
+
+case(
+    "as_strided_scatter",
+    lambda a, s: torch.as_strided_scatter(a, s, (2, 3), (1, 4), 2),
+    *(x(4, 5), x(2, 3)),
+)
+case(
+    "as_strided_scatter of a transposed one",
+    lambda a, s: torch.as_strided_scatter(a, s, (2, 3), (1, 4)),
+    *(x(5, 4).mT, x(2, 3)),
+)
+case(
+    "slope of maxima",
+    lambda a, g: torch.ops.aten.max_pool2d_with_indices_backward(
+        g, a, [2, 2], [1, 1], [0, 0], [1, 1], False, F.max_pool2d(a, 2, 1, return_indices=True)[1]
+    ),
+    *(x(2, 3, 5, 6), x(2, 3, 4, 5)),
+)
+for _size in (0, 3, 40):
+    case(
+        f"nonzero_static {_size}",
+        lambda a, size=_size: torch.nonzero_static(a, size=size),
+        n(3, 5, low=-1, high=2),
+    )
+case("nonzero_static filled", lambda a: torch.nonzero_static(a, size=9, fill_value=7), b(2, 3))
+case("nonzero_static of a number", lambda a: torch.nonzero_static(a, size=2), n())

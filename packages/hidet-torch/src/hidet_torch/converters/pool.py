@@ -114,3 +114,13 @@ def adaptive_max_pool(x: Tensor, size: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The largest elements of almost equal pieces, and where they are; what is read is computed."""
     values = batched(x, len(size), lambda y: ops.adaptive_max_pool(y, tuple(size)))
     return values, batched(x, len(size), lambda y: ops.adaptive_max_indices(y, tuple(size)))
+
+
+@torch(aten.max_pool2d_with_indices_backward.default)
+def max_pool_backward(slope: Tensor, x: Tensor, *how: Any) -> Tensor:
+    """A slope of maxima, added up where these were; `how` ends with their places."""
+    where = how[-1]
+    flat = (*x.shape[:-2], -1)
+    planes = ops.reshape(ops.zeros_like(x), flat)
+    found = ops.scatter(planes, -1, ops.reshape(where, flat), ops.reshape(slope, flat), "add")
+    return ops.reshape(found, x.shape)

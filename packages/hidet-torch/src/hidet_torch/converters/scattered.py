@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch as pytorch
+
 from hidet import ops
+from hidet.compute.sizes import product
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import boolean, i64
 from hidet_torch.converters.index import scattered
 from hidet_torch.converters.ordering import scatter_reduce
+from hidet_torch.converters.shape import as_strided
 from hidet_torch.converters.table import aten, torch
+from hidet_torch.memory.strides import inverse, order_of
 
 RULES = {"add": "add", "multiply": "mul"}
 
@@ -82,3 +89,23 @@ def diagonal_scatter(
     values = ops.index_select(source, axis=-1, index=place)
     found = ops.where(is_on_it, ops.unsqueeze(values, -1), moved, dtype=x.dtype)
     return ops.permute(found, tuple(order.index(axis) for axis in range(x.ndim)))
+
+
+@torch(aten.as_strided_scatter.default)
+def as_strided_scatter(
+    x: Tensor,
+    example: pytorch.Tensor,
+    source: Tensor,
+    size: Any,
+    stride: Any,
+    offset: Any = None,
+) -> Tensor:
+    """x with a source at strides in the memory that the traced tensor lies in."""
+    order = order_of(example)
+    if order is None:
+        raise NotYet("as_strided_scatter of a tensor with gaps")
+    lying = ops.permute(x, order)
+    numbers = ops.reshape(ops.iota(product(x.shape), device=x.device), lying.shape)
+    places = as_strided(ops.permute(numbers, inverse(order)), example, size, stride, offset)
+    found = ops.index_put(ops.reshape(lying, (-1,)), [places], source)
+    return ops.permute(ops.reshape(found, lying.shape), inverse(order))

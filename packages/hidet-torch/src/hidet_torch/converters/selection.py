@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hidet import ops
+from hidet.compute.sizes import product
 from hidet.graph import Tensor
+from hidet.types import i64
 from hidet_torch.converters.table import aten, require, torch
 
 
@@ -11,6 +13,26 @@ from hidet_torch.converters.table import aten, require, torch
 def nonzero(x: Tensor) -> Tensor:
     """The index of each element that is not zero."""
     return ops.nonzero(x)
+
+
+@torch(aten.nonzero_static.default)
+def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The indices of the first so many elements that are not zero; a number where there are
+    fewer."""
+    marks = ops.cast(ops.not_equal(ops.reshape(x, (-1,)), 0), i64)
+    before = ops.cumsum(marks, 0, exclusive=True)
+    # What is zero, or beyond the size, is written behind the end.
+    place = ops.where(ops.logical_and(marks, ops.less(before, size)), before, size)
+    none = ops.full((size + 1,), -1, i64, device=x.device)
+    own = ops.iota(marks.shape[0], device=x.device)
+    found = ops.slice(ops.index_put(none, [place], own, distinct=True), 0, 0, size)
+    if not x.ndim:
+        return ops.zeros((size, 0), i64, device=x.device)
+    columns, step = [], product(x.shape)
+    for each in x.shape:
+        step = step // each
+        columns.append(ops.remainder(ops.floor_divide(found, step), each))
+    return ops.where(ops.less(ops.unsqueeze(found, 1), 0), fill_value, ops.stack(columns, 1))
 
 
 @torch(aten.nonzero_numpy.default)

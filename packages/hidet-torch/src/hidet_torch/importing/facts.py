@@ -17,6 +17,8 @@ CHECKS = (
     torch.ops.aten._assert_async.msg,
 )
 """Checks of what the graph was traced for; they compute nothing."""
+STRIDED = (torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default)
+"""Operators on the memory of their first operand; their converters get the traced tensor too."""
 
 
 def rearranged(x: Tensor, order: Sequence[int]) -> Tensor:

@@ -20,8 +20,10 @@ from hidet.graph.dims import same
 from hidet.types import TensorType, u8
 from hidet_torch.converters import Untold
 from hidet_torch.converters import torch as table
+from hidet_torch.importing.checks import check_of, is_check
 from hidet_torch.importing.facts import (
     CHECKS,
+    STRIDED,
     is_complex,
     is_random,
     is_token,
@@ -124,7 +126,7 @@ class TorchImporter(Importer[torch.fx.Node]):
     def arguments(self, node: torch.fx.Node) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as converters take them."""
         given = self.given(node.args)
-        if node.target is torch.ops.aten.as_strided.default:  # how it lies in memory matters
+        if node.target in STRIDED:  # how it lies in memory matters
             given.insert(1, example(node.args[0]))
         return given, self.given(node.kwargs)
 
@@ -242,6 +244,9 @@ class TorchImporter(Importer[torch.fx.Node]):
             is_update = source is not ops.origin(source) is self.values[target]
             (self.updated if is_update else self.mutations).append((self.position[target], source))
             self.values[node] = source
+        elif is_check(node):
+            self.staying.add(check_of(node, self.values))
+            self.values[node] = (None, None)  # a token, and no result
         elif not self.fold_literal(node):
             self.operator(node)
             if node in self.updates:

@@ -35,6 +35,11 @@ def standalone(imported: Imported, held: Sequence[Any], limits: Mapping[str, Ran
     can do: operators that it runs, writes to inputs or buffers, results that are views of inputs.
     """
     require_complete(imported.coverage, NO_FILE)
+    if imported.calls:
+        raise BadArgument(
+            "the model raises where a matrix is singular, by a check that only PyTorch has",
+            help="use `torch.linalg.inv_ex`, `solve_ex`, `cholesky_ex` or `lu_factor_ex`",
+        )
     if imported.mutations or imported.updates:
         raise BadArgument("the model writes to its inputs or buffers, which a file does not hold")
     if imported.carriers:

@@ -1,0 +1,50 @@
+"""Checks that raise for singular matrices: PyTorch's own message, between kernels, no fallback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from compiling import close, compiled
+from torch import linalg, nn
+
+import hidet_torch
+from hidet.errors import BadArgument
+
+
+class Inverse(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return linalg.inv(x) + 1
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_a_batch_is_checked_matrix_by_matrix(size: int) -> None:
+    fast = compiled(Inverse(), options={"fallback": "error"})
+    x = torch.eye(size).expand(3, size, size) * torch.tensor([1.0, 2, 4])[:, None, None]
+    close(fast(x), linalg.inv(x) + 1)
+    x[1, 0] = 0
+    with pytest.raises(linalg.LinAlgError, match=r"Batch element 1.*diagonal element 1 is zero"):
+        fast(x)
+
+
+@torch.no_grad()
+def test_checks_come_in_order() -> None:
+    def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return linalg.cholesky(x), linalg.solve(y, x)
+
+    fast, one = compiled(function, options={"fallback": "error"}), torch.eye(4)
+    for found, expected in zip(fast(one * 4, one * 2), function(one * 4, one * 2), strict=True):
+        close(found, expected)
+    with pytest.raises(linalg.LinAlgError, match=r"linalg\.solve"):
+        fast(one, 0 * one)
+    with pytest.raises(linalg.LinAlgError, match=r"linalg\.cholesky"):
+        fast(-one, 0 * one)
+
+
+def test_a_file_has_no_check(tmp_path: Path) -> None:
+    fast = hidet_torch.compile(Inverse(), torch.eye(3))
+    with pytest.raises(BadArgument, match="raises where a matrix is singular") as caught:
+        fast.save(tmp_path / "inverse.hidet")
+    assert "inv_ex" in str(caught.value)
