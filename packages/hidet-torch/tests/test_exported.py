@@ -46,7 +46,7 @@ def test_a_profile_has_kernels_and_parts_of_pytorch() -> None:
             self.inner = model()
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.linalg.svdvals(self.inner(x)[:, :3])
+            return torch.special.bessel_j0(self.inner(x))
 
     net, x = Two(), torch.randn(3, 8)
     with warnings.catch_warnings():
@@ -54,7 +54,7 @@ def test_a_profile_has_kernels_and_parts_of_pytorch() -> None:
         fast = hidet_torch.compile(net, x)
     profile = fast.profile(x, repeat=2)
     assert any("linear" in row.name for row in profile.rows)
-    assert any("svd" in row.name for row in profile.rows)
+    assert any("bessel" in row.name for row in profile.rows)
     assert all(row.runs == 1 and row.microseconds > 0 for row in profile.rows)
     with torch.no_grad():
         net.inner[0].weight.mul_(2)

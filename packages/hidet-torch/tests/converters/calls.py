@@ -51,6 +51,9 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "__lshift__.Tensor": (whole, whole),
     "__rshift__.Tensor": (whole, whole),
     "_adaptive_avg_pool3d": (volume, [2, 2, 2]),
+    "_batch_norm_with_update_functional": (
+        *(x, torch.ones(3), torch.ones(3), torch.ones(3), torch.ones(3), 0.1, 1e-5),
+    ),
     "_grouped_mm": (half, torch.ones(2, 16, 8).bfloat16(), torch.tensor([2, 4]).int()),
     "_native_batch_norm_legit_functional": (
         *(x, torch.ones(3), torch.ones(3), torch.ones(3), torch.ones(3), False, 0.1, 1e-5),

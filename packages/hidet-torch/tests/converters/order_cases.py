@@ -59,3 +59,8 @@ for _rule in ["sum", "prod", "mean", "amax", "amin"]:
             n(3, 4, low=0, high=5),
             x(3, 6),
         )
+
+for _axis in (0, 1, -1):
+    case(f"mode {_axis}", lambda a, i=_axis: torch.mode(a, i), n(7, 9, low=0, high=4))
+case("mode of floats", lambda a: torch.mode(a, 1, keepdim=True), n(3, 12, low=0, high=5).float())
+case("mode of a number", torch.mode, torch.tensor(2.5))

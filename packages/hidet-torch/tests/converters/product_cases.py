@@ -111,3 +111,7 @@ case(
     lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
     x(2, 3, 4, 8), x(2, 3, 4, 8), x(2, 3, 4, 8),
 )  # fmt: skip
+
+for _rows in (1, 2, 7):
+    for _p in (1.0, 2.0, float("inf")):
+        case(f"pdist {_rows} {_p}", lambda a, p=_p: F.pdist(a, p), x(_rows, 3))

@@ -44,3 +44,13 @@ case("count_nonzero", torch.count_nonzero, n(9, low=0, high=2))
 case("softmax", lambda a: F.softmax(a, 1), x(3, 5))
 case("softmax dtype", lambda a: F.softmax(a, 0, dtype=torch.float64), x(3, 5))
 case("log_softmax", lambda a: F.log_softmax(a, -1), x(3, 5))
+
+for _size in (1, 2, 7, 129):
+    case(f"logcumsumexp {_size}", lambda a: torch.logcumsumexp(a, 1), x(3, _size, 2))
+case("logcumsumexp far apart", lambda a: torch.logcumsumexp(a, 0), x(9) * 300)
+case(
+    "logcumsumexp of infinities",
+    lambda a: torch.logcumsumexp(a, 0),
+    torch.tensor([float("-inf"), float("-inf"), 1.0, float("inf"), float("inf")]),
+)
+case("logcumsumexp of a number", lambda a: torch.logcumsumexp(a, 0), torch.tensor(2.0))

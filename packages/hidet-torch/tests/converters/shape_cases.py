@@ -110,3 +110,31 @@ case("eye", lambda a: torch.eye(3, dtype=a.dtype) @ a, x(3, 2))
 case("linspace", lambda a: torch.linspace(0, 1, 5) * a, x(5))
 case("scalar tensor", lambda a: a * torch.tensor(2.5), x(5))
 case("tril_indices", lambda a: torch.tril_indices(4, 4) + a, n(1))
+
+for _widths in ((-4, 5, 0, 0), (0, 0, 2, -4), (5, -4, -4, 3), (-1, 1, -1, -1)):
+    case(
+        f"edges repeated or cut {_widths}",
+        lambda a, w=_widths: F.pad(a, w, "replicate"),
+        x(2, 3, 4, 4),
+    )
+case("reflections of no rows", lambda a: F.pad(a, (1, 2), "reflect"), x(0, 3, 3))
+for _way in ("bilinear", "nearest"):
+    for _outside in ("zeros", "border", "reflection"):
+        case(
+            f"grid_sample of a volume {_way} {_outside}",
+            lambda a, g, way=_way, outside=_outside: F.grid_sample(
+                a, g, way, outside, align_corners=False
+            ),
+            *(x(2, 3, 4, 5, 6), x(2, 2, 3, 2, 3, low=-1.4, high=1.4)),
+        )
+for _size in ((3, 3), (5, 8), (13, 26)):
+    case(
+        f"a smooth image {_size}",
+        lambda a, size=_size: F.interpolate(a, size, mode="bilinear", antialias=True),
+        x(2, 3, 10, 20),
+    )
+case(
+    "a smooth image by factors",
+    lambda a: F.interpolate(a, scale_factor=(0.7, 0.45), mode="bilinear", antialias=True),
+    x(1, 2, 10, 20),
+)

@@ -117,16 +117,16 @@ def test_torch_compile_keeps_it_in_the_graph(kind: type[nn.Module]) -> None:
 class Doubled(Layer):
     def forward(self, x: Tensor) -> Tensor:
         return torch.cond(
-            x.sum() > 0, lambda x: torch.linalg.qr(x)[0].contiguous() + 1, lambda x: x - 1, (x,)
+            x.sum() > 0, lambda x: torch.special.bessel_j0(x) + 1, lambda x: x - 1, (x,)
         )
 
 
 def test_an_operator_that_hidet_lacks_is_refused_or_runs_within_its_branch() -> None:
     model = Doubled().eval()
     with torch.no_grad():
-        with pytest.raises(HidetError, match="linalg_qr"):
+        with pytest.raises(HidetError, match="bessel_j0"):
             hidet_torch.compile(model, inputs(4)[0], fallback="error")
-        with pytest.warns(UserWarning, match="linalg_qr"):
+        with pytest.warns(UserWarning, match="bessel_j0"):
             compiled = hidet_torch.compile(model, inputs(4)[0])
         for x in inputs(4):
             agree(compiled, model, x)

@@ -86,6 +86,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "transforms to reals": (
         lambda a: (torch.fft.irfft2(a, (6, 70)), torch.fft.hfft(a, 33)), (z(6, 36),)
     ),
+    "silu": (F.silu, (z(3, 5),)),
+    "halves": (lambda x: torch.view_as_real(torch.complex(x, x * 2)), (r(3, 5).half(),)),
     "conjugates in memory": (torch.conj_physical, (z(5),)),
     "to complex": (lambda x: (x.to(torch.complex64), x.to(torch.complex128)), (r(3),)),
     "to others": (lambda a: a.to(torch.complex128), (z(3),)),

@@ -5,8 +5,10 @@ from hidet_torch.converters import (
     control,
     conv,
     create,
+    decompositions,
     elementwise,
     encoder,
+    float_bits,
     fourier,
     grouped,
     index,
@@ -22,8 +24,10 @@ from hidet_torch.converters import (
     reduce,
     resize,
     scattered,
+    segments,
     selection,
     shape,
+    whole_numbers,
 )
 from hidet_torch.converters.table import Untold, torch
 
@@ -33,8 +37,10 @@ __all__ = [
     "control",
     "conv",
     "create",
+    "decompositions",
     "elementwise",
     "encoder",
+    "float_bits",
     "fourier",
     "grouped",
     "index",
@@ -50,7 +56,9 @@ __all__ = [
     "reduce",
     "resize",
     "scattered",
+    "segments",
     "selection",
     "shape",
     "torch",
+    "whole_numbers",
 ]

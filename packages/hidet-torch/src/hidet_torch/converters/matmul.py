@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.graph import Tensor
+from hidet.types import f64, i64
 from hidet_torch.converters.elementwise import scaled_sum
-from hidet_torch.converters.table import aten, torch
+from hidet_torch.converters.table import aten, require, torch
 from hidet_torch.converters.whole import LINEAR
 from hidet_torch.memory.dtypes import wide
 
@@ -59,3 +60,19 @@ def trilinear(
 def cdist(a: Tensor, b: Tensor, p: float, compute_mode: int | None = None) -> Tensor:
     """The p-norm of the difference of each row of a and each row of b."""
     return ops.norm(ops.subtract(ops.unsqueeze(a, -2), ops.unsqueeze(b, -3)), p, -1)
+
+
+@torch(aten._pdist_forward.default)
+def pdist(x: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of the difference of each pair of rows, those of the first row first."""
+    rows = x.shape[0]
+    require(isinstance(rows, int), "pairs of an open number of rows")
+    pair = ops.iota(rows * (rows - 1) // 2, device=x.device)
+    # Row i begins with pair i · (2 · rows - 1 - i) / 2: a root tells which row a pair is of.
+    width = 2 * rows - 1
+    root = ops.sqrt(ops.cast(ops.subtract(width * width, ops.multiply(pair, 8)), f64))
+    first = ops.cast(ops.floor(ops.divide(ops.subtract(width, root), 2.0)), i64)
+    begin = ops.floor_divide(ops.multiply(first, ops.subtract(width, first)), 2)
+    second = ops.add(ops.add(ops.subtract(pair, begin), first), 1)
+    difference = ops.subtract(ops.take(x, [first]), ops.take(x, [second]))
+    return ops.norm(difference, p, -1)

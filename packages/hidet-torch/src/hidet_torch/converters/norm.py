@@ -8,7 +8,7 @@ import numpy as np
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.types import Size
+from hidet.types import Size, u8
 from hidet_torch.converters.table import Untold, aten, torch
 from hidet_torch.converters.whole import RMS_NORM
 from hidet_torch.memory.dtypes import wide
@@ -84,6 +84,23 @@ def batch_norm_training(
         for old, new in ((mean, own_mean), (var, unbiased))
     ]
     return y, own_mean, scale, *moved
+
+
+@torch(aten._batch_norm_with_update_functional.default)
+def batch_norm_updated(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    mean: Tensor,
+    var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """The same, with memory besides that only a backward pass on a GPU reads."""
+    y, own_mean, scale, *moved = batch_norm_training(
+        x, weight, bias, mean, var, training=True, momentum=momentum, eps=eps
+    )
+    return y, own_mean, scale, ops.full((0,), 0, u8, device=x.device), *moved
 
 
 @torch(aten._native_batch_norm_legit.no_stats)

@@ -168,6 +168,12 @@ def reciprocal(z: Complex) -> Complex:
     return divide(1, z)
 
 
+@pairs(aten.silu.default)
+def silu(z: Complex) -> Complex:
+    """z / (1 + exp(-z))."""
+    return divide(z, add(numbers.exp(z.map(ops.negative)), 1))
+
+
 @pairs(aten.add.Tensor)
 def add(x: Operand, y: Operand, alpha: complex = 1) -> Complex:
     """x + alpha * y."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import i64
-from hidet_torch.converters.ordering import sort
+from hidet_torch.converters.ordering import neutral, require_few, sort
 from hidet_torch.converters.table import aten, require, torch
 
 
@@ -60,3 +60,20 @@ def picked(x: Tensor, axis: int, keepdim: bool, place: Tensor) -> tuple[Tensor, 
     both = (ops.gather(each, axis=axis, index=place) for each in sort(rows, axis))
     values, where = (each if keepdim and x.ndim else ops.squeeze(each, axis) for each in both)
     return values, where
+
+
+@torch(aten.mode.default)
+def mode(x: Tensor, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The least of the elements that are most frequent, and the last place of it."""
+    rows = ops.transpose(x, axis, -1) if x.ndim else ops.reshape(x, (1,))
+    require_few(rows, -1)
+    alike = ops.equal(ops.unsqueeze(rows, -1), ops.unsqueeze(rows, -2))
+    count = ops.sum(ops.cast(alike, i64), -1)
+    is_frequent = ops.equal(count, ops.max(count, -1, keepdims=True))
+    values = ops.where(is_frequent, rows, neutral(x, "min"), dtype=x.dtype)
+    least = ops.min(values, -1, keepdims=True)
+    place = ops.iota(rows.shape[-1], device=x.device)
+    where = ops.max(ops.where(ops.equal(rows, least), place, 0), -1, keepdims=True)
+    both = (least, where) if not x.ndim else (ops.transpose(e, axis, -1) for e in (least, where))
+    found = [each if keepdim and x.ndim else ops.squeeze(each, axis) for each in both]
+    return found[0], found[1]

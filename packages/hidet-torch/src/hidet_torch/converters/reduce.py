@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
 from hidet.types import DType, boolean, u8
-from hidet_torch.converters.table import aten, torch
+from hidet_torch.converters.table import aten, require, torch
 from hidet_torch.memory.dtypes import wide
 
 Axes = int | Sequence[int] | None
@@ -226,3 +227,27 @@ def safe_softmax(x: Tensor, axis: int, dtype: DType | None = None) -> Tensor:
 def count_nonzero(x: Tensor, axes: Any = None) -> Tensor:
     """How many elements are not zero."""
     return ops.sum(ops.not_equal(x, 0), chosen(axes))
+
+
+@torch(aten.logcumsumexp.default)
+def logcumsumexp(x: Tensor, axis: int) -> Tensor:
+    """Running sums of exponentials, as logarithms: each step doubles how many elements are added
+    up, so that every sum has its own maximum."""
+    if not x.ndim:
+        return x
+    size = x.shape[axis]
+    require(isinstance(size, int), "running sums of exponentials of an open number of elements")
+    found, reach = ops.cast(x, wide(x.dtype)), 1
+    widths = [(0, 0)] * x.ndim
+    while reach < size:
+        widths[axis] = (reach, -reach)
+        found = added(found, ops.pad(found, widths, value=-math.inf))
+        reach *= 2
+    return ops.cast(found, x.dtype)
+
+
+def added(x: Tensor, y: Tensor) -> Tensor:
+    """log(exp(x) + exp(y)); of two equal infinities their own."""
+    high, low = ops.maximum(x, y), ops.minimum(x, y)
+    found = high + ops.log1p(ops.exp(low - high))
+    return ops.where(ops.logical_and(ops.equal(x, y), ops.isinf(x)), x, found)

@@ -66,3 +66,36 @@ def bilinear(
         mode="linear",
         coordinates="align_corners" if align_corners else "half_pixel",
     )
+
+
+@torch(aten._upsample_bilinear2d_aa.default)
+def smooth(
+    x: Tensor,
+    size: Sequence[Size],
+    align_corners: bool,
+    rows: float | None = None,
+    columns: float | None = None,
+) -> Tensor:
+    """Sums over as much of the old image as a new element covers."""
+    factors = None if rows is None or columns is None else (rows, columns)
+    return ops.resize(
+        x,
+        sizes=size if factors is None else None,
+        scales=factors,
+        axes=AXES,
+        mode="linear",
+        coordinates="align_corners" if align_corners else "half_pixel",
+        antialias=True,
+        exclude_outside=True,
+    )
+
+
+WAYS = ("linear", "nearest"), ("zeros", "border", "reflection")
+"""PyTorch's numbers for how images are read, and what lies outside."""
+
+
+@torch(aten.grid_sampler_3d.default)
+def grid_sampler(x: Tensor, grid: Tensor, way: int, outside: int, align_corners: bool) -> Tensor:
+    """A volume read at places."""
+    mode, padding = WAYS[0][way], WAYS[1][outside]
+    return ops.grid_sample(x, grid, mode=mode, padding=padding, align_corners=align_corners)  # type: ignore[arg-type]

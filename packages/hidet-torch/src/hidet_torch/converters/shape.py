@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch as pytorch
 
 from hidet import ops
+from hidet.compute.sizes import tidy
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import Size
@@ -184,7 +185,28 @@ def replication_pad(x: Tensor, widths: Sequence[Size]) -> Tensor:
 def continued(x: Tensor, widths: Sequence[Size], mode: Literal["reflect", "replicate"]) -> Tensor:
     """x with elements of its own around it; x itself where nothing is asked for."""
     each = pairs(widths, x.ndim)
-    return ops.pad(x, each, mode) if any(width != 0 for pair in each for width in pair) else x
+    if all(width == 0 for pair in each for width in pair):
+        return x
+    if mode == "replicate" and any(is_cut(width) for pair in each for width in pair):
+        return repeated_edges(x, each)
+    return ops.pad(x, each, mode)
+
+
+def is_cut(width: Size) -> bool:
+    """Whether a width takes elements away."""
+    return isinstance(width, int) and width < 0
+
+
+def repeated_edges(x: Tensor, widths: Sequence[tuple[Size, Size]]) -> Tensor:
+    """x with its edges repeated, or cut: all of an axis may be cut and its edge be left."""
+    for axis, (before, after) in enumerate(widths):
+        size = x.shape[axis]
+        if not isinstance(size, int):
+            raise NotYet("edges of an open number of elements that are cut")
+        place = ops.iota(tidy(size + before + after), device=x.device)
+        inner = ops.clamp(ops.subtract(place, before), 0, size - 1)
+        x = ops.index_select(x, axis, inner)
+    return x
 
 
 @torch(aten.flip.default)

@@ -60,6 +60,7 @@ PACKED |= {f"{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8)}
 """Types whose elements take less than a byte: PyTorch keeps several in each, or means to."""
 
 PARTS: dict[torch.dtype, torch.dtype] = {
+    torch.complex32: torch.float16,
     torch.complex64: torch.float32,
     torch.complex128: torch.float64,
 }
