@@ -203,12 +203,31 @@ def test_the_first_of_equals_and_of_nan_wins(made, compile_modules, n):
 
 
 def test_powers_of_a_softmax_are_computed_once(made):
-    def powers(n):
-        (kernel,) = made(lambda x: ops.softmax(x, axis=1), f32[3, n], target=CPU).module.kernels
+    def powers(rows, n):
+        (kernel,) = made(lambda x: ops.softmax(x, axis=1), f32[rows, n], target=CPU).module.kernels
         return len({each for each in find(kernel.body, Math) if each.name == "exp"})
 
-    assert powers(96) == 1
-    assert powers(16384) == 2  # more than a cache should hold
+    assert powers(3, 96) == 1
+    assert powers(64, 16384) == 2  # more than a cache should hold
+
+
+@pytest.mark.parametrize("n", [7, 129])
+def test_softmax_and_its_logarithm_of_rows_with_nan_and_infinities(made, compile_modules, n):
+    """Of a softmax the sum of powers tells, so that the maximum need not."""
+    x = np.random.default_rng(0).normal(size=(5, n)).astype(np.float32)
+    x[0, 0] = x[1, n - 1] = np.nan
+    x[2, 3] = np.inf
+    x[3, 2:] = -np.inf
+    x[4] = -np.inf
+    with np.errstate(invalid="ignore", divide="ignore"):
+        powers = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+        softmax = powers / powers.sum(axis=1, keepdims=True)
+        logarithm = np.log(powers) - np.log(powers.sum(axis=1, keepdims=True))
+    for function, wanted in ((ops.softmax, softmax), (ops.log_softmax, logarithm)):
+        found = made(lambda x, function=function: function(x, axis=1), f32[5, n], target=CPU)
+        y = np.zeros_like(x)
+        compile_modules([found.module], *OPTIMIZED)(0, x, y)
+        np.testing.assert_allclose(y, wanted, rtol=1e-5)
 
 
 def test_axes_that_lie_in_one_run_are_one(made):

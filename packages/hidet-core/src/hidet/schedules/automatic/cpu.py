@@ -11,12 +11,13 @@ from hidet.ir.walk import find, replaced, variables
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cpu_common import loop
 from hidet.schedules.automatic.cpu_lanes import LANES, in_one_run
+from hidet.schedules.automatic.cpu_pieces import pieces
 from hidet.schedules.automatic.cpu_rows import rows
 from hidet.schedules.automatic.cpu_transpose import turned, turned_axis
 from hidet.schedules.automatic.cpu_windows import few, tiled, tiles, written_out
 from hidet.schedules.automatic.emit import free, put, row_level
 from hidet.schedules.automatic.lines import line, line_count
-from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.schedules.automatic.plan import MapStage, PieceStage, Stage
 from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
 from hidet.types import i32
@@ -31,6 +32,8 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
     """The kernel of one stage."""
     if isinstance(stage, MapStage):
         body = map_body(stage)
+    elif isinstance(stage, PieceStage):
+        body = pieces(stage)
     else:
         number = Var("line", i32)
         count = line_count(stage)

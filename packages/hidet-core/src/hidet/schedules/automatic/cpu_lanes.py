@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 from hidet.compute import ArgReduce, Reduce
 from hidet.compute.places import ravel
@@ -35,11 +38,19 @@ def lanes_of(reduce: AnyReduce) -> int | None:
     return LANES if last < LONG else MOST_LANES
 
 
+Keep: TypeAlias = Callable[[Expr, Expr], Stmt]
+"""What stores an element that a reduction combines, given its place and the element."""
+
+
+Join: TypeAlias = Callable[[Expr, Expr], Expr]
+"""What combines an accumulator with an element, or with another accumulator."""
+
+
 def lane_reduce(
-    reduce: Reduce, value: Expr, suffix: str, lanes: int, kept: Var | None = None
+    reduce: Reduce, value: Expr, suffix: str, lanes: int, join: Join, keep: Keep | None = None
 ) -> tuple[Body, Expr]:
-    """The statements of a reduction with so many accumulators, and its result; what is combined
-    goes to `kept` too."""
+    """The statements of a reduction with so many accumulators, and its result; `keep` stores what
+    is combined."""
     partial = Var("partial" + suffix, TensorType(value.dtype, (lanes,), Scope.REGISTER))
     outer = [Var(var.name, i32) for var in reduce.vars[:-1]]
     count = constant_size(reduce.extents[-1]) or 0
@@ -50,13 +61,13 @@ def lane_reduce(
         here = substitute(value, dict(zip(reduce.vars, (*outer, at), strict=True)))
         before, element = with_serial_reductions(here, {})
         named = Var("element", element.dtype)
-        keep = [Store(kept, (at,), named)] if kept is not None else []
-        return [Declare(at, place), *before, Declare(named, element), *keep], named
+        stored = [keep(at, named)] if keep is not None else []
+        return [Declare(at, place), *before, Declare(named, element), *stored], named
 
     def step(place: Expr, slot: Expr) -> Body:
         before, element = element_at(place)
         so_far = Load(partial, (slot,))
-        return (*before, Store(partial, (slot,), joined(reduce.how, so_far, element)))
+        return (*before, Store(partial, (slot,), join(so_far, element)))
 
     def around(body: Body) -> Body:
         for var, extent in zip(reversed(outer), reversed(reduce.extents[:-1]), strict=True):
@@ -73,21 +84,30 @@ def lane_reduce(
         body += (For(rest, wrap(left), step(rest + done, rest), LoopKind.VECTOR),)
     elif left:
         before, element = element_at(rest + done)
-        take = Assign(total, joined(reduce.how, total, element))
+        take = Assign(total, join(total, element))
         after = around((For(rest, wrap(left), (*before, take)),))
-    start = [Declare(kept)] if kept is not None else []
-    start += [Declare(partial, reduce.identity)]
-    end = (*halved(partial, lanes, reduce.how), Declare(total, Load(partial, (wrap(0),))))
-    return (*start, *around(body), *end, *after), total
+    start = Declare(partial, reduce.identity)
+    end = (*halved(partial, lanes, join), Declare(total, Load(partial, (wrap(0),))))
+    return (start, *around(body), *end, *after), total
 
 
-def halved(partial: Var, lanes: int, how: str) -> Body:
+def join_of(reduce: AnyReduce) -> Join:
+    """What a reduction combines by."""
+    return partial(joined, reduce.how)
+
+
+def greater(a: Expr, b: Expr) -> Expr:
+    """The greater of two, by one instruction; what is no number never is."""
+    return Select(a < b, b, a)
+
+
+def halved(partial: Var, lanes: int, join: Join) -> Body:
     """Combine accumulators, half of them with the other half, until one is left."""
     body: list[Stmt] = []
     while lanes > 1:
         lanes //= 2
         lane = Var("lane", i32)
-        both = joined(how, Load(partial, (lane,)), Load(partial, (lane + lanes,)))
+        both = join(Load(partial, (lane,)), Load(partial, (lane + lanes,)))
         body.append(For(lane, wrap(lanes), (Store(partial, (lane,), both),), LoopKind.VECTOR))
     return tuple(body)
 

@@ -7,12 +7,21 @@ from dataclasses import replace
 from hidet.compute import Reduce
 from hidet.compute.places import ravel, unravel
 from hidet.compute.sizes import product
-from hidet.ir.expr import Expr, Load, Math, Var, wrap
-from hidet.ir.stmt import Body, For, LoopKind, Stmt
+from hidet.ir.expr import Div, Expr, Load, Math, Mul, Var, constant, wrap
+from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
 from hidet.ir.walk import contains, find, replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product
 from hidet.schedules.automatic.cpu_common import loop
-from hidet.schedules.automatic.cpu_lanes import lane_reduce, lanes_of, merged, placed_by_value
+from hidet.schedules.automatic.cpu_lanes import (
+    Join,
+    Keep,
+    greater,
+    join_of,
+    lane_reduce,
+    lanes_of,
+    merged,
+    placed_by_value,
+)
 from hidet.schedules.automatic.emit import (
     Accumulator,
     AnyReduce,
@@ -21,6 +30,7 @@ from hidet.schedules.automatic.emit import (
     row_level,
     with_serial_reductions,
 )
+from hidet.schedules.automatic.pivot import Powers, pivot_of
 from hidet.schedules.automatic.plan import MapStage
 from hidet.schedules.automatic.reciprocal import by_reciprocals
 from hidet.types import Scope, TensorType, i32
@@ -45,11 +55,16 @@ def rows(stage: MapStage) -> Body:
     work = known_product([sizes[var] for var in inner])
     for position, reduce in enumerate(reduces):
         again = summed_again(stage, reduce, inner)
-        kept = None if again is None else Var("kept", row_of(reduce))
-        steps, result = row_reduce(reduce, index, known, str(position), kept)
+        keep = None
+        if again is not None:
+            kept = Var("kept", row_of(reduce))
+            body.append(Declare(kept))
+            keep = into(kept)
+        join = greater if tells_nan(stage, reduce, reduces) else join_of(reduce)
+        steps, result = row_reduce(reduce, index, known, str(position), join, keep)
         body += steps
         known[reduce] = result
-        if again is not None and kept is not None:
+        if again is not None:
             known[again] = Load(kept, tuple(inner))
         work += known_product(reduce.extents)
     body += row_elements(stage, inner, index, known)
@@ -85,6 +100,25 @@ def row_of(reduce: AnyReduce) -> TensorType:
     return TensorType(reduce.value.dtype, reduce.extents, Scope.REGISTER)
 
 
+def tells_nan(stage: MapStage, greatest: AnyReduce, reduces: list[AnyReduce]) -> bool:
+    """Whether results are no numbers where a value of the row is none, whatever is taken for the
+    greatest: as in a softmax that alone asks for it, each result of which has the sum of powers."""
+    pivot = next((p for p in map(pivot_of, reduces) if p and p.first is greatest), None)
+    if not isinstance(pivot, Powers):
+        return False
+    for value in (stage.value, *(value for _, value in stage.also)):
+        scaled = [e for e in find(value, Mul) if isinstance(e.b, Div) and e.b.b is pivot.total]
+        rest = replaced(value, dict.fromkeys(scaled, constant(1, pivot.total.dtype)))
+        if not scaled or greatest in set(find(rest, Expr)):
+            return False
+    return True
+
+
+def into(kept: Var) -> Keep:
+    """What stores elements in an array of one axis."""
+    return lambda place, element: Store(kept, (place,), element)
+
+
 def row_elements(
     stage: MapStage, inner: list[Var], index: dict[Var, Expr], known: dict[Expr, Expr]
 ) -> Body:
@@ -103,22 +137,25 @@ def row_reduce(
     index: dict[Var, Expr],
     known: dict[Expr, Expr],
     suffix: str,
-    kept: Var | None = None,
+    join: Join,
+    keep: Keep | None = None,
 ) -> tuple[Body, Expr]:
-    """One reduction of a row; in vector lanes where it walks along consecutive elements. What it
-    combines goes to `kept`, if there is one."""
+    """One reduction of a row; in vector lanes where it walks along consecutive elements. `keep`
+    stores what it combines."""
     whole = merged(reduce)
     value = substitute(replaced(whole.value, known), index)
     lanes = lanes_of(whole)
     if lanes is not None and isinstance(whole, Reduce):
-        return lane_reduce(whole, value, suffix, lanes, kept)
+        return lane_reduce(whole, value, suffix, lanes, join, keep)
     accumulator = Accumulator(reduce, suffix)
     value = substitute(replaced(reduce.value, known), index)
     names = [Var(var.name, i32) for var in reduce.vars]
     before, element = with_serial_reductions(
         substitute(value, dict(zip(reduce.vars, names, strict=True))), {}
     )
-    body: Body = before + accumulator.take(element, ravel(names, reduce.extents))
+    place = ravel(names, reduce.extents)
+    stored = () if keep is None else (keep(place, element),)
+    body: Body = (*before, *stored, *accumulator.take(element, place))
     for var, extent in zip(reversed(names), reversed(reduce.extents), strict=True):
         body = (For(var, wrap(extent), body),)
     return accumulator.start() + body, accumulator.result

@@ -80,7 +80,28 @@ class ScatterStage:
         return (replace(self, also=()), *self.also)
 
 
-Stage = MapStage | ScanStage | ScatterStage
+@dataclass(frozen=True)
+class PieceStage:
+    """Rows at `vars`, in pieces of `length`, each seen from its own centre (see `pivot.py`): the
+    reduction that tells the centre goes to `centres`, the sum about it to `totals`, what is summed
+    to `summed`."""
+
+    vars: tuple[Var, ...]
+    sizes: tuple[Size, ...]
+    length: int
+    first: Reduce
+    total: Reduce
+    centres: Var
+    totals: Var
+    summed: Var
+
+    @property
+    def outs(self) -> tuple[Var, ...]:
+        """The tensors that it writes."""
+        return self.centres, self.totals, self.summed
+
+
+Stage = MapStage | ScanStage | ScatterStage | PieceStage
 
 
 def tensors_of(stage: Stage) -> set[Var]:
@@ -90,6 +111,8 @@ def tensors_of(stage: Stage) -> set[Var]:
             return {each.tensor for each in find([stage.value, *(e for _, e in stage.also)], Get)}
         case ScanStage(source=source):
             return {source}
+        case PieceStage(total=total):
+            return {each.tensor for each in find([total], Get)}
     read = [e for each in stage.updates for e in (*each.index, each.value)]
     return {*(each.out for each in stage.updates), *(each.tensor for each in find(read, Get))}
 

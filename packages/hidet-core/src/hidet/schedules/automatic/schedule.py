@@ -9,7 +9,8 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Call, Module
 from hidet.ir.walk import find, variables
 from hidet.schedules.automatic import cpu, cuda
-from hidet.schedules.automatic.plan import MapStage, ScanStage, Stage, plan
+from hidet.schedules.automatic.cpu_pieces import in_pieces
+from hidet.schedules.automatic.plan import MapStage, PieceStage, ScanStage, Stage, plan
 from hidet.schedules.automatic.split import spread_out
 from hidet.target import Target
 
@@ -19,8 +20,7 @@ def automatic(
 ) -> Module:
     """Kernels that compute `outputs` from `inputs`, one for each stage."""
     planned = plan(list(inputs), list(outputs))
-    if target.kind == "cuda":
-        planned = spread_out(planned, target)
+    planned = spread_out(planned, target) if target.kind == "cuda" else in_pieces(planned)
     emit = cuda.stage_kernel if target.kind == "cuda" else cpu.stage_kernel
     tensors = [*planned.inputs, *planned.outputs, *planned.workspaces]
     kernels = []
@@ -41,6 +41,8 @@ def used(stage: Stage, tensors: Sequence[Var]) -> tuple[Var, ...]:
             touched = {out, *find([value, *(e for _, e in also)], Var), *(var for var, _ in also)}
         case ScanStage(out=out, source=source):
             touched = {out, source}
+        case PieceStage(outs=outs):
+            touched = {*outs, *variables(stage.total)}
         case _:
             touched = {
                 v
