@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import count
 from operator import call
 from threading import Lock
@@ -13,8 +13,11 @@ from hidet.frontend.execute import Origin, Runner, View
 from hidet.graph import Tensor
 from hidet.runtime.memory import array_of
 
-Stamp: TypeAlias = Callable[[], Hashable]
+Stamp: TypeAlias = Callable[[], object]
 """Gives another value once something changed. It is asked at each call: best a C function."""
+
+Seen: TypeAlias = tuple[int, object]
+"""How often somebody had asked to look, and what was told of the weights that calls do not read."""
 
 
 class Source(Protocol):
@@ -66,12 +69,14 @@ class Weights(Generic[S]):
         self.asked = 0
         """Another number each time that somebody asks to look at all weights again."""
         self.runner: Runner | None = None
-        self.read: list[Stamp] = []
-        self.derived: list[Stamp] = []
-        self.written: list[Any] = []
-        self.seen_read: list[Hashable] = []
-        self.seen: list[Hashable] = []
-        """What `stamps` were when everything was brought up to date."""
+        self.read: Stamp = nothing
+        """Tells of all weights that calls read where they lie."""
+        self.derived: Stamp = nothing
+        """Tells of all others where they lie, and of those that count how often they were written
+        to."""
+        self.seen_read: object = None
+        self.seen: Seen = (0, None)
+        """What was told when everything was brought up to date."""
         self.given_up: dict[str, Origin] = {}
         """What weights were of that are not looked at any more."""
 
@@ -91,29 +96,23 @@ class Weights(Generic[S]):
     def look(self) -> None:
         """Take what is there now for what there should be."""
         self.find()
-        self.seen_read = [*map(call, self.read)]
-        self.seen = self.stamps()
+        self.seen_read, self.seen = self.read(), (self.asked, self.derived())
 
     def find(self) -> None:
         """Find out what to look at."""
         assert self.runner is not None
-        read: list[Stamp] = []
-        derived: list[Stamp] = []
+        read: list[S] = []
+        derived: list[S] = []
         written: list[Any] = []
         for name, tensor in self.kept().items():
             source = self.by_tensor[tensor]
-            (read if name in self.runner.direct else derived).append(source.stamp())
+            (read if name in self.runner.direct else derived).append(source)
             if self.is_part(name):
                 continue  # what is written to it is in the derived constant
             counted = source.counted()
             if counted is not None and (name in self.runner.sources or source.is_copied()):
                 written.append(counted)
-        self.read, self.derived, self.written = read, derived, written
-
-    def stamps(self) -> list[Hashable]:
-        """What was asked for, where the weights lie that calls do not read themselves, and how
-        often those that count were written to."""
-        return [self.asked, *map(call, self.derived), *map(self.count, self.written)]
+        self.read, self.derived = self.asking(read, []), self.asking(derived, written)
 
     def check(self) -> None:
         """Bring everything up to date if a weight changed since the last call."""
@@ -126,15 +125,13 @@ class Weights(Generic[S]):
 
         What it computes is not right before `changed` says that nothing else did.
         """
-        if self.asked != self.seen[0] or [*map(call, self.read)] != self.seen_read:
+        if self.asked != self.seen[0] or self.read() != self.seen_read:
             self.update()
 
-    def changed(self, seen: list[Hashable]) -> bool:
+    def changed(self, seen: Seen) -> bool:
         """Whether what weights are derived from is not what was `seen` when a call began: it has
         changed, or another thread has brought everything up to date meanwhile."""
-        if len(seen) == 1 and not (self.derived or self.written):
-            return self.asked != seen[0]  # without a list, which a small call would wait for
-        return self.stamps() != seen
+        return self.asked != seen[0] or self.derived() != seen[1]
 
     def update(self) -> None:
         """Find every weight again and derive anew what is derived, unless it was done meanwhile.
@@ -144,12 +141,12 @@ class Weights(Generic[S]):
         """
         assert self.runner is not None
         with self.lock, self.runner.aside():
-            if [*map(call, self.read)] == self.seen_read and not self.changed(self.seen):
+            if self.read() == self.seen_read and not self.changed(self.seen):
                 return
             self.require_derivable()
             self.find()
             # Before anything is read: what is written meanwhile shows at the next call.
-            seen_read, seen = [*map(call, self.read)], self.stamps()
+            seen_read, seen = self.read(), (self.asked, self.derived())
             named = self.kept().items()
             if self.runner.sealed:  # nothing is derived again, so that nobody reads these
                 named = {n: t for n, t in named if not self.is_part(n)}.items()
@@ -189,6 +186,14 @@ class Weights(Generic[S]):
 
     # ---- what a frontend may add -----------------------------------------------------------------
 
+    def asking(self, sources: Sequence[S], counted: Sequence[Any]) -> Stamp:
+        """What tells of sources whether they lie elsewhere, and of what `count` takes whether it
+        was written to: all at once, which may take less time."""
+        stamps = [each.stamp() for each in sources]
+        if not (stamps or counted):
+            return nothing
+        return lambda: [*map(call, stamps), *map(self.count, counted)]
+
     def is_part(self, name: str) -> bool:
         """Whether a weight lies in what is derived of it, so that nothing is derived anew."""
         return False
@@ -201,6 +206,10 @@ class Weights(Generic[S]):
 
     def renewed(self) -> None:
         """Everything was brought up to date."""
+
+
+def nothing() -> None:
+    """There is nothing to tell of."""
 
 
 class GraphWeights(Weights[S]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from weakref import WeakSet
 
@@ -10,9 +10,11 @@ import torch
 from torch._guards import TracingContext
 
 from hidet.errors import BadArgument
+from hidet.frontend.weights import Stamp
 from hidet.frontend.weights import Weights as CoreWeights
 from hidet.graph import Tensor
 from hidet_torch.memory.streams import stream_of
+from hidet_torch.weights.stamps import by_function
 from hidet_torch.weights.weight import Weight, is_same
 
 
@@ -30,6 +32,10 @@ class Weights(CoreWeights[Weight]):
         self.fixed: list[tuple[torch.Tensor, int, int]] = []
         """What else was derived from when weights went, as it was then."""
         LIVE.add(self)
+
+    def asking(self, sources: Sequence[Weight], counted: Sequence[torch.Tensor]) -> Stamp:
+        quick = by_function([each.source for each in sources], counted)
+        return quick or super().asking(sources, counted)
 
     def is_part(self, name: str) -> bool:
         return name in self.lent and self.lies(name)
