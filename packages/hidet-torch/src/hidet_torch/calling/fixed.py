@@ -27,6 +27,8 @@ from hidet_torch.weights.weight import ALIGNMENT
 from hidet_torch.weights.weights import Weights
 
 Boxed = Callable[[list[Any]], list[Any]]
+Quick = Callable[[Sequence[torch.Tensor]], "list[Any] | None"]
+"""Takes inputs that a `FixedCall` takes; None if one of them is not aligned."""
 Empty = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
 Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
 """Size, strides and element type of a tensor."""
@@ -46,19 +48,15 @@ class FixedCall:
     may_repeat: bool
     """Whether nothing but the outputs is written, so that a call may run twice."""
 
-    def on(
-        self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int], slow: Boxed
-    ) -> Boxed:
-        """The call of a runner; arguments that lie otherwise than usual take the `slow` one.
+    def on(self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int]) -> Quick:
+        """The call of a runner, given the inputs in order.
 
         Weights that only others are derived from are looked at while the device is at work: where
         one did change, the call runs again.
         """
-        positions = [position for position, _ in self.inputs]
-        shapes = [shape for _, shape in self.inputs]
         outputs, results = self.outputs, self.results
         in_order = results == [(number, None) for number in range(len(outputs))]
-        empty, views, alike = empty_on(device), self.views, unlike
+        empty, views = empty_on(device), self.views
         check, changed = weights.check_read, weights.changed
         if not self.may_repeat:
             check, changed = weights.check, never
@@ -66,16 +64,11 @@ class FixedCall:
             check, changed = nothing, never
         epoch, program = runner.epoch, runner.program(views)
 
-        def call(boxed: list[Any]) -> list[Any]:
-            nonlocal epoch, program, alike
-            given = [boxed[position] for position in positions]
-            if not alike(*given):
-                if not all(map(is_usual, given, shapes)):
-                    return slow(boxed)
-                alike = like(given)
+        def call(given: Sequence[torch.Tensor]) -> list[Any] | None:
+            nonlocal epoch, program
             addresses = [*map(address_of, given)]
             if reduce(or_, addresses, 0) % ALIGNMENT:
-                return slow(boxed)
+                return None
             check()
             if runner.epoch != epoch:
                 epoch, program = runner.epoch, runner.program(views)
@@ -87,7 +80,6 @@ class FixedCall:
                 weights.update()
                 epoch, program = runner.epoch, runner.program(views)
                 program(addresses, stream())
-            boxed.clear()
             if in_order:
                 return made
             return [
@@ -96,6 +88,31 @@ class FixedCall:
             ]
 
         return call
+
+    def boxed(self, quick: Quick, slow: Boxed) -> Boxed:
+        """The same call of a list of arguments; those that lie otherwise than usual take the `slow`
+        one."""
+        positions, alike = [position for position, _ in self.inputs], unlike
+
+        def call(boxed: list[Any]) -> list[Any]:
+            nonlocal alike
+            given = [boxed[position] for position in positions]
+            if not alike(*given):
+                if not self.takes(given):
+                    return slow(boxed)
+                alike = like(given)
+            found = quick(given)
+            if found is None:
+                return slow(boxed)
+            boxed.clear()
+            return found
+
+        return call
+
+    def takes(self, given: Sequence[torch.Tensor]) -> bool:
+        """Whether inputs are used as they are."""
+        shapes = (shape for _, shape in self.inputs)
+        return all(map(is_usual, given, shapes))
 
 
 def is_usual(tensor: torch.Tensor, shape: tuple[int, ...]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hidet.frontend.execute import Runner, View, prepare_runner
-from hidet_torch.calling.fixed import fixed_call
+from hidet_torch.calling.fixed import Quick, fixed_call
 from hidet_torch.calling.overwriting import as_written, overwritten
 from hidet_torch.calling.share import Share
 from hidet_torch.calling.uncompiled import EagerCall
@@ -34,16 +34,26 @@ class GraphCall:
         self.outputs = [writer(each) for each in interface.outputs]
         self.needs_symbols = bool(interface.symbols)
         self.stream = stream_of(self.device)
-        fixed = fixed_call(interface)
+        self.fixed = fixed = fixed_call(interface)
         self.is_plain = fixed is not None and not interface.updates
         """Whether arguments and results are plain tensors of which none shares another's memory."""
         self.run: Callable[[list[Any]], list[Any]] = self.general
         if fixed is not None:
-            self.run = fixed.on(self.runner, self.weights, self.device, self.stream, self.general)
+            self.quick = fixed.on(self.runner, self.weights, self.device, self.stream)
+            self.run = self.usual = fixed.boxed(self.quick, self.general)
 
     def __call__(self, boxed: list[Any]) -> list[Any]:
         """The results for these arguments."""
         return self.run(boxed)
+
+    def quick_for(self, places: Sequence[int], given: Sequence[Any]) -> Quick | None:
+        """The call of tensors like those given, which are the arguments at `places`; None unless
+        these are all that the graph reads, and it is called as usual."""
+        if self.fixed is None or self.run is not self.usual or not self.is_plain:
+            return None
+        if [position for position, _ in self.fixed.inputs] != [*places]:
+            return None
+        return self.quick if self.fixed.takes(given) else None
 
     def general(self, boxed: list[Any]) -> list[Any]:
         """The results, however the arguments lie and whatever the results share."""
