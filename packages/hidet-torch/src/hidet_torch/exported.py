@@ -272,9 +272,9 @@ class CompiledModel(ModuleMethods):
         self.accepted.check(flat)
         if flat is inputs:
             self.alike = like(inputs)
-            run = self.run
-            compiled = isinstance(run, CompiledCall) and not self.written
-            self.quick = run.quick_for(self.places, inputs) if compiled else None
+            self.quick = None
+            if isinstance(self.run, CompiledCall) and not self.written:
+                self.quick = self.run.quick_for(self.places, inputs)
         return flat
 
     def is_flat(self, inputs: tuple[Any, ...], named: dict[str, Any]) -> bool:

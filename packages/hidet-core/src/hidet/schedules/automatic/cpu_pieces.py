@@ -20,7 +20,7 @@ from hidet.schedules.automatic.access import constant_size
 from hidet.schedules.automatic.cpu_common import loop
 from hidet.schedules.automatic.cpu_lanes import greater, join_of, lanes_of
 from hidet.schedules.automatic.cpu_rows import row_reduce
-from hidet.schedules.automatic.emit import ceil_div, free
+from hidet.schedules.automatic.emit import free
 from hidet.schedules.automatic.pivot import Powers, pivot_of
 from hidet.schedules.automatic.plan import MapStage, PieceStage, Plan, Stage, reductions, tensors_of
 from hidet.types import Size, TensorType, i32
@@ -114,8 +114,9 @@ class Softmax:
         *rows, last = self.stage.vars
         *sizes, size = self.stage.shape
         extent = constant_size(size) or 0
-        length = ceil_div(ceil_div(extent, ceil_div(extent, PIECE)), ROUND) * ROUND
-        shape = (*sizes, ceil_div(extent, length))
+        count = -(-extent // PIECE)
+        length = -(-extent // (count * ROUND)) * ROUND
+        shape = (*sizes, -(-extent // length))
         of = self.pivot.total.dtype
         centres, totals, factors = (
             Var(name, TensorType(of, shape)) for name in ("centres", "totals", "factors")

@@ -15,7 +15,7 @@ from hidet.schedules.automatic.cuda_windows import choose_windows, windows_kerne
 from hidet.schedules.automatic.emit import ceil_div, row_level
 from hidet.schedules.automatic.grid import BLOCK, THREAD, guarded, kernel
 from hidet.schedules.automatic.lines import line, line_count
-from hidet.schedules.automatic.plan import MapStage, Stage
+from hidet.schedules.automatic.plan import MapStage, PieceStage, Stage
 from hidet.schedules.automatic.reciprocal import by_reciprocals
 from hidet.schedules.automatic.runs import by_runs
 from hidet.target import Target
@@ -30,6 +30,7 @@ def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Targe
         stage = replace(stage, value=by_reciprocals(stage.value), also=also)
         made = map_kernel(stage, name, params, target)
         return replace(made, lasting=lasting(stage, target))
+    assert not isinstance(stage, PieceStage), "only CPUs have pieces of rows"
     number = BLOCK * THREADS + THREAD
     count = line_count(stage)
     body = guarded(number, count, THREADS, line(stage, number))
