@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import starmap
-from operator import or_
-from typing import Any, cast
+from operator import call, or_
+from typing import Any
 
 import torch
-from torch._C._dynamo import guards
 from torch._prims_common import make_contiguous_strides_for
 
 from hidet.frontend.execute import Runner, View
@@ -22,6 +20,7 @@ from hidet_torch.calling.input_check import like, unlike
 from hidet_torch.importing.foreign import numbers
 from hidet_torch.importing.imported import Interface, LiveInput, Output
 from hidet_torch.memory.dtypes import TO_TORCH
+from hidet_torch.memory.results import Layout, maker
 from hidet_torch.memory.strides import inverse
 from hidet_torch.weights.weight import ALIGNMENT
 from hidet_torch.weights.weights import Weights
@@ -29,9 +28,6 @@ from hidet_torch.weights.weights import Weights
 Boxed = Callable[[list[Any]], list[Any]]
 Quick = Callable[[Sequence[torch.Tensor]], "list[Any] | None"]
 """Takes inputs that a `FixedCall` takes; None if one of them is not aligned."""
-Empty = Callable[[tuple[int, ...], tuple[int, ...], torch.dtype], torch.Tensor]
-Layout = tuple[tuple[int, ...], tuple[int, ...], torch.dtype]
-"""Size, strides and element type of a tensor."""
 address_of = torch.Tensor.data_ptr
 
 
@@ -54,9 +50,9 @@ class FixedCall:
         Weights that only others are derived from are looked at while the device is at work: where
         one did change, the call runs again.
         """
-        outputs, results = self.outputs, self.results
-        in_order = results == [(number, None) for number in range(len(outputs))]
-        empty, views = empty_on(device), self.views
+        results = self.results
+        in_order = results == [(number, None) for number in range(len(self.outputs))]
+        makers, views = [maker(each, device) for each in self.outputs], self.views
         check, changed = weights.check_read, weights.changed
         if not self.may_repeat:
             check, changed = weights.check, never
@@ -64,7 +60,7 @@ class FixedCall:
             check, changed = nothing, never
         epoch, program = runner.epoch, runner.program(views)
 
-        def call(given: Sequence[torch.Tensor]) -> list[Any] | None:
+        def quick(given: Sequence[torch.Tensor]) -> list[Any] | None:
             nonlocal epoch, program
             addresses = [*map(address_of, given)]
             if reduce(or_, addresses, 0) % ALIGNMENT:
@@ -73,7 +69,7 @@ class FixedCall:
             if runner.epoch != epoch:
                 epoch, program = runner.epoch, runner.program(views)
             seen = weights.seen
-            made = [*starmap(empty, outputs)]
+            made = [*map(call, makers)]
             addresses += map(address_of, made)
             program(addresses, stream())
             if changed(seen):
@@ -87,7 +83,7 @@ class FixedCall:
                 for index, axes in results
             ]
 
-        return call
+        return quick
 
     def boxed(self, quick: Quick, slow: Boxed) -> Boxed:
         """The same call of a list of arguments; those that lie otherwise than usual take the `slow`
@@ -197,14 +193,3 @@ def shape_of(live: LiveInput) -> tuple[int, ...]:
     shape = [size for size in live.tensor.shape if isinstance(size, int)]
     assert len(shape) == len(live.tensor.shape), "a graph without symbols has fixed sizes"
     return tuple(shape)
-
-
-def empty_on(device: str) -> Empty:
-    """What makes a tensor of given size, strides and type on a device, as quickly as can be."""
-    quick: Any = guards  # its types are not told
-    if device == "cpu":
-        return cast(Empty, quick._empty_strided_cpu)
-    if torch.cuda.device_count() == 1:
-        return cast(Empty, quick._empty_strided_cuda)  # on whatever device is current
-    place = torch.device(device)
-    return lambda size, strides, of: torch.empty_strided(size, strides, dtype=of, device=place)
