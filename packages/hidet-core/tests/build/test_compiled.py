@@ -229,10 +229,16 @@ def test_inputs_that_do_not_fit(graph):
     compiled = graph.build()
     with pytest.raises(ShapeMismatch):
         compiled(np.ones((4, 5), np.float32))
-    with pytest.raises(DtypeMismatch):
+    with pytest.raises(DtypeMismatch) as found:
         compiled(np.ones((4, 3), np.float64))
-    with pytest.raises(BadArgument, match="no tensor"):
+    assert found.value.help == "cast it first: `x.astype('float32')`, `x.to(torch.float32)`"
+    with pytest.raises(BadArgument, match="is a str, no tensor"):
         compiled("x")
+    with pytest.raises(ShapeMismatch, match="2 inputs for a graph of 1"):
+        compiled(np.ones((4, 3), np.float32), "x")
+    with pytest.raises(BadArgument, match="there is no input 'z'") as found:
+        compiled(z=1)
+    assert found.value.help.startswith("its inputs: ")
     with pytest.raises(BadArgument, match="no CUDA graph"):
         graph.cuda_graph()
 

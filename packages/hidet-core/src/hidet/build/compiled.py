@@ -21,7 +21,7 @@ from hidet.errors.warning import warn
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.runtime.archive import Archive
-from hidet.runtime.bound import called, typed
+from hidet.runtime.bound import called, check_count, typed
 from hidet.runtime.device import canonical, device_count, host_flags
 from hidet.runtime.executor import Executor, Program, check_target
 from hidet.runtime.host_program import HostStep
@@ -83,7 +83,7 @@ class CompiledGraph:
         names = self.plan.input_names
         for name in named:
             if name not in names:
-                raise BadArgument(f"there is no input {name!r}", help=f"there are {listed(names)}")
+                raise BadArgument(f"there is no input {name!r}", help=f"its inputs: {listed(names)}")
             if name in names[: len(inputs)]:
                 raise BadArgument(f"input {name} is given twice")
         missing = [each for each in names[len(inputs) :] if each not in named]
@@ -139,8 +139,9 @@ class CompiledGraph:
         """An input at a glance."""
         found = glance(value)
         if found is None:
+            check_count(self.plan, max(position + 1, len(self.plan.inputs)))
             raise BadArgument(
-                f"input {self.called(position)} is {type(value).__name__}, no tensor",
+                f"input {self.called(position)} is a {type(value).__name__}, no tensor",
                 help="`hidet.asarray` makes one of numbers",
             )
         return found

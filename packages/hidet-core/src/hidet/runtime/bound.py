@@ -304,22 +304,29 @@ def shape_of(buffer: Buffer, symbols: Mapping[str, int]) -> tuple[int, ...]:
     return shape
 
 
-def check_types(plan: Plan, inputs: Sequence[View]) -> None:
-    """Raise unless the inputs have the number, ranks and element types of the plan's."""
-    if len(inputs) != len(plan.inputs):
+def check_count(plan: Plan, count: int) -> None:
+    """Raise unless there are as many inputs as the plan has."""
+    if count != len(plan.inputs):
         taken = (
             f"{called(plan, position)} {typed(plan.buffers[number])}"
             for position, number in enumerate(plan.inputs)
         )
+        noun = "input" if count == 1 else "inputs"
         raise ShapeMismatch(
-            f"{len(inputs)} inputs for a graph of {len(plan.inputs)}",
+            f"{count} {noun} for a graph of {len(plan.inputs)}",
             help=f"it takes {', '.join(taken) or 'none'}",
         )
+
+
+def check_types(plan: Plan, inputs: Sequence[View]) -> None:
+    """Raise unless the inputs have the number, ranks and element types of the plan's."""
+    check_count(plan, len(inputs))
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         buffer = plan.buffers[number]
         if given.dtype != buffer.dtype:
             raise DtypeMismatch(
-                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
+                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}",
+                help=f"cast it first: `x.astype({buffer.dtype!r})`, `x.to(torch.{buffer.dtype})`",
             )
         if len(given.shape) != len(buffer.shape):
             raise ShapeMismatch(

@@ -287,6 +287,7 @@ def check_agreement(
         f"threads write different values to {buffer.scope} {buffer.at(where)} at once, among them "
         f"{thread_name(gang.run, gang.team, last)} and this one",
         row_of(gang, entry, lanes),
+        help="let one thread of all blocks write it, or combine the values by an atomic",
     )
 
 
