@@ -238,7 +238,7 @@ def test_inputs_that_do_not_fit(graph):
         compiled(np.ones((4, 3), np.float32), "x")
     with pytest.raises(BadArgument, match="there is no input 'z'") as found:
         compiled(z=1)
-    assert found.value.help.startswith("its inputs: ")
+    assert found.value.help.startswith("inputs: ")
     with pytest.raises(BadArgument, match="no CUDA graph"):
         graph.cuda_graph()
 

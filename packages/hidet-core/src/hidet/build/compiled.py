@@ -83,7 +83,7 @@ class CompiledGraph:
         names = self.plan.input_names
         for name in named:
             if name not in names:
-                raise BadArgument(f"there is no input {name!r}", help=f"its inputs: {listed(names)}")
+                raise BadArgument(f"there is no input {name!r}", help=f"inputs: {listed(names)}")
             if name in names[: len(inputs)]:
                 raise BadArgument(f"input {name} is given twice")
         missing = [each for each in names[len(inputs) :] if each not in named]

@@ -323,15 +323,12 @@ def check_types(plan: Plan, inputs: Sequence[View]) -> None:
     check_count(plan, len(inputs))
     for position, (given, number) in enumerate(zip(inputs, plan.inputs, strict=True)):
         buffer = plan.buffers[number]
+        said = f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
         if given.dtype != buffer.dtype:
-            raise DtypeMismatch(
-                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}",
-                help=f"cast it first: `x.astype({buffer.dtype!r})`, `x.to(torch.{buffer.dtype})`",
-            )
+            to = buffer.dtype
+            raise DtypeMismatch(said, help=f"cast it first: `x.astype({to!r})`, `x.to(torch.{to})`")
         if len(given.shape) != len(buffer.shape):
-            raise ShapeMismatch(
-                f"input {called(plan, position)} is {typed(given)}; the graph takes {typed(buffer)}"
-            )
+            raise ShapeMismatch(said)
 
 
 def check_limits(plan: Plan, inputs: Sequence[View]) -> None:
