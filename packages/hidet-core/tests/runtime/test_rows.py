@@ -19,6 +19,12 @@ def team():
     assert rows_copier() is not None
 
 
+@pytest.fixture(autouse=True)
+def by_tiles(monkeypatch):
+    """Small arrays go the way of large ones here."""
+    monkeypatch.setattr(rows, "SMALL", 1)
+
+
 def check(array, threads=1):
     found = in_rows(array, lambda: threads)
     assert found.flags.c_contiguous
@@ -74,6 +80,10 @@ def test_tiles_copy_what_they_are_for(monkeypatch):
         return rows_copier()(*given)
 
     monkeypatch.setattr(rows, "rows_copier", lambda: copier)
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "SMALL", 1 << 16)
+        check(np.zeros((64, 30), np.float32).T)  # numpy is faster with so few
+    assert seen == []
     check(np.zeros((64, 30), np.float32).T)  # as a matrix from channels last to channels first
     check(np.zeros((2, 9, 5, 64), np.float16).transpose(0, 3, 1, 2))
     check(np.zeros((30, 64), np.float32)[:, ::2])  # neighbours stay neighbours: numpy is as fast

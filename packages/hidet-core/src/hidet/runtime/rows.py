@@ -17,18 +17,22 @@ from hidet.runtime.team import OnTeam, rows_copier
 Array: TypeAlias = np.ndarray[Any, Any]
 FEW = 8
 """Neighbours in memory that a tile has at least to be faster than numpy."""
+SMALL = 1 << 16
+"""Bytes below which numpy has copied an array before a tile has begun."""
 
 
 def in_rows(array: Array, threads: Callable[[], int] = lambda: 1) -> Array:
     """The array in rows without gaps: itself if it lies so, else a copy made by so many threads.
 
-    numpy makes the copy where that is as fast, since neighbours in memory stay neighbours or are
-    few; where no compiled model has brought a team; and of elements of other sizes than 1, 2, 4 and
-    8 bytes.
+    numpy makes the copy where that is as fast, since the array is small, or neighbours in memory
+    stay neighbours or are few; where no compiled model has brought a team; and of elements of other
+    sizes than 1, 2, 4 and 8 bytes.
     """
     if array.flags.c_contiguous:
         return array
-    return transposed(array, threads) if array.size else np.ascontiguousarray(array)
+    if array.nbytes < SMALL:
+        return np.ascontiguousarray(array)
+    return transposed(array, threads)
 
 
 def transposed(array: Array, threads: Callable[[], int]) -> Array:
