@@ -47,7 +47,7 @@ from hidet.types import TensorType, u8
 TURNED = 333
 """Multiply-adds in which they gain what it takes to write an element in another order; an
 estimate."""
-MOVED = 24.0
+MOVED = 64.0
 """Operations that it takes to write one in another order; an estimate."""
 
 
