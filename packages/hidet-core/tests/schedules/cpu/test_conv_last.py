@@ -156,6 +156,7 @@ def test_numbers_of_16_bits_have_their_channels_last_too_and_are_multiplied_in_p
         (second(16, 32, 64, 1), False, True),
         (second(512, 1024, 14, 1), True, True),
         (second(3, 32, 224, 3), False, True),  # so are few channels
+        (second(64, 64, 56, 3), False, True),  # and long rows
         (second(32, 32, 112, 3, groups=32), False, True),  # read in rows as it lies
         (second(32, 32, 14, 3, groups=32), True, True),
         (second(32, 32, 112, 7, groups=32), True, True),
