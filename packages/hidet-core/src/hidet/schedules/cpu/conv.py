@@ -28,11 +28,12 @@ class ConvRegisters(Registers):
         return self.fits_on(target)
 
     def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point: windows are written to panels first."""
+        """What `op` costs at this point: planes are written to panels first. Rows of channels are
+        just before they are read."""
         p = by_images(op)
         found = self.work_on(p, target)
-        windows = (p.batch, p.k, p.m if op.channels_last else p.n)
-        return replace(found, flops=found.flops + COPIED * prod(map(p.estimated, windows)))
+        copied = 0 if op.channels_last else prod(map(p.estimated, (p.batch, p.k, p.n)))
+        return replace(found, flops=found.flops + COPIED * copied)
 
 
 def by_images(op: Conv) -> Convolution:
