@@ -82,35 +82,21 @@ class Rows:
         self.window, self.stride, self.dilation, self.before = (1, 1), (1, 1), (1, 1), (0, 0)
         self.measure()
         self.taps = prod(self.window)
-        self.down_by, self.across_by = (
-            (size - 1) * apart // step
-            for size, apart, step in zip(self.window, self.dilation, self.stride, strict=True)
-        )
+        self.step = max(1, STRETCH // self.taps)
+        """Channels of a stretch: long sums of rounded products lose digits, short ones fewer."""
+        self.panel_type = self.wide[op.groups * self.row_tiles, self.each * self.taps, self.height]
+        far = [(size - 1) * by for size, by in zip(self.window, self.dilation, strict=True)]
+        self.down_by, self.across_by = far[0] // self.stride[0], far[1] // self.stride[1]
         """How far the last window position is from the first one, in positions of the copy."""
         self.phases_down, self.phases_across = (
-            min(step, (size - 1) * apart + 1)
-            for size, apart, step in zip(self.window, self.dilation, self.stride, strict=True)
+            min(step, reach + 1) for step, reach in zip(self.stride, far, strict=True)
         )
         self.phases = self.phases_down * self.phases_across
         self.line: int = self.out[1] + self.across_by
-        """Pointwise from a row of the result to the next."""
-        tasks = estimated(self.stacks, self.images) * self.row_tiles
-        most = max(1, HELD // (self.height * self.width * self.wide.nbytes))
-        self.high, self.broad = self.slab(cdiv(target.cores, tasks), most)
-        if self.high == 1:  # no tile goes on in the next row: there is room for the last one
-            end = cdiv(self.out[1], self.broad) * cdiv(self.broad, self.width) * self.width
-            self.line = end + self.across_by
-        self.down, self.across = cdiv(self.out[0], self.high), cdiv(self.out[1], self.broad)
-        self.slabs = self.down * self.across
-        self.tiles = self.across * self.tiles_in(self.high)
-        last = self.out[0] - (self.down - 1) * self.high
-        last = (self.down - 1) * self.high * self.line + self.tiles_of(last) * self.width
-        last += (self.across - 1) * self.broad + self.down_by * self.line + self.across_by
-        self.lines: int = cdiv(last, self.line)
+        """Positions from a row of the result to the next."""
+        self.cut(target)
+        self.lines: int = cdiv(self.end(), self.line)
         self.copy_type = self.wide[self.planes, self.phases, self.lines * self.line]
-        self.panel_type = self.wide[op.groups * self.row_tiles, self.each * self.taps, self.height]
-        self.step = max(1, STRETCH // self.taps)
-        """Channels of a stretch: long sums of rounded products lose digits, short ones fewer."""
         self.weights_stay = self.channels * self.taps <= self.phases * self.lines * self.line
         """Whether all weights meet a slab before the next one, or all slabs a tile of channels:
         what is smaller stays in the cache."""
@@ -123,6 +109,25 @@ class Rows:
             for each in (op.spatial(), op.window, op.stride, op.dilation)
         )
         self.before = pair(*(0 for _ in line), *(before for before, _ in op.padding))
+
+    def cut(self, target: Target) -> None:
+        """Cut the result into slabs, `down` by `across`, of `high` rows and `broad` columns."""
+        tasks = estimated(self.stacks, self.images) * self.row_tiles
+        most = max(1, HELD // (self.height * self.width * self.wide.nbytes))
+        self.high, self.broad = self.slab(cdiv(target.cores, tasks), most)
+        if self.high == 1:  # no tile goes on in the next row: there is room for the last one
+            end = cdiv(self.out[1], self.broad) * cdiv(self.broad, self.width) * self.width
+            self.line = end + self.across_by
+        self.down, self.across = cdiv(self.out[0], self.high), cdiv(self.out[1], self.broad)
+        self.slabs = self.down * self.across
+        self.tiles = self.across * self.tiles_in(self.high)
+
+    def end(self) -> int:
+        """Where what tiles read of a phase ends."""
+        rows = self.out[0] - (self.down - 1) * self.high
+        first = self.begin((self.down - 1) * self.high, (self.across - 1) * self.broad)
+        read = self.tiles_of(rows) * self.width + self.down_by * self.line + self.across_by
+        return int(first + read)
 
     def slab(self, least: int, most: int) -> Pair:
         """The rows and columns of a slab of so many tiles at most: the fewest tiles in all, and
