@@ -286,6 +286,16 @@ def test_transforms_of_long_prime_lengths_are_left_to_pytorch() -> None:
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("size", [1008, 1024])
+def test_transforms_that_a_cpu_library_does_faster_are_left_with_a_word(size: int) -> None:
+    torch._dynamo.reset()
+    function = lambda x: torch.fft.irfft(torch.fft.rfft(x + 1) * 2, n=size) * 3
+    x = torch.randn(3, size)
+    with pytest.warns(FallbackWarning, match="of more than 1000 elements on a CPU"):
+        close(compiled(function)(x), function(x))
+
+
+@torch.no_grad()
 @pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
 def test_pytorch_gets_an_operand_as_often_as_it_takes_it() -> None:
     """Also one that two nodes computed, of which the compiler keeps one."""

@@ -64,3 +64,18 @@ for _axis in (0, 1, -1):
     case(f"mode {_axis}", lambda a, i=_axis: torch.mode(a, i), n(7, 9, low=0, high=4))
 case("mode of floats", lambda a: torch.mode(a, 1, keepdim=True), n(3, 12, low=0, high=5).float())
 case("mode of a number", torch.mode, torch.tensor(2.5))
+
+EDGES = torch.tensor([-2.0, -0.5, 0, 1, 2])
+for _density in (False, True):
+    case(
+        f"histogram {_density}",
+        lambda a, e, d=_density: torch.histogram(a, e, density=d),
+        *(torch.cat([x(30), EDGES]), EDGES),
+    )
+    case(
+        f"histogram of weights {_density}",
+        lambda a, w, d=_density: torch.histogram(a, 7, weight=w, density=d),
+        *(x(4, 10), x(4, 10, low=0)),
+    )
+case("histogram in a range", lambda a: torch.histogram(a, 5, range=(-1.0, 2.0)), x(40))
+case("histogram of one value", lambda a: torch.histogram(a, 3), torch.full((4,), 2.0))

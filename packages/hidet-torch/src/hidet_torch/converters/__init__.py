@@ -11,6 +11,7 @@ from hidet_torch.converters import (
     float_bits,
     fourier,
     grouped,
+    histograms,
     index,
     linalg,
     lu,
@@ -27,6 +28,7 @@ from hidet_torch.converters import (
     segments,
     selection,
     shape,
+    special_functions,
     whole_numbers,
 )
 from hidet_torch.converters.table import Untold, torch
@@ -43,6 +45,7 @@ __all__ = [
     "float_bits",
     "fourier",
     "grouped",
+    "histograms",
     "index",
     "linalg",
     "lu",
@@ -59,6 +62,7 @@ __all__ = [
     "segments",
     "selection",
     "shape",
+    "special_functions",
     "torch",
     "whole_numbers",
 ]

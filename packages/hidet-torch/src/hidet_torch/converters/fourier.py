@@ -18,6 +18,9 @@ BY_ROOT, BY_SIZE = 1, 2
 MOST = 2048
 """The prime factor of a length up to which it is transformed by matmuls; PyTorch needs fewer
 operations for the longer ones."""
+LONGEST = 1000
+"""Elements up to which a CPU transforms by matmuls: beyond them PyTorch's library takes less than a
+third of the time; below, what lies around a transform is in one graph with it."""
 
 
 @pairs(aten._fft_r2c.default)
@@ -46,7 +49,7 @@ def of_complex(z: Complex, axes: Sequence[int], normalization: int, forward: boo
 def to_real(z: Complex, axes: Sequence[int], normalization: int, length: Size) -> Tensor:
     """The so many real numbers, along the last of the axes, whose half transform this is."""
     *others, last = require_smooth(z.real, axes)
-    require(is_smooth(length), NOT_SMOOTH)
+    require_fast(length, z.real.device)
     parts = z.parts
     for axis in others:
         parts = ops.dft(parts, axis=axis, inverse=True)
@@ -74,14 +77,19 @@ def factor_of(sizes: Sequence[Size], normalization: int, inverse: bool) -> float
     return own * {0: 1, BY_ROOT: 1 / math.sqrt(count), BY_SIZE: 1 / count}[normalization]
 
 
-NOT_SMOOTH = f"a Fourier transform whose length has a prime factor beyond {MOST}"
-
-
 def require_smooth(x: Tensor, axes: Sequence[int]) -> list[int]:
-    """The axes, counted from the first; NotYet where a length has a large prime factor."""
+    """The axes, counted from the first; NotYet where a transform is slow."""
     found = [axis % x.ndim for axis in axes]
-    require(all(is_smooth(x.shape[axis]) for axis in found), NOT_SMOOTH)
+    for axis in found:
+        require_fast(x.shape[axis], x.device)
     return found
+
+
+def require_fast(length: Size, device: str) -> None:
+    """Leave to PyTorch lengths that it transforms much faster."""
+    require(is_smooth(length), f"a Fourier transform whose length has a prime factor beyond {MOST}")
+    is_short = device != "cpu" or not isinstance(length, int) or length <= LONGEST
+    require(is_short, f"a Fourier transform of more than {LONGEST} elements on a CPU")
 
 
 def is_smooth(length: Size) -> bool:
