@@ -45,7 +45,7 @@ case("softmax", lambda a: F.softmax(a, 1), x(3, 5))
 case("softmax dtype", lambda a: F.softmax(a, 0, dtype=torch.float64), x(3, 5))
 case("log_softmax", lambda a: F.log_softmax(a, -1), x(3, 5))
 
-for _size in (1, 2, 7, 129):
+for _size in (1, 2, 7, 61):
     case(f"logcumsumexp {_size}", lambda a: torch.logcumsumexp(a, 1), x(3, _size, 2))
 case("logcumsumexp far apart", lambda a: torch.logcumsumexp(a, 0), x(9) * 300)
 case(

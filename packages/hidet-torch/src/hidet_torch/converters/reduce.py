@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hidet import ops
+from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.types import DType, boolean, u8
-from hidet_torch.converters.table import aten, require, torch
+from hidet_torch.converters.table import aten, torch
 from hidet_torch.memory.dtypes import wide
 
 Axes = int | Sequence[int] | None
@@ -229,6 +230,11 @@ def count_nonzero(x: Tensor, axes: Any = None) -> Tensor:
     return ops.sum(ops.not_equal(x, 0), chosen(axes))
 
 
+SUMMED = 64
+"""Exponentials up to which running sums are computed here; each doubling takes a logarithm of every
+element, where PyTorch takes one in all."""
+
+
 @torch(aten.logcumsumexp.default)
 def logcumsumexp(x: Tensor, axis: int) -> Tensor:
     """Running sums of exponentials, as logarithms: each step doubles how many elements are added
@@ -236,7 +242,8 @@ def logcumsumexp(x: Tensor, axis: int) -> Tensor:
     if not x.ndim:
         return x
     size = x.shape[axis]
-    require(isinstance(size, int), "running sums of exponentials of an open number of elements")
+    if not isinstance(size, int) or size > SUMMED:
+        raise NotYet(f"running sums of more than {SUMMED} exponentials, or an open number")
     found, reach = ops.cast(x, wide(x.dtype)), 1
     widths = [(0, 0)] * x.ndim
     while reach < size:

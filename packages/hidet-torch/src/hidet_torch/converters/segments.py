@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.compute.grid import Rule
-from hidet.compute.sizes import tidy
+from hidet.compute.sizes import product, tidy
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_torch.converters.ordering import neutral
@@ -16,6 +16,9 @@ from hidet_torch.converters.table import Untold, aten, require, torch
 from hidet_torch.memory.dtypes import wide
 
 MODES = ("sum", "mean", "max")
+FEW = 1 << 12
+"""Elements of all rows of bags up to which they are added one by one; PyTorch has a library for
+more of them."""
 RULES: dict[str, Rule] = {"sum": "add", "mean": "add", "max": "max", "min": "min", "prod": "mul"}
 
 
@@ -33,6 +36,11 @@ def embedding_bag(
 ) -> tuple[Tensor | Untold, ...]:
     """Rows of the weight, combined by bags, of which each begins at an offset; an empty bag is 0,
     and rows that pad count for nothing."""
+    size = product((where.shape[0], weight.shape[1]))
+    require(
+        isinstance(size, int) and size <= FEW,
+        f"bags of more than {FEW} elements, or of an open number",
+    )
     starts = ops.slice(offsets, 0, 0, -1) if include_last_offset else offsets
     bag, bags = segments(starts, where.shape[0]), starts.shape[0]
     rows = ops.cast(ops.embedding(weight, where), wide(weight.dtype))

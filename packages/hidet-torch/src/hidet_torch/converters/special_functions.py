@@ -80,6 +80,8 @@ def summed(s: Tensor, q: Tensor) -> Tensor:
 
 MOST = 20000
 """Terms of incomplete gamma functions: those of 10^7 near their middle need as many."""
+SMALL = 1e-15
+"""The share of a sum, or the distance of a factor from 1, that changes it no more."""
 
 
 @torch(aten.igamma.default)
@@ -128,7 +130,7 @@ def series(a: Tensor, x: Tensor) -> Tensor:
         n: Tensor, term: Tensor, total: Tensor
     ) -> tuple[Tensor, Sequence[Tensor], Sequence[Tensor]]:
         term = term * x / (a + (ops.cast(n, f64) + 1.0))
-        goes_on = ops.any(ops.greater(term, total * 1e-17))
+        goes_on = ops.any(ops.greater(term, total * SMALL))
         return goes_on, (term, total + term), ()
 
     one = ops.ones_like(a)
@@ -149,7 +151,7 @@ def fraction(a: Tensor, x: Tensor) -> Tensor:
         d = 1.0 / (below + upper * d)
         c = below + upper / c
         ratio = c * d
-        goes_on = ops.any(ops.greater(ops.absolute(ratio - 1.0), 1e-16))
+        goes_on = ops.any(ops.greater(ops.absolute(ratio - 1.0), SMALL))
         return goes_on, (c, d, found * ratio), ()
 
     huge, start = ops.full_like(a, 1e300), 1.0 / first
