@@ -10,8 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 Call = Callable[[], Any]
-IDLE = 0.0004
-"""Seconds at work, of two milliseconds, below which no thread of the process spins."""
+WINDOW = 0.02
+"""Seconds; Linux adds to the time of a thread on another core with its ticks, up to ten milliseconds
+apart."""
+IDLE = 0.2
+"""The part of a window at work below which no thread of the process spins."""
 
 
 def summary(times: Times) -> tuple[float, float, float]:
@@ -67,6 +70,6 @@ def settle(most: float = 0.5) -> None:
     end = time.perf_counter() + most
     while time.perf_counter() < end:
         worked = time.process_time()
-        time.sleep(0.002)
-        if time.process_time() - worked < IDLE:
+        time.sleep(WINDOW)
+        if time.process_time() - worked < IDLE * WINDOW:
             return

@@ -125,7 +125,7 @@ struct Team {
   std::atomic<bool> over{false};
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_t threads[MOST_HELPERS];
-  std::atomic<int> kept_off[MOST_HELPERS];  // the core that a helper may not wake on, or -1
+  std::atomic<int> kept_off{-1};  // the core that helpers may not run on; all may if it is -1
   bool renewed_in_children = false;
 } team;
 
@@ -250,33 +250,24 @@ void publish(Place &place, Task task, const void *arguments, Turns count) {
 // ---- cores ---------------------------------------------------------------------------------------
 
 #ifdef __linux__
-// Keeps helpers that sleep off the caller's core. Linux may wake a thread on the core of who wakes it
-// though others are idle: after a pause all have the same load, and those of a virtual machine that
-// sleep do not count as idle. There the two would share a core until one of them is moved.
-void keep_sleepers_off() {
+// Keeps helpers off the caller's core. Linux may wake a thread on the core of who wakes it though
+// others are idle: after a pause all have the same load, and those of a virtual machine that sleep do
+// not count as idle. There the two would share a core until one of them is moved.
+void keep_helpers_off() {
   int core = sched_getcpu();
   cpu_set_t cores;
-  if (team.sleepers.load(std::memory_order_relaxed) == 0 || core < 0) return;
+  if (core < 0 || team.kept_off.load(std::memory_order_relaxed) == core) return;
+  if (team.plans.load(std::memory_order_relaxed)) return;  // another caller's core is as good
   if (sched_getaffinity(0, sizeof cores, &cores)) return;
   CPU_CLR(core, &cores);
   if (CPU_COUNT(&cores) == 0 || pthread_mutex_trylock(&team.lock)) return;
   for (int n = 0; n < team.helpers; n++)
-    if (pthread_setaffinity_np(team.threads[n], sizeof cores, &cores) == 0)
-      team.kept_off[n].store(core, std::memory_order_release);
+    pthread_setaffinity_np(team.threads[n], sizeof cores, &cores);
+  team.kept_off.store(core, std::memory_order_relaxed);
   pthread_mutex_unlock(&team.lock);
 }
-
-// A helper that is awake may run on the core too, if Linux finds that better.
-void allow_all_cores(int helper) {
-  int core = team.kept_off[helper].exchange(-1, std::memory_order_acquire);
-  cpu_set_t cores;
-  if (core < 0 || sched_getaffinity(0, sizeof cores, &cores)) return;
-  CPU_SET(core, &cores);
-  sched_setaffinity(0, sizeof cores, &cores);
-}
 #else
-void keep_sleepers_off() {}
-void allow_all_cores(int) {}
+void keep_helpers_off() {}
 #endif
 
 // ---- helpers -------------------------------------------------------------------------------------
@@ -316,7 +307,6 @@ void *help(void *number) {
       if (Turns done = share ? work(place, share) : 0) finish(place, done);
     }
     rest(seen);
-    allow_all_cores(helper);
   }
   return nullptr;
 }
@@ -349,12 +339,12 @@ void grow(int threads) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  team.kept_off = -1;  // new ones may run wherever their caller may
   for (long n = team.helpers; n < threads - 1 && n < MOST_HELPERS; n++) {
     if (pthread_create(&team.threads[n], nullptr, help, reinterpret_cast<void *>(n))) break;
 #ifdef __linux__
     pthread_setname_np(team.threads[n], "hidet-team");
 #endif
-    team.kept_off[n] = -1;
     team.helpers = int(n + 1);
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -366,7 +356,7 @@ void grow(int threads) {
 // A place for the caller, unless it runs alone or there is none.
 void take_place() {
   grow(caller.threads);
-  keep_sleepers_off();
+  keep_helpers_off();
   for (int n = 0; n < PLACES && !caller.place; n++) {
     Place &place = team.places[n];
     if (place.taken.load(std::memory_order_relaxed)) continue;
