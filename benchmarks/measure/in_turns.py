@@ -11,8 +11,8 @@ from typing import Any
 
 Call = Callable[[], Any]
 WINDOW = 0.02
-"""Seconds; Linux adds to the time of a thread on another core with its ticks, up to ten milliseconds
-apart."""
+"""Seconds; Linux adds to the time of a thread on another core with its ticks, up to ten
+milliseconds apart."""
 IDLE = 0.2
 """The part of a window at work below which no thread of the process spins."""
 
