@@ -128,9 +128,9 @@ search_space = Option(
     "search_space",
     0,
     "How many schedules of an operator to measure: 0 none, the cost model decides; 1 its best "
-    "eight; 2 all that may be the fastest. Left out is what the cost model expects to be slower "
-    "than the best measured, once seven tenths of the least are added by which sixteen or more "
-    "points of its schedule were slower than expected.",
+    "eight; 2 all that may be the fastest. The tuner skips candidates that the cost model predicts "
+    "to be slower than the best one measured so far, by a margin that it learns from its own "
+    "errors.",
     int,
     allowed=(0, 1, 2),
 )
@@ -161,15 +161,15 @@ round_each = Option(
 fp16_reduction = Option(
     "fp16_reduction",
     False,
-    "Sum float16 products in float16 on tensor cores: faster on some GPUs, less precise.",
+    "Accumulate float16 matmuls in float16 on tensor cores: faster on some GPUs, less precise.",
     _switch,
     affects_code=True,
 )
 tf32 = Option(
     "tf32",
     False,
-    "Let one product of tf32, operands rounded to ten bits of fraction, stand for one of float32 "
-    "on tensor cores; off: three, of operands in two parts, as precise as on CUDA cores.",
+    "Multiply float32 matmuls on tensor cores as tf32, operands rounded to ten bits of fraction; "
+    "off: by 3xTF32, as precise as on CUDA cores.",
     _switch,
     affects_code=True,
 )

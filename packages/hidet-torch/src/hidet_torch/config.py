@@ -34,7 +34,7 @@ class DynamoConfig:
         return self._set("precision", dtype)
 
     def use_fp16_reduction(self, flag: bool = True) -> Self:
-        """Sum float16 products in float16 on tensor cores."""
+        """Accumulate float16 matmuls in float16 on tensor cores."""
         return self._set("use_fp16_reduction", flag)
 
     def parallel_k(self, share: str | int = "default") -> Self:

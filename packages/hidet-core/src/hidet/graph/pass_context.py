@@ -44,7 +44,7 @@ class PassContext:
         return self._set(precision="" if dtype in (None, "float32") else dtype)
 
     def set_reduce_precision(self, dtype: Literal["float16", "float32"] | None = None) -> Self:
-        """Sum float16 products in float16 on tensor cores; None or float32: in float32."""
+        """Accumulate float16 matmuls in float16 on tensor cores; None or float32: in float32."""
         if dtype not in (None, "float16", "float32"):
             raise BadArgument(f"products cannot be summed in {dtype!r}", help="use float16")
         return self._set(fp16_reduction=dtype == "float16")

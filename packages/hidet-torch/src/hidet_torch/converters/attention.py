@@ -146,7 +146,7 @@ def logsumexp(
 ) -> Tensor | Untold:
     """The logarithm of the sum of exponentials of each row's scores, in float32.
 
-    It is a product of its own; where nobody reads it, it is not in the graph.
+    It is a matmul of its own; where nobody reads it, it is not in the graph.
     """
     heads, _, size = q.shape[-3:]
     if heads != k.shape[-3] or not isinstance(size, int):

@@ -1,4 +1,4 @@
-"""PyTorch's control flow: a choice, turns by data, and scans, with their graphs as bodies."""
+"""PyTorch's control flow: branches, loops and scans, with their graphs as bodies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cond(
 def while_loop(
     condition: Subgraph, body: Subgraph, carried: Sequence[Any], more: Sequence[Any] = ()
 ) -> tuple[Tensor, ...]:
-    """Turns of a graph as long as another one says."""
+    """Iterations of a graph as long as another one says."""
 
     def goes_on(*now: Tensor) -> Tensor:
         (found,) = tensors(condition.inline(*now, *more), "a condition of turns")
@@ -69,7 +69,7 @@ def while_loop(
 def scan(
     combine: Subgraph, init: Sequence[Tensor], xs: Sequence[Tensor], more: Sequence[Any] = ()
 ) -> tuple[Tensor, ...]:
-    """Turns of a graph for the slices of tensors: what is carried, then rows of all turns."""
+    """Iterations of a graph over slices of tensors: what is carried, then all iterations' rows."""
 
     def turn(*given: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         found = tensors(combine.inline(*given, *more), "a result of a scan")

@@ -44,7 +44,7 @@ def multi_head_attention(
 def projected(
     given: tuple[Tensor, ...], weight: Tensor, bias: Tensor, size: int
 ) -> tuple[Tensor, ...]:
-    """Queries, keys and values; by one product where they come from the same."""
+    """Queries, keys and values; by one matmul where they come from the same."""
     if all(each is given[0] for each in given):
         return ops.split(ops.linear(given[0], weight, bias), size, -1)
     rows = zip(given, ops.split(weight, size, 0), ops.split(bias, size, 0), strict=True)

@@ -39,7 +39,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 @torch(aten.addbmm.default)
 def addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * x + alpha * the sum of products: one product of all columns with all rows."""
+    """beta * x + alpha * the sum of matmuls: one matmul of all columns with all rows."""
     batch, rows, inner = a.shape
     columns = ops.reshape(ops.permute(a, (1, 0, 2)), (rows, batch * inner))
     return addmm(x, columns, ops.reshape(b, (batch * inner, b.shape[-1])), beta=beta, alpha=alpha)

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, each by its recurrence: as many turns as the highest degree asks for."""
+"""Orthogonal polynomials by recurrence: as many iterations as the highest degree asks for."""
 
 from __future__ import annotations
 

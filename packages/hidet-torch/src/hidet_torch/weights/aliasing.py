@@ -1,7 +1,7 @@
 """Weights that lie inside of what was derived from them: the model's tensors become views of it.
 
 Where a derived constant consists of whole weights that were only moved (query, key and value
-projections one after the other, the two products of a gated layer in turns), each of them is there
+projections one after the other, the two weights of a gated layer in turns), each of them is there
 as rows and strides. So the model's tensor is set to be that part: nothing is in memory twice, the
 model can be read, saved, run and written to as before, and what is written is in the constant at
 once. PyTorch does the same to an LSTM's weights (`flatten_parameters`).
