@@ -25,9 +25,11 @@ PATIENCE = 300
 
 
 def pytest_collection_finish():
-    """Thousands of collected tests stay until the end: the collector need not look at them."""
+    """Thousands of collected tests stay until the end: the collector need not look at them. It
+    looks seldom, as builds let it: what kernels are made of knows no cycles."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 10, 10)
 
 
 @pytest.fixture(scope="module", autouse=True)
