@@ -1,7 +1,7 @@
 import pytest
 
 from ci import sessions
-from ci.sessions import Result, count, outcome, table, timed
+from ci.sessions import BUDGETS, Result, count, outcome, table, timed
 
 JUNIT = '<testsuites><testsuite tests="9" errors="1" failures="2" skipped="3"/></testsuites>'
 
@@ -26,8 +26,8 @@ def test_a_broken_session_is_never_without_a_failure(ended_well, counts, expecte
 
 def test_the_table_adds_groups_up_and_shouts_when_late():
     results = [
-        Result("lint", 70.0, 30, 0),
-        Result("types", 60.0, 1, 0),
+        Result("lint", 40.0, 30, 0),
+        Result("types", 30.0, 1, 0),
         Result("tests(hidet-core)", 100.0, 900, 2),
         Result("tests(hidet-core-3.12)", 100.0, 900, 0),
         Result("tests(hidet-onnx)", 5.0, 5, 0),
@@ -36,6 +36,10 @@ def test_the_table_adds_groups_up_and_shouts_when_late():
     assert "OVER BUDGET by 10 s" in text
     assert text.count("OVER BUDGET") == 1
     assert text.splitlines()[-1] == "1836 passed, 2 failed"
+
+
+def test_what_plain_nox_runs_has_45_minutes():
+    assert sum(BUDGETS.values()) - BUDGETS[("demo",)] <= 45 * 60
 
 
 def test_a_session_that_raises_is_recorded_and_still_raises(monkeypatch):
