@@ -22,12 +22,15 @@ WORDS = {
     "products? of matrices": "matmul",
     "matrix products?": "matmul",
     "blocks share the sum": "split-K",
+    "a token a step": "one token per step",
 }
 """What each private word is called elsewhere."""
 PAGES = [
     *ROOT.glob("docs/**/*.md"),
     ROOT / "README.md",
     *ROOT.glob("packages/*/README.md"),
+    *ROOT.glob("packages/*/CHANGELOG.md"),
+    *ROOT.glob("benchmarks/*.md"),
     *sorted(ROOT.glob("packages/*/src/**/README.md")),
     ROOT / "packages/hidet-core/src/hidet/errors/codes.md",
 ]

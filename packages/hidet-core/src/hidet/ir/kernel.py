@@ -91,7 +91,7 @@ class Kernel(Node):
     lasting: tuple[Var, ...] = ()
     """Parameters that the L2 cache gives up last: results leave it for memory before them."""
     early: tuple[Var, ...] = ()
-    """Parameters whose loads stay ahead of the barriers that they are written ahead of."""
+    """Parameters whose loads never move past a barrier."""
     ahead: tuple[Var, ...] = ()
     """Parameters that may be read ahead of the wait for the kernels before, such as weights: it may
     begin early only behind one that does not write them."""

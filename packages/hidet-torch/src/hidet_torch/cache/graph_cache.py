@@ -83,9 +83,9 @@ def facts_of(
 
 
 def has_only_our_converters() -> bool:
-    """Whether no converters but those that come with us are filed.
+    """Whether only converters of this package are registered.
 
-    None are where nobody has loaded their table, which who knows a graph need not do.
+    On a cache hit the converter table is not imported, and so nobody else has registered any.
     """
     table = sys.modules.get("hidet_torch.converters.table")
     return table is None or all(map(is_ours, map(table.torch.find, table.torch)))

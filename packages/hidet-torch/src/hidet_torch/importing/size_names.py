@@ -15,7 +15,7 @@ def size_names(placeholders: Iterable[torch.fx.Node]) -> dict[sympy.Symbol, str]
     """A name for each of PyTorch's symbols in the inputs of a graph, no two of them alike.
 
     A size has the name of its `torch.export.Dim`; of a derived one, such as `2 * batch`, that is
-    the root's. One without a Dim is called after the first input that has it: "x.0" is axis 0 of
+    the root's. One without a Dim is named after the first input that has it: "x.0" is axis 0 of
     x, "n" an input that is a number. A dot is in no Dim's name.
     """
     values = [(each.name, each.meta.get("val")) for each in placeholders]
