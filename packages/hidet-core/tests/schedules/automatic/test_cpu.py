@@ -75,6 +75,8 @@ def rows(n):
         "where": (lambda x: ops.argmax(x, axis=1), f32[3, n]),
         "where of integers": (lambda x: ops.argmin(x, axis=1), i32[3, n]),
         "columns": (lambda x: ops.sum(x * x, axes=0), f32[71, n]),
+        "columns of planes": (lambda x: ops.max(x, axes=(0, 2)), f64[2, 3, 16, n]),
+        "wide columns": (lambda x: ops.mean(x, axes=0), f32[18, 2 * n]),
     }
 
 

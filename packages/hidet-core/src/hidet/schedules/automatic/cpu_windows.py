@@ -6,6 +6,7 @@ register; the loops of a longer reduction run around a tile of outputs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from functools import reduce as fold
@@ -19,6 +20,7 @@ from hidet.ir.stmt import Body, Declare, For, LoopKind, Store
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
 from hidet.schedules.automatic.cpu_common import loop
+from hidet.schedules.automatic.cpu_lanes import join_of
 from hidet.schedules.automatic.emit import (
     AnyReduce,
     ceil_div,
@@ -31,6 +33,12 @@ from hidet.types import Scope, TensorType, i32
 
 TILE = 64
 """Outputs that a loop of vectors runs over."""
+COLUMNS = 512
+"""The same of long columns, at most: memory is read in long runs."""
+LONG = 16
+"""Elements from which a column is long."""
+GROUP = 4
+"""Elements of a long column that a turn takes."""
 WINDOW = 64
 """Elements of a reduction up to which it is written out: its sums then stay in registers."""
 RUN = 16
@@ -72,25 +80,57 @@ def tiles(stage: MapStage, reduces: list[AnyReduce]) -> Body:
     (reduce,) = reduces
     assert isinstance(reduce, Reduce)
     count = stage.shape[-1]
-    row, tile = Var("row", i32), Var("tile", i32)
-    partial = Var("partial", TensorType(reduce.value.dtype, (TILE,), Scope.REGISTER))
-    width = combine(Minimum, constant(TILE, i32), count - tile * TILE)
+    known = constant_size(count) or COLUMNS
+    side = min(COLUMNS, -(-known // TILE) * TILE) if is_long(reduce) else TILE
+    row, tile, out = Var("row", i32), Var("tile", i32), Var("lane", i32)
+    partial = Var("partial", TensorType(reduce.value.dtype, (side,), Scope.REGISTER))
+    width = combine(Minimum, constant(side, i32), count - tile * side)
     outer = unravel(row, stage.shape[:-1])
 
     def place(lane: Var) -> dict[Var, Expr]:
-        return dict(zip(stage.vars, (*outer, tile * TILE + lane), strict=True))
+        return dict(zip(stage.vars, (*outer, tile * side + lane), strict=True))
 
-    names = [Var(var.name, i32) for var in reduce.vars]
-    lane = Var("lane", i32)
-    value = substitute(reduce.value, dict(zip(reduce.vars, names, strict=True)) | place(lane))
-    before, element = with_serial_reductions(value, {})
-    update = Store(partial, (lane,), joined(reduce.how, Load(partial, (lane,)), element))
-    body: Body = (For(lane, width, (*before, update), LoopKind.VECTOR),)
-    for var, extent in zip(reversed(names), reversed(reduce.extents), strict=True):
-        body = (For(var, wrap(extent), body),)
-    out = Var("lane", i32)
     write = put(stage, place(out), {reduce: Load(partial, (out,))})
-    body = (Declare(partial, reduce.identity), *body, For(out, width, write, LoopKind.VECTOR))
-    body = (For(tile, wrap(ceil_div(count, TILE)), body),)
+    body: Body = (
+        Declare(partial, reduce.identity),
+        *walk(reduce, partial, width, place),
+        For(out, width, write, LoopKind.VECTOR),
+    )
+    body = (For(tile, wrap(ceil_div(count, side)), body),)
     work = known_product((count, *reduce.extents))
     return (loop(row, product(stage.shape[:-1]), work, body),)
+
+
+def is_long(reduce: Reduce) -> bool:
+    """Whether the innermost axis of a reduction is a long column, not the side of a window."""
+    return (constant_size(reduce.extents[-1]) or 0) >= LONG
+
+
+def walk(
+    reduce: Reduce, partial: Var, width: Expr, place: Callable[[Var], dict[Var, Expr]]
+) -> Body:
+    """The loops of a reduction around those over a tile. Of long columns a turn takes several
+    elements, for which accumulators are loaded and stored once."""
+    *names, last = (Var(var.name, i32) for var in reduce.vars)
+    join = join_of(reduce)
+
+    def turn(first: Expr, count: int) -> Body:
+        lane, before, elements = Var("lane", i32), [], []
+        for number in range(count):
+            index = (*names, first + number if number else first)
+            here = dict(zip(reduce.vars, index, strict=True)) | place(lane)
+            steps, element = with_serial_reductions(substitute(reduce.value, here), {})
+            before += steps
+            elements.append(element)
+        update = Store(partial, (lane,), join(Load(partial, (lane,)), fold(join, elements)))
+        return (For(lane, width, (*before, update), LoopKind.VECTOR),)
+
+    if is_long(reduce):
+        groups, left = divmod(constant_size(reduce.extents[-1]) or 0, GROUP)
+        body: Body = (For(last, constant(groups, i32), turn(last * GROUP, GROUP)),)
+        body += turn(constant(groups * GROUP, i32), left) if left else ()
+    else:
+        body = (For(last, wrap(reduce.extents[-1]), turn(last, 1)),)
+    for var, extent in zip(reversed(names), reversed(reduce.extents[:-1]), strict=True):
+        body = (For(var, wrap(extent), body),)
+    return body
