@@ -169,7 +169,7 @@ class CompiledModel(ModuleMethods):
         """What the model gives for these inputs."""
         if named:
             inputs, named = self.signature.placed(inputs, named)
-        if not self.named.are_same():
+        if self.named.keys and not self.named.are_same():
             self.follow(inputs, named)
         known = not named and len(inputs) == len(self.places) and self.alike(*inputs)
         flat = inputs if known else self.looked_at(inputs, named)

@@ -47,7 +47,7 @@ class CudaProgram:
         self.latest: tuple[int | None, StreamProgram | None] = None, None
         self.lock = Lock()
 
-    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+    def __call__(self, addresses: Sequence[int], stream: int = 0) -> None:
         """Run on inputs and outputs at these addresses, whatever the thread did before."""
         if is_current(self.context) and not is_capturing(stream) and RECORDER.get() is None:
             self.on(stream)(addresses, stream)

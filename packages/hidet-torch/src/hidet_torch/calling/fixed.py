@@ -52,30 +52,16 @@ class FixedCall:
         """
         results = self.results
         in_order = results == [(number, None) for number in range(len(self.outputs))]
-        makers, views = [maker(each, device) for each in self.outputs], self.views
-        check, changed = weights.check_read, weights.changed
-        if not self.may_repeat:
-            check, changed = weights.check, never
-        elif not weights.by_tensor:
-            check, changed = nothing, never
-        epoch, program = runner.epoch, runner.program(views)
+        makers = [maker(each, device) for each in self.outputs]
+        run = self.launching(runner, weights, device, stream)
 
         def quick(given: Sequence[torch.Tensor]) -> list[Any] | None:
-            nonlocal epoch, program
             addresses = [*map(address_of, given)]
             if reduce(or_, addresses, 0) % ALIGNMENT:
                 return None
-            check()
-            if runner.epoch != epoch:
-                epoch, program = runner.epoch, runner.program(views)
-            seen = weights.seen
             made = [*map(call, makers)]
             addresses += map(address_of, made)
-            program(addresses, stream())
-            if changed(seen):
-                weights.update()
-                epoch, program = runner.epoch, runner.program(views)
-                program(addresses, stream())
+            run(addresses)
             if in_order:
                 return made
             return [
@@ -84,6 +70,33 @@ class FixedCall:
             ]
 
         return quick
+
+    def launching(
+        self, runner: Runner, weights: Weights, device: str, stream: Callable[[], int]
+    ) -> Callable[[list[int]], object]:
+        """What runs kernels on inputs and outputs at addresses, weights as they are then."""
+        check, changed = weights.check_read, weights.changed
+        if not self.may_repeat:
+            check, changed = weights.check, never
+        epoch, program = runner.epoch, runner.program(self.views)
+        if self.may_repeat and not weights.by_tensor:
+            if device == "cpu":
+                return program
+            return lambda addresses: program(addresses, stream())
+
+        def run(addresses: list[int]) -> None:
+            nonlocal epoch, program
+            check()
+            if runner.epoch != epoch:
+                epoch, program = runner.epoch, runner.program(self.views)
+            seen = weights.seen
+            program(addresses, stream())
+            if changed(seen):
+                weights.update()
+                epoch, program = runner.epoch, runner.program(self.views)
+                program(addresses, stream())
+
+        return run
 
     def boxed(self, quick: Quick, slow: Boxed) -> Boxed:
         """The same call of a list of arguments; those that lie otherwise than usual take the `slow`
@@ -114,10 +127,6 @@ class FixedCall:
 def is_usual(tensor: torch.Tensor, shape: tuple[int, ...]) -> bool:
     """Whether an argument is used as it is: in rows, and no sign is still to be changed."""
     return tensor.shape == shape and tensor.is_contiguous() and not tensor.is_neg()
-
-
-def nothing() -> None:
-    """There are no weights to look at."""
 
 
 def never(seen: object) -> bool:
