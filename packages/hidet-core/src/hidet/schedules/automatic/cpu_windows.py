@@ -16,7 +16,7 @@ from hidet.compute import Reduce
 from hidet.compute.places import unravel
 from hidet.compute.sizes import product
 from hidet.ir.expr import Expr, Load, Minimum, Var, combine, constant, wrap
-from hidet.ir.stmt import Body, Declare, For, LoopKind, Store
+from hidet.ir.stmt import Body, Declare, For, LoopKind, Stmt, Store
 from hidet.ir.walk import replaced, substitute
 from hidet.schedules.automatic.access import constant_size, known_product, mostly_contiguous
 from hidet.schedules.automatic.cpu_common import loop
@@ -115,7 +115,9 @@ def walk(
     join = join_of(reduce)
 
     def turn(first: Expr, count: int) -> Body:
-        lane, before, elements = Var("lane", i32), [], []
+        lane = Var("lane", i32)
+        before: list[Stmt] = []
+        elements: list[Expr] = []
         for number in range(count):
             index = (*names, first + number if number else first)
             here = dict(zip(reduce.vars, index, strict=True)) | place(lane)
