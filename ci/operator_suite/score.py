@@ -12,13 +12,13 @@ from torch.utils._pytree import tree_leaves
 
 from ci.operator_suite.cases import Sample, operators, samples, types
 from ci.operator_suite.compare import difference
+from ci.operator_suite.known import NO_GRAPH
 from ci.suites.score import Score
 from hidet_torch.capture.aot import for_inference
 from hidet_torch.capture.capture import Boxed, compile_inference, imported_or_refused
 from hidet_torch.importing.refused import Refused
 from hidet_torch.settings import Settings
 
-NO_GRAPH = "torch.compile makes no graph of it"
 DYNAMO = {
     "capture_dynamic_output_shape_ops": True,
     "capture_scalar_outputs": True,
