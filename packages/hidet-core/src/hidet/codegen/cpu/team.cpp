@@ -47,6 +47,7 @@ namespace {
 
 constexpr Nanoseconds SPIN = 30000;     // spinning while a plan runs, before a thread sleeps
 constexpr Nanoseconds LINGER = 200000;  // helpers' spinning after a plan: the next call is near
+constexpr Nanoseconds MOST_LINGER = 3000000;  // the same where calls were seen to be near
 constexpr Nanoseconds SHORT = 20000, LONG = 100000;  // a claim should take between these
 constexpr int PLACES = 16, MOST_HELPERS = 255;
 constexpr Turns MOST_PIECES = 1LL << 31;
@@ -121,6 +122,8 @@ struct Team {
   alignas(64) std::atomic<unsigned> turn{0};  // changes with each loop; what helpers sleep on
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<int> plans{0};    // how many places are taken
+  std::atomic<Nanoseconds> ended{0}, pause{MOST_LINGER};  // the latest plan's end; the pause before
+  std::atomic<Nanoseconds> linger{LINGER};
   std::atomic<int> helpers{0};  // changes under `lock` only
   std::atomic<bool> over{false};
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -288,7 +291,8 @@ void rest(unsigned seen) {
   for (int n = 1; team.turn.load(std::memory_order_acquire) == seen; n++) {
     relax();
     if (n % 64) continue;
-    if (now() - from < (team.plans.load(std::memory_order_relaxed) ? SPIN : LINGER)) continue;
+    Nanoseconds linger = team.linger.load(std::memory_order_relaxed);
+    if (now() - from < (team.plans.load(std::memory_order_relaxed) ? SPIN : linger)) continue;
     team.sleepers.fetch_add(1, std::memory_order_seq_cst);
     sleep_on(team.turn, seen);
     team.sleepers.fetch_sub(1, std::memory_order_relaxed);
@@ -353,8 +357,20 @@ void grow(int threads) {
 
 // ---- plans ---------------------------------------------------------------------------------------
 
+// Helpers linger after a plan for twice the lesser of the latest two pauses between plans, if that
+// is not too long. Between calls in a row a framework looks at a model's weights, which takes longer
+// than a helper needs to fall asleep.
+void note_pause() {
+  Nanoseconds pause = now() - team.ended.load(std::memory_order_relaxed);
+  Nanoseconds before = team.pause.exchange(pause, std::memory_order_relaxed);
+  Nanoseconds twice = 2 * (pause < before ? pause : before);
+  bool near = LINGER < twice && twice <= MOST_LINGER;
+  team.linger.store(near ? twice : LINGER, std::memory_order_relaxed);
+}
+
 // A place for the caller, unless it runs alone or there is none.
 void take_place() {
+  note_pause();
   grow(caller.threads);
   keep_helpers_off();
   for (int n = 0; n < PLACES && !caller.place; n++) {
@@ -369,6 +385,7 @@ void take_place() {
 }
 
 void give_back_place() {
+  team.ended.store(now(), std::memory_order_relaxed);
   team.plans.fetch_sub(1, std::memory_order_relaxed);
   caller.place->taken.store(false, std::memory_order_release);
   caller.place = nullptr;
