@@ -14,6 +14,7 @@ from hidet.graph import FlowGraph, Op, Tensor, trace_from
 from hidet.graph.apply import apply_all
 from hidet.schedules import load
 from hidet.schedules.base import SCHEDULES, Schedule
+from hidet.schedules.space import to_json
 
 POINTS = 3
 """At how many points each operator is compiled alone."""
@@ -82,8 +83,10 @@ def of_operator(schedule: Schedule, op: Op, at: int) -> Iterator[Case]:
 
 
 def some_points(schedule: Schedule, op: Op, at: int) -> list[Any]:
-    """A few of the points that fit: those whose names have the smallest hashes, so that points
+    """A few of the points that fit: those whose fields have the smallest hashes, so that points
     that come or go leave the others as they are."""
     with settings_of(schedule):
         fitting = list(schedule.fitting(op, TARGET))
-    return sorted(fitting, key=lambda each: sha256(f"{at} {each}".encode()).hexdigest())[:POINTS]
+    return sorted(fitting, key=lambda each: sha256(f"{at} {to_json(each)}".encode()).hexdigest())[
+        :POINTS
+    ]

@@ -10,7 +10,7 @@ from hidet.ir.expr import Settle
 from hidet.ir.walk import find
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES, After
-from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups
+from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
 from hidet.target import Target
 from hidet.testing.fused import groups_in
 
@@ -57,7 +57,7 @@ def test_rounded_each_nothing_is():
 def test_fused_no_hook_is_left(name):
     group = group_of(FOLLOWS[name][0])
     (schedule,) = (each for each in SCHEDULES if each.name == "matmul_wgmma")
-    point = MatmulWarpgroups((64, 64), 3, 1)
+    point = MatrixWarpgroups((64, 64), 3, 1)
     module = schedule.apply(group.anchor.op, TARGET, point, settled(group)).module
     (kernel,) = module.kernels
     assert [*find(kernel.body, Settle)]
@@ -69,5 +69,5 @@ def test_sums_that_blocks_share_are_read_in_float32_anyway():
     """There `put` has them: nothing is to be settled."""
     group = group_of(FOLLOWS["a function"][0], 256)
     (schedule,) = (each for each in SCHEDULES if each.name == "matmul_wgmma")
-    point = MatmulWarpgroups((64, 64), 3, 2)
+    point = MatrixWarpgroups((64, 64), 3, 2)
     assert not settles(schedule.apply(group.anchor.op, TARGET, point, settled(group)).module)

@@ -5,7 +5,7 @@ import pytest
 
 from hidet.errors import BadScript
 from hidet.ir.expr import Var
-from hidet.lang import attr, cdiv, f32, i32, script, script_module
+from hidet.lang import Global, Int, attr, cdiv, f32, i32, script, script_module
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.sim import launch
 
@@ -113,3 +113,52 @@ def test_modules_do_not_meet():
 
 def test_a_script_is_printed():
     assert repr(kernel_named("shown")).startswith("cuda kernel shown(x: f32[8]):")
+
+
+def typed(**types):
+    """A kernel whose annotations say kinds; types are given by name."""
+
+    @script(**types)
+    def kernel(x: Global, y: Global, by: Int):
+        attr.cuda_grid_dim = cdiv(m, 32)
+        attr.cuda_block_dim = 32
+        i = blockIdx.x * 32 + threadIdx.x
+        y.put(i, x.get(i) + by)
+
+    return kernel
+
+
+def test_types_are_given_by_name():
+    x, y = np.arange(7, dtype=np.float32), np.zeros(7, np.float32)
+    made = typed(x=f32[m], y=f32[m], by=i32)
+    assert [str(each.type) for each in made.kernel.params] == ["f32[m]", "f32[m]", "i32"]
+    launch(made.ir_module(), x, y, 3)
+    np.testing.assert_array_equal(y, x + 3)
+
+
+def test_a_kernel_with_given_types_joins_its_module():
+    with script_module("alone") as module:
+        typed(x=f32[m], y=f32[m], by=i32)
+    assert [each.name for each in module.ir_module().kernels] == ["kernel"]
+
+
+@pytest.mark.parametrize(
+    ("types", "message", "help"),
+    [
+        ({"x": f32[m], "by": i32}, "`y` is a tensor in global memory, of a type that is not given",
+         "give it by name, as @script(y=f32[m, n])"),
+        ({"x": f32[m], "y": f32, "by": i32},
+         "`y` is a tensor in global memory, the type given is f32", ""),
+        ({"x": f32[m], "y": f32[m], "by": f32}, "`by` is an integer, the type given is f32", ""),
+        ({"x": f32[m], "y": f32[m], "by": i32, "z": i32},
+         "a type is given for `z`, which is no parameter", "there are x, y, by"),
+        ({"x": f32[m], "y": 3, "by": i32},
+         "the type of `y` is 3, not a type of the language",
+         "write a type as `f32`, `~f32` or `f32[m, n]`"),
+    ],
+)  # fmt: skip
+def test_types_that_do_not_fit(types, message, help):
+    with pytest.raises(BadScript) as raised:
+        typed(**types)
+    assert raised.value.message == message
+    assert (raised.value.help or "") == help

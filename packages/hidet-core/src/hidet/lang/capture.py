@@ -8,7 +8,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -30,6 +30,8 @@ class Source:
     enclosing: Mapping[str, Any]
     """Local names of the defining function, which postponed annotations may use."""
     annotations: Mapping[str, Any]
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """The types of parameters that were given by name."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 from hidet import seams
 from hidet.errors import BadScript
@@ -161,9 +161,28 @@ class ScriptModule:
 _open: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
 
 
-def script(function: Callable[..., Any]) -> ScriptFunction:
-    """Make a Python function a script function; inside of `script_module()` it joins the module."""
-    made = ScriptFunction(capture(function))
+@overload
+def script(function: Callable[..., Any], /) -> ScriptFunction: ...
+@overload
+def script(**types: Any) -> Callable[[Callable[..., Any]], ScriptFunction]: ...
+def script(function: Callable[..., Any] | None = None, /, **types: Any) -> Any:
+    """Make a Python function a script function; inside of `script_module()` it joins the module.
+
+    The types of parameters are their annotations, or given by name: as `@script(x=f32[m, n])` of
+    `def kernel(x: Global) -> None`, where annotations say kinds, which type checkers follow. A name
+    that is no parameter, or a type that is not of its kind, is a BadScript error.
+    """
+    if function is not None:
+        return joined(ScriptFunction(capture(function)))
+
+    def typed(function: Callable[..., Any]) -> ScriptFunction:
+        return joined(ScriptFunction(replace(capture(function), types=types)))
+
+    return typed
+
+
+def joined(made: ScriptFunction) -> ScriptFunction:
+    """A script function as one of the module that is open, if there is one."""
     module = _open.get()
     if module is not None:
         module.functions.append(made)

@@ -155,4 +155,9 @@ def mask_type(op: Attention) -> TensorType:
     return op.q.with_(shape=(1,)) if op.mask is None else op.mask
 
 
-__all__ = ["FEW_ROWS", "Rows", "is_sized", "mask_type", "rows_of"]
+def types_of(op: Attention) -> dict[str, TensorType]:
+    """The types of operands, by what kernels call them."""
+    return {"q": op.q, "k": op.k, "v": op.v, "mask": mask_type(op)}
+
+
+__all__ = ["FEW_ROWS", "Rows", "is_sized", "mask_type", "rows_of", "types_of"]

@@ -47,6 +47,8 @@ class Contraction(ABC):
     """Which of `a` and `b` is the same at all calls, where one is."""
     made: ClassVar[tuple[str, ...]] = ()
     """Which of `a` and `b` kernels ahead of the product make of the operator's operands."""
+    shares_sums: ClassVar[bool] = True
+    """Whether blocks may share the sum over k of a tile."""
 
     @abstractmethod
     def a_at(self, z: Value, i: Value, r: Value) -> Index:

@@ -6,18 +6,15 @@ outside of x gives the zeros of the padding.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from hidet.compute.sizes import Shape, product
-from hidet.cost import Work
 from hidet.ir.expr import Value, wrap
 from hidet.ops.conv import Conv
 from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.schedules.typical import estimated
-from hidet.target import Target
 from hidet.types import Size, TensorType
 
 IN_PIXEL = 0.4
@@ -242,26 +239,6 @@ class ChannelsLast(Convolution):
 def convolution_of(op: Conv) -> Convolution:
     """The contraction that an operator asks for."""
     return ChannelsLast(op) if op.channels_last else ChannelsSecond(op)
-
-
-class ForConvolutions(ABC):
-    """Points of a space for the common form, asked about convolutions."""
-
-    @abstractmethod
-    def fits_on(self, p: Convolution, target: Target) -> bool:
-        """Whether the point can be built for the convolution."""
-
-    @abstractmethod
-    def work_on(self, p: Convolution, target: Target) -> Work:
-        """What the convolution costs at this point."""
-
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(convolution_of(op), target)
-
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(convolution_of(op), target)
 
 
 def has_channels(op: Conv) -> bool:

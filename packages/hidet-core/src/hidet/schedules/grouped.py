@@ -9,14 +9,12 @@ from __future__ import annotations
 
 # The body of a script is a language of its own, which a checker of Python cannot follow.
 # mypy: disable-error-code="attr-defined, union-attr, valid-type, name-defined, arg-type, operator"
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from hidet.compute import select
 from hidet.compute.sizes import same
-from hidet.cost import Work
 from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, attr, cast, cdiv, load, maximum, minimum, script
 from hidet.lang.cuda import blockIdx, threadIdx
@@ -24,7 +22,6 @@ from hidet.ops.grouped_matmul import GroupedMatmul
 from hidet.schedules.contraction import Index
 from hidet.schedules.product import Product
 from hidet.schedules.typical import estimated
-from hidet.target import Target
 from hidet.types import Size, TensorType, i32
 
 GROUP, TOP, END = 0, 1, 2
@@ -40,6 +37,8 @@ class Grouped(Product):
     ends: TensorType = field(kw_only=True)
 
     operands: ClassVar[tuple[str, ...]] = ("a", "b", "ends")
+    shares_sums = False
+    """There are too many groups."""
     batch = 1
     """Each row is in one product: all groups together have as many as one product."""
 
@@ -150,23 +149,3 @@ def grouped_of(op: GroupedMatmul) -> Grouped:
         op.x, op.w, None, op.infer(), op.w.shape[:1], (m,), n, k,
         b_along_k=op.transpose_w, ends=op.ends,
     )  # fmt: skip
-
-
-class ForGroups(ABC):
-    """Points of a space for the common form, asked about products of groups."""
-
-    @abstractmethod
-    def fits_on(self, p: Grouped, target: Target) -> bool:
-        """Whether the point can be built for the products."""
-
-    @abstractmethod
-    def work_on(self, p: Grouped, target: Target) -> Work:
-        """What the products cost at this point."""
-
-    def fits(self, op: GroupedMatmul, target: Target) -> bool:
-        """Whether the point can be built for `op`; groups are too many for sums to be shared."""
-        return getattr(self, "slices", 1) == 1 and self.fits_on(grouped_of(op), target)
-
-    def work(self, op: GroupedMatmul, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(grouped_of(op), target)

@@ -15,21 +15,15 @@ from hidet.schedules.cpu import packed_panels as _cpu_packed_panels
 from hidet.schedules.cpu import sort as _cpu_sort
 from hidet.schedules.cuda import attention as _cuda_attention
 from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
-from hidet.schedules.cuda import conv_implicit_gemm as _cuda_conv
 from hidet.schedules.cuda import conv_overlap as _cuda_conv_overlap
 from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
 from hidet.schedules.cuda import depthwise as _cuda_depthwise
 from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
-from hidet.schedules.cuda import grouped_matmul as _cuda_grouped_matmul
-from hidet.schedules.cuda import matmul_bytes as _cuda_matmul_bytes
 from hidet.schedules.cuda import matmul_few_rows as _cuda_matmul_few_rows
-from hidet.schedules.cuda import matmul_mma as _cuda_matmul_mma
 from hidet.schedules.cuda import matmul_normed as _cuda_matmul_normed
-from hidet.schedules.cuda import matmul_simt as _cuda_matmul_simt
-from hidet.schedules.cuda import matmul_single as _cuda_matmul_single
-from hidet.schedules.cuda import matmul_tf32 as _cuda_matmul_tf32
 from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
 from hidet.schedules.cuda import packed_linear as _cuda_packed_linear
+from hidet.schedules.cuda import tiles as _cuda_tiles
 
 LOADED = (
     _cpu_attention,
@@ -47,18 +41,12 @@ LOADED = (
     _cpu_sort,
     _cuda_attention,
     _cuda_attention_wgmma,
-    _cuda_conv,
+    _cuda_tiles,
     _cuda_conv_overlap,
     _cuda_conv_wgmma,
     _cuda_depthwise,
     _cuda_depthwise_last,
-    _cuda_grouped_matmul,
-    _cuda_matmul_bytes,
     _cuda_matmul_few_rows,
-    _cuda_matmul_mma,
-    _cuda_matmul_simt,
-    _cuda_matmul_single,
-    _cuda_matmul_tf32,
     _cuda_matmul_normed,
     _cuda_matmul_wgmma,
     _cuda_packed_linear,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from hidet.compute.sizes import Shape, product, same
-from hidet.cost import Work
 from hidet.ir.expr import Value, wrap
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.contraction import Contraction, Index, digits, together
-from hidet.target import Target
 from hidet.types import Size, TensorType
 
 
@@ -107,23 +104,3 @@ def product_of(op: Matmul | Linear) -> Product:
     if not (stack and one_b and every_a and whole.a_along_k):
         return whole
     return replace(whole, stack=(), rows=(*stack, m))
-
-
-class ForProducts(ABC):
-    """Points of a space for the common form, asked about matmuls."""
-
-    @abstractmethod
-    def fits_on(self, p: Product, target: Target) -> bool:
-        """Whether the point can be built for the product."""
-
-    @abstractmethod
-    def work_on(self, p: Product, target: Target) -> Work:
-        """What the product costs at this point."""
-
-    def fits(self, op: Matmul | Linear, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(product_of(op), target)
-
-    def work(self, op: Matmul | Linear, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(product_of(op), target)

@@ -10,19 +10,10 @@ from hidet.graph import symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Matmul
-from hidet.schedules.base import candidates
-from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, conv_wgmma
-from hidet.schedules.cuda.matmul_bytes import (
-    ConvByteStages,
-    ConvByteWarps,
-    MatmulByteStages,
-    MatmulByteWarps,
-    conv_byte_stages,
-    conv_bytes,
-    matmul_byte_stages,
-    matmul_bytes,
-)
-from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, matmul_wgmma
+from hidet.schedules.base import SCHEDULES, candidates
+from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups
+from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
+from hidet.schedules.cuda.mma_bytes import ByteStages, ByteWarps
 from hidet.target import Target
 from hidet.testing.graph_passes import weight
 from hidet.types import i8, i32, u8
@@ -30,14 +21,18 @@ from hidet.types import i8, i32, u8
 TARGET, OLD = Target.parse("sm_90a"), Target.parse("sm_80")
 SMALL = {"block": (32, 32), "warps": (1, 2)}
 STAGES = {**SMALL, "stages": 3}
-BUILDERS = {
-    MatmulByteStages: matmul_byte_stages,
-    ConvByteStages: conv_byte_stages,
-    MatmulByteWarps: matmul_bytes,
-    ConvByteWarps: conv_bytes,
-    MatmulWarpgroups: matmul_wgmma,
-    ConvWarpgroups: conv_wgmma,
+NAMES = {
+    ByteStages: {Matmul: "matmul_byte_stages", Conv: "conv_byte_stages"},
+    ByteWarps: {Matmul: "matmul_bytes", Conv: "conv_bytes"},
+    MatrixWarpgroups: {Matmul: "matmul_wgmma"},
+    ConvWarpgroups: {Conv: "conv_wgmma"},
 }
+
+
+def built(op, target, point):
+    """The kernels of an operator at a point."""
+    (schedule,) = (each for each in SCHEDULES if each.name == NAMES[type(point)][type(op)])
+    return schedule.apply(op, target, point).module
 
 
 def matmul(a, b, m, k, n):
@@ -51,51 +46,51 @@ def conv(x, weight, stride=1, around=0, groups=1):
 
 CASES = [
     *(
-        (matmul(a, b, 33, 129, 7), TARGET, MatmulByteWarps(**SMALL))
+        (matmul(a, b, 33, 129, 7), TARGET, ByteWarps(**SMALL))
         for a, b in product((i8, u8), repeat=2)
     ),
-    (matmul(u8, i8, 1, 1, 2), TARGET, MatmulByteWarps(**SMALL)),
-    (matmul(u8, i8, 70, 300, 67), TARGET, MatmulByteWarps()),
-    (matmul(i8, i8, 20, 520, 9), TARGET, MatmulByteWarps(**SMALL, slices=2)),
-    (matmul(i8, i8, 20, 520, 9), OLD, MatmulByteWarps(**SMALL, depth=128, slices=2)),
-    (Matmul(u8[2, 3, 5, 48], i8[3, 17, 48], False, True, i32), TARGET, MatmulByteWarps(**SMALL)),
+    (matmul(u8, i8, 1, 1, 2), TARGET, ByteWarps(**SMALL)),
+    (matmul(u8, i8, 70, 300, 67), TARGET, ByteWarps()),
+    (matmul(i8, i8, 20, 520, 9), TARGET, ByteWarps(**SMALL, slices=2)),
+    (matmul(i8, i8, 20, 520, 9), OLD, ByteWarps(**SMALL, depth=128, slices=2)),
+    (Matmul(u8[2, 3, 5, 48], i8[3, 17, 48], False, True, i32), TARGET, ByteWarps(**SMALL)),
     *(
         (
             Matmul(*(u8[40, 33] if a else u8[33, 40], i8[19, 40] if b else i8[40, 19]), a, b, i32),
             TARGET,
-            MatmulByteWarps(**SMALL),
+            ByteWarps(**SMALL),
         )
         for a, b in product((False, True), repeat=2)
     ),
     (
         Conv(u8[2, 5, 7, 6], i8[13, 5, 3, 2], None, (1, 1), ((1, 1), (0, 1)), (1, 1), 1, dtype=i32),
         TARGET,
-        ConvByteWarps(**SMALL),
+        ByteWarps(**SMALL),
     ),
-    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteWarps(**SMALL)),
-    (conv(i8[1, 9, 8, 3], u8[7, 5, 5, 3], stride=2), TARGET, ConvByteWarps(**SMALL)),
-    (conv(u8[1, 5, 5, 10], i8[6, 2, 3, 5], groups=2), TARGET, ConvByteWarps(**SMALL)),
+    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ByteWarps(**SMALL)),
+    (conv(i8[1, 9, 8, 3], u8[7, 5, 5, 3], stride=2), TARGET, ByteWarps(**SMALL)),
+    (conv(u8[1, 5, 5, 10], i8[6, 2, 3, 5], groups=2), TARGET, ByteWarps(**SMALL)),
     *(
-        (matmul(a, b, 33, 132, 7), TARGET, MatmulByteStages(**STAGES))
+        (matmul(a, b, 33, 132, 7), TARGET, ByteStages(**STAGES))
         for a, b in product((i8, u8), repeat=2)
     ),
-    (matmul(u8, i8, 1, 4, 2), TARGET, MatmulByteStages(**STAGES)),
-    (matmul(u8, i8, 70, 304, 67), TARGET, MatmulByteStages()),
-    (matmul(i8, i8, 20, 520, 9), OLD, MatmulByteStages(**STAGES, depth=128, slices=2)),
-    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvByteStages(**STAGES)),
-    (conv(i8[1, 9, 8, 4], u8[7, 5, 5, 4], stride=2), TARGET, ConvByteStages(**STAGES)),
-    (conv(u8[1, 5, 5, 8], i8[6, 2, 3, 4], groups=2), TARGET, ConvByteStages(**STAGES)),
+    (matmul(u8, i8, 1, 4, 2), TARGET, ByteStages(**STAGES)),
+    (matmul(u8, i8, 70, 304, 67), TARGET, ByteStages()),
+    (matmul(i8, i8, 20, 520, 9), OLD, ByteStages(**STAGES, depth=128, slices=2)),
+    (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ByteStages(**STAGES)),
+    (conv(i8[1, 9, 8, 4], u8[7, 5, 5, 4], stride=2), TARGET, ByteStages(**STAGES)),
+    (conv(u8[1, 5, 5, 8], i8[6, 2, 3, 4], groups=2), TARGET, ByteStages(**STAGES)),
     *(
-        (matmul(a, b, 129, 272, 7), TARGET, MatmulWarpgroups((64, 64), 2, 1))
+        (matmul(a, b, 129, 272, 7), TARGET, MatrixWarpgroups((64, 64), 2, 1))
         for a, b in product((i8, u8), repeat=2)
     ),
-    (matmul(u8, i8, 1, 16, 1), TARGET, MatmulWarpgroups((64, 64), 2, 1)),
-    (matmul(u8, i8, 70, 144, 200), TARGET, MatmulWarpgroups((128, 256), 3, 1)),
-    (matmul(i8, i8, 20, 528, 130), TARGET, MatmulWarpgroups((64, 128), 2, 2)),
+    (matmul(u8, i8, 1, 16, 1), TARGET, MatrixWarpgroups((64, 64), 2, 1)),
+    (matmul(u8, i8, 70, 144, 200), TARGET, MatrixWarpgroups((128, 256), 3, 1)),
+    (matmul(i8, i8, 20, 528, 130), TARGET, MatrixWarpgroups((64, 128), 2, 2)),
     (
         Matmul(u8[2, 3, 5, 48], i8[17, 48], False, True, i32),
         TARGET,
-        MatmulWarpgroups((64, 64), 2, 1),
+        MatrixWarpgroups((64, 64), 2, 1),
     ),
     (conv(u8[2, 7, 5, 16], i8[13, 3, 3, 16], around=1), TARGET, ConvWarpgroups((64, 64), 3, 1)),
     (conv(i8[1, 9, 8, 144], u8[70, 3, 3, 144], stride=2), TARGET, ConvWarpgroups((128, 128), 3, 1)),
@@ -103,8 +98,8 @@ CASES = [
     # Rows of 64 and 32 bytes: places, lines and matrices.
     (conv(u8[2, 9, 8, 64], i8[64, 3, 3, 64], around=1), TARGET, ConvWarpgroups((128, 64), 3, 1)),
     (conv(u8[3, 11, 9, 16], i8[24, 4, 4, 16]), TARGET, ConvWarpgroups((128, 64), 4, 1)),
-    (matmul(u8, i8, 300, 64, 129), TARGET, MatmulWarpgroups((128, 64), 3, 1)),
-    (matmul(i8, u8, 129, 32, 33), TARGET, MatmulWarpgroups((64, 64), 2, 1)),
+    (matmul(u8, i8, 300, 64, 129), TARGET, MatrixWarpgroups((128, 64), 3, 1)),
+    (matmul(i8, u8, 129, 32, 33), TARGET, MatrixWarpgroups((64, 64), 2, 1)),
 ]
 
 
@@ -112,14 +107,13 @@ CASES = [
 def test_sums_are_exact(case):
     op, target, point = case
     assert point.fits(op, target)
-    build = BUILDERS[type(point)]
     rng = np.random.default_rng(5)
     arrays = []
     for of in (each for each in op.operands() if each is not None):
         low, high = of.dtype.limits
         arrays.append(rng.integers(low, high, of.shape, endpoint=True).astype(of.dtype.numpy))
     found = np.full(op.infer().shape, 77, np.int32)
-    sim.launch(build(op, target, point).module, *arrays, found)
+    sim.launch(built(op, target, point), *arrays, found)
     np.testing.assert_array_equal(found, op.reference(*op.arrange(arrays)))
 
 
@@ -127,7 +121,7 @@ def test_sums_are_exact(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] is TARGET], ids=str)
 def test_on_the_gpu(case, check, is_right_on_the_gpu):
     op, target, point = case
-    is_right_on_the_gpu(BUILDERS[type(point)](op, target, point).module, op, check)
+    is_right_on_the_gpu(built(op, target, point), op, check)
 
 
 def test_they_are_chosen():

@@ -10,9 +10,8 @@ from hidet.ir.expr import Var
 from hidet.ops.conv import Conv
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import SCHEDULES, candidates
-from hidet.schedules.cuda.conv_implicit_gemm import ConvThreads, ConvWarps, conv_mma, conv_simt
-from hidet.schedules.cuda.matmul_mma import MatmulWarps, matmul_mma
-from hidet.schedules.cuda.matmul_simt import MatmulThreads, matmul_simt
+from hidet.schedules.cuda.mma import Warps
+from hidet.schedules.cuda.simt import Threads
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import bf16, f16, f32, f64, i32
@@ -77,26 +76,27 @@ def test_blocks_share_a_sum(op, slices, check):
     ("schedule", "op", "point"),
     [
         (
-            matmul_mma,
+            "matmul_mma",
             Linear(f16[M, 40], f16[24, 40], f16[24]),
-            MatmulWarps((32, 32), 32, (1, 2), 1),
+            Warps((32, 32), 32, (1, 2), 1),
         ),
-        (matmul_mma, Matmul(f16[2, 16, M], f16[2, M, 8]), MatmulWarps((16, 64), 64, (1, 4), 1)),
-        (matmul_simt, Linear(f32[M, 9], f32[7, 9], None), MatmulThreads((32, 32), 8, (4, 4), 1)),
+        ("matmul_mma", Matmul(f16[2, 16, M], f16[2, M, 8]), Warps((16, 64), 64, (1, 4), 1)),
+        ("matmul_simt", Linear(f32[M, 9], f32[7, 9], None), Threads((32, 32), 8, (4, 4), 1)),
         (
-            conv_simt,
+            "conv_simt",
             Conv(f32[M, 3, 5, 4], f32[7, 3, 3, 3], None, ONE, ((1, 1), (1, 1)), ONE, 1),
-            ConvThreads((32, 32), 8, (4, 4), 1),
+            Threads((32, 32), 8, (4, 4), 1),
         ),
         (
-            conv_mma,
+            "conv_mma",
             Conv(f16[1, 3, M, 5], f16[7, 3, 1, 3], None, (2, 1), ((0, 0), (1, 1)), ONE, 1),
-            ConvWarps((32, 32), 32, (1, 2), 1),
+            Warps((32, 32), 32, (1, 2), 1),
         ),
     ],
 )
 def test_sizes_known_at_run_time(schedule, op, point, m, check):
-    module = schedule(op, TARGET, point).module
+    (named,) = (each for each in SCHEDULES if each.name == schedule)
+    module = named.apply(op, TARGET, point).module
     fixed = op.with_sizes(lambda size: m)
     simulated(fixed, module, check)
 

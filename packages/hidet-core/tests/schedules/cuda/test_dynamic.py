@@ -16,9 +16,8 @@ from hidet.ops.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.runtime.maps import Map
-from hidet.schedules.base import candidates
-from hidet.schedules.cuda.matmul_mma import MatmulStages, matmul_stages
-from hidet.schedules.cuda.pipeline import in_stages
+from hidet.schedules.base import SCHEDULES, candidates
+from hidet.schedules.cuda.pipeline import Stages, in_stages
 from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.testing.compare import assert_close
@@ -86,12 +85,13 @@ def test_one_archive_is_right_at_all_sizes(make, monkeypatch):
     ids=str,
 )
 def test_copies_of_rows_whose_length_is_a_multiple(op, number, check, is_right_simulated):
-    point = MatmulStages((32, 32), 64, (2, 2), 1, 3)
+    point = Stages((32, 32), 64, (2, 2), 1, 3)
     assert in_stages(product_of(op), TARGET)
     assert point.fits(op, TARGET)
     fixed = op.with_sizes(lambda size: int(evaluate_size(size, {B: number})))
     if all(0 not in of.shape for of in fixed.results()):
-        module = matmul_stages(op, TARGET, point).module
+        (schedule,) = (each for each in SCHEDULES if each.name == "matmul_stages")
+        module = schedule.apply(op, TARGET, point).module
         is_right_simulated(module, fixed, check, b=number)
 
 

@@ -14,13 +14,13 @@ from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.options import options
 from hidet.schedules.base import Choice
-from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups
+from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
 from hidet.target import Target
 from hidet.testing.fused import as_run, groups_in
 from hidet.types import bf16, f16, i32
 
 TARGET = Target.parse("sm_90a")
-P = MatmulWarpgroups
+P = MatrixWarpgroups
 POINTS = [P((64, 64), 3, 1), P((64, 128), 8, 1), P((128, 192), 3, 1)]
 """Those whose blocks share a multiprocessor, are alone there, and write in several parts."""
 CASES = pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from hidet.passes.overlap_launches import is_hint, is_wait, waits_first
 from hidet.passes.pipeline import lower
 from hidet.passes.signal_next import signals
 from hidet.schedules.base import SCHEDULES, Choice
-from hidet.schedules.cuda.matmul_wgmma import MatmulWarpgroups, by_wgmma, matmul_wgmma
+from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma, matmul_wgmma
 from hidet.schedules.product import product_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
@@ -32,7 +32,7 @@ from hidet.types import bf16, f16, f32, i32
 
 TARGET = Target.parse("sm_90a")
 M = Var("m", i32)
-P = MatmulWarpgroups
+P = MatrixWarpgroups
 SMALL = P((64, 64), 3, 1)
 
 CASES = [

@@ -7,10 +7,9 @@ rows are few, warps share the keys of a tile, and blocks share all keys.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from hidet import options
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cdiv,
@@ -23,7 +22,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
-from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
+from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention_parts import (
     finishing,
@@ -65,10 +64,10 @@ def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
         walk, add_totals = walking(rows, point), totalling(height)
         end = ending(rows, point, together, padded)
 
-        @script
+        @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
         def attend(
-            q: op.q, k: op.k, v: op.v, mask: mask_type(op),
-            partial: partial_type, partial_facts: facts_type, y: op.infer(),
+            q: Global, k: Global, v: Global, mask: Global,
+            partial: Global, partial_facts: Global, y: Global,
         ) -> None:  # fmt: skip
             attr.func_name = op.name
             attr.cuda_grid_dim = (blocks * rows.stacks, 1, slices)

@@ -8,10 +8,10 @@ et al. 2023).
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, assignment, comparison-overlap"
-# mypy: disable-error-code="index, name-defined, valid-type"
+from typing import Any
+
 from hidet.lang import (
+    Global,
     ScriptFunction,
     address,
     attr,
@@ -29,7 +29,7 @@ from hidet.lang import (
 )
 from hidet.lang.cuda import blockIdx, mapa, threadIdx
 from hidet.mapping.fragments import ROW_LANES, mma_c
-from hidet.schedules.attention import Rows, mask_type
+from hidet.schedules.attention import Rows, types_of
 from hidet.schedules.cuda.attention_plain import in_parts, mending
 from hidet.schedules.cuda.attention_softmax import LOW, factor_of, fast_exp2
 from hidet.target import WARP
@@ -39,6 +39,8 @@ VECTOR = 4
 PADDING = 8
 """Elements between rows, so that the rows of a fragment lie in different banks."""
 THREADS = 128
+YES: Any = True
+"""A truth value that becomes an expression."""
 
 
 def pile_shape(parts: int, rows: int, width: int) -> tuple[int, int, int]:
@@ -72,7 +74,7 @@ def writing(rows: Rows, height: int, width: int) -> ScriptFunction:
 
     @script
     def write(q, k, v, mask, sums, totals, y, z, row):  # type: ignore[no-untyped-def]
-        lane, finite = threadIdx.x % WARP, True
+        lane, finite = threadIdx.x % WARP, YES
         if parts:
             for i, half in unroll(grid(height // 16, 2)):
                 finite = finite and isfinite(totals[i, half])
@@ -109,14 +111,14 @@ def merging(parts: int, blocks: int) -> ScriptFunction:
         top = cast(LOW, f32)
         for block, part in unroll(grid(blocks, parts)):
             own = address(facts, part, row, 0)
-            fact = mapa(own, block) if blocks > 1 else own
+            fact = part_of(own, block, blocks)
             top = maximum(top, fact[0])
         shift = select(top == LOW, 0.0, top)
         total = cast(0.0, f32)
         for block, part in unroll(grid(blocks, parts)):
             own, near = address(facts, part, row, 0), address(pile, part, row, column)
-            fact = mapa(own, block) if blocks > 1 else own
-            found = mapa(near, block) if blocks > 1 else near
+            fact = part_of(own, block, blocks)
+            found = part_of(near, block, blocks)
             share = fast_exp2(fact[0] - shift)
             total += fact[1] * share
             for v in vectorize(VECTOR):
@@ -124,6 +126,11 @@ def merging(parts: int, blocks: int) -> ScriptFunction:
         return top, total
 
     return merge
+
+
+def part_of(own: Any, block: Any, blocks: int) -> Any:
+    """Where another block of a cluster has what this one has at `own`."""
+    return mapa(own, block) if blocks > 1 else own
 
 
 def finishing(
@@ -158,7 +165,7 @@ def giving(rows: Rows) -> ScriptFunction:
 
     @script
     def give(q, k, v, mask, y, z, row, column, total, values):  # type: ignore[no-untyped-def]
-        inverse, finite = select(total == 0.0, 0.0, 1.0 / total), True
+        inverse, finite = select(total == 0.0, 0.0, 1.0 / total), YES
         if parts:
             finite = isfinite(total)
             for one in unroll(VECTOR):
@@ -203,14 +210,15 @@ def joining(
     name: str, rows: Rows, partial_type: TensorType, facts_type: TensorType, padded: Size
 ) -> ScriptFunction:
     """The kernel that merges the partials of several blocks; a stack has `padded` rows."""
-    slices, _, width = partial_type.shape
-    merge, give = merging(int(slices), 1), giving(rows)
+    slices: Any = partial_type.shape[0]
+    width = partial_type.shape[2]
+    merge, give = merging(slices, 1), giving(rows)
     across, op = width // VECTOR, rows.op
 
-    @script
+    @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
     def join(
-        q: op.q, k: op.k, v: op.v, mask: mask_type(op),
-        partial: partial_type, partial_facts: facts_type, y: op.infer(),
+        q: Global, k: Global, v: Global, mask: Global,
+        partial: Global, partial_facts: Global, y: Global,
     ) -> None:  # fmt: skip
         attr.func_name = f"{name}_join"
         attr.cuda_grid_dim = (cdiv(rows.count * across, THREADS), 1, rows.stacks)

@@ -7,8 +7,8 @@ that takes long, and is beside the way of all others.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, comparison-overlap"
+from typing import Any
+
 from hidet.lang import (
     ScriptFunction,
     cast,
@@ -25,7 +25,7 @@ from hidet.lang import (
 from hidet.lang.memory import get
 from hidet.schedules.attention import Rows
 from hidet.schedules.cuda.attention_single import products
-from hidet.schedules.cuda.attention_softmax import LOG2_E, LOW, fast_exp2, stepped_score
+from hidet.schedules.cuda.attention_softmax import LOG2_E, LOW, NOTHING, fast_exp2, stepped_score
 
 
 def in_parts(rows: Rows) -> bool:
@@ -37,11 +37,12 @@ def scoring_plainly(rows: Rows) -> ScriptFunction:
     """A part of a kernel: (q, k, mask, z, row, key) -> what a score says after masks, as a power of
     two."""
     op = rows.op
+    size: Any = rows.size
 
     @script
     def score(q, k, mask, z, row, key):  # type: ignore[no-untyped-def]
         found = cast(0.0, f32)
-        for r in range(rows.size):
+        for r in range(size):
             left, right = get(q, *rows.row_at(z, row, r)), get(k, *rows.key_at(z, key, r))
             found += cast(left, f32) * cast(right, f32)
         found = stepped_score(op, found)
@@ -60,12 +61,13 @@ def mending(rows: Rows, runs: int, apart: int, together: int) -> ScriptFunction:
     """A part of a kernel: (q, k, v, mask, y, z, row, column). Writes elements of a row of the
     result: `together` neighbours in each of `runs`, which begin `apart` from each other."""
     score = scoring_plainly(rows)
+    keys: Any = rows.keys
 
     @script
     def mend(q, k, v, mask, y, z, row, column):  # type: ignore[no-untyped-def]
         values = register_tensor(f32, (runs, together), init=0.0)
         top, total = cast(LOW, f32), cast(0.0, f32)
-        seen = rows.keys
+        seen = keys
         if rows.op.causal:
             seen = minimum(seen, rows.number(row) + 1)
         for key in range(seen):
@@ -77,7 +79,7 @@ def mending(rows: Rows, runs: int, apart: int, together: int) -> ScriptFunction:
             for run, one in unroll(grid(runs, together)):
                 factor = get(v, *rows.key_at(z, key, column + run * apart + one))
                 values[run, one] = values[run, one] * fade + weight * cast(factor, f32)
-        inverse = select(total == 0.0, 0.0, 1.0 / total)
+        inverse = select(total == NOTHING, 0.0, 1.0 / total)
         for run in unroll(runs):
             for one in vectorize(together):
                 at = rows.row_at(z, row, column + run * apart + one)

@@ -7,38 +7,49 @@ lane / 4 and two in the row eight below.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from hidet.ir.expr import Value
-from hidet.lang import ScriptFunction, address, cast, register_tensor, script, unroll, vectorize
+from hidet.lang import (
+    Global,
+    Int,
+    ScriptFunction,
+    Shared,
+    address,
+    cast,
+    part,
+    register_tensor,
+    script,
+    unroll,
+    vectorize,
+)
 from hidet.lang.cuda import ldmatrix, mma_sync, store_async, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import matrices, matrix_rows
 from hidet.schedules.contraction import Index
-from hidet.target import WARP
+from hidet.target import ACCESS_BYTES, WARP
 from hidet.types import DType
 
 
-def fetching(
-    at: Callable[[Value, Value, Value], Index], rows: int, columns: int, threads: int, vector: int
-) -> ScriptFunction:
-    """A part of a kernel: (operand, tiles, number, z, first). Rows from `first` on to a tile."""
-    across = columns // vector
-    pieces = rows * across
-
-    @script
-    def fetch(operand, tiles, number, z, first):  # type: ignore[no-untyped-def]
-        for step in unroll(-(-pieces // threads)):
-            piece = step * threads + threadIdx.x
-            if True if pieces % threads == 0 else piece < pieces:
-                row, column = piece // across, piece % across * vector
-                for v in vectorize(vector):
-                    # In one expression: a value with a name is loaded first.
-                    store_async(
-                        address(tiles, number, row, column + v),
-                        get(operand, *at(z, first + row, column + v)),
-                    )
-
-    return fetch
+@part
+def bring_rows(
+    operand: Global, at: Callable[[Value, Value, Value], Index], tiles: Shared, number: Int,
+    z: Any, first: Int, threads: int,
+) -> None:  # fmt: skip
+    """Rows of an operand from `first` on are on their way to a tile."""
+    vector = ACCESS_BYTES // tiles.dtype.nbytes
+    across = (tiles.shape[2] - vector) // vector
+    pieces = tiles.shape[1] * across
+    for step in unroll(-(-pieces // threads)):
+        piece = step * threads + threadIdx.x
+        if True if pieces % threads == 0 else piece < pieces:
+            row, column = piece // across, piece % across * vector
+            for v in vectorize(vector):
+                # In one expression: a value with a name is loaded first.
+                store_async(
+                    address(tiles, number, row, column + v),
+                    get(operand, *at(z, first + row, column + v)),
+                )
 
 
 def keeping(rows: int, size: int) -> ScriptFunction:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from math import gcd
 
 from hidet import options
-from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
+from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, unroll
 from hidet.lang.cuda import ldmatrix, threadIdx
 from hidet.mapping.fragments import ldmatrix_rows, matrix_rows, mma_b
-from hidet.schedules.cuda.two_parts import adding, dividing
+from hidet.schedules.cuda.two_parts import add_products, divide, parts_of
 from hidet.target import WARP
 
 TOGETHER = 4
@@ -31,31 +31,25 @@ def scoring_single(height: int, keys: int, size: int) -> ScriptFunction:
     Adds the products of the warp's rows of q and keys, which begin at `row` and `key`.
     """
     rows, exact, own = height // 16, products() == 3, matrix_rows(32)
-    divide_q, divide_k = dividing(rows, 4, exact), dividing(2, 2, exact)
-    add = adding(rows, 2, exact)
 
     @script
     def score(tile_q, kept, tiles_k, number, scores, row, key):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
         low = register_tensor(f32, (rows, keys // 8, 4), init=0.0)
         for deep in unroll(size // 8):
-            part_q = register_tensor(f32, (rows, 4))
-            large_q = register_tensor(tf32, (rows, 4))
-            small_q = register_tensor(tf32, (rows, 4))
+            part_q, large_q, small_q = parts_of(rows, 4)
             for i in unroll(rows):
                 at = (row + i * 16 + own.task(lane, 0)[0], deep * 8 + own.task(lane, 0)[1])
                 ldmatrix(address(part_q, i, 0), address(tile_q, 0, *at))
-            divide_q(part_q, large_q, small_q)
+            divide(part_q, large_q, small_q, exact)
             for j in unroll(keys // 16):
-                part_k = register_tensor(f32, (2, 2))
-                large_k = register_tensor(tf32, (2, 2))
-                small_k = register_tensor(tf32, (2, 2))
+                part_k, large_k, small_k = parts_of(2, 2)
                 # Matrices follow each other across first: half of a row of 8 elements each.
                 matrix, line = ldmatrix_rows().task(lane)
                 at = (key + j * 16 + line + matrix // 2 * 8, deep * 8 + matrix % 2 * 4)
                 ldmatrix(address(part_k, 0, 0), address(tiles_k, number, *at))
-                divide_k(part_k, large_k, small_k)
-                add(large_q, small_q, 0, large_k, small_k, scores, low, j * 2)
+                divide(part_k, large_k, small_k, exact)
+                add_products(large_q, small_q, 0, large_k, small_k, scores, low, j * 2, exact)
         for i, j, e in unroll(grid(rows, keys // 8, 4)):
             scores[i, j, e] += low[i, j, e]
 
@@ -70,30 +64,24 @@ def weighing_single(height: int, keys: int, width: int) -> ScriptFunction:
     """
     rows, columns, exact = height // 16, gcd(width // 8, TOGETHER), products() == 3
     pairs = mma_b(16, 8)
-    divide_w, divide_v = dividing(keys // 8 * rows, 4, exact), dividing(columns, 2, exact)
-    add = adding(rows, columns, exact)
 
     @script
     def weigh(weights, tiles_v, number, sums, key):  # type: ignore[no-untyped-def]
         lane = threadIdx.x % WARP
-        part_w = register_tensor(f32, (keys // 8 * rows, 4))
-        large_w = register_tensor(tf32, (keys // 8 * rows, 4))
-        small_w = register_tensor(tf32, (keys // 8 * rows, 4))
+        part_w, large_w, small_w = parts_of(keys // 8 * rows, 4)
         for i, j, e in unroll(grid(rows, keys // 8, 4)):
             part_w[j * rows + i, e] = weights[i, j, e % 2 * 2 + e // 2]
-        divide_w(part_w, large_w, small_w)
+        divide(part_w, large_w, small_w, exact)
         for group in unroll(width // 8 // columns):
             high = register_tensor(f32, (rows, columns, 4), init=0.0)
             low = register_tensor(f32, (rows, columns, 4), init=0.0)
             for j in unroll(keys // 8):
-                part_v = register_tensor(f32, (columns, 2))
-                large_v = register_tensor(tf32, (columns, 2))
-                small_v = register_tensor(tf32, (columns, 2))
+                part_v, large_v, small_v = parts_of(columns, 2)
                 for c, e in unroll(grid(columns, 2)):
                     left = (group * columns + c) * 8 + pairs.task(lane, e)[1]
                     part_v[c, e] = tiles_v[number, key + j * 8 + pairs.task(lane, e)[0], left]
-                divide_v(part_v, large_v, small_v)
-                add(large_w, small_w, j * rows, large_v, small_v, high, low, 0)
+                divide(part_v, large_v, small_v, exact)
+                add_products(large_w, small_w, j * rows, large_v, small_v, high, low, 0, exact)
             for i, c, e in unroll(grid(rows, columns, 4)):
                 sums[i, group * columns + c, e] += high[i, c, e] + low[i, c, e]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 from hidet.compute.steps import stepped
 from hidet.ir.expr import Expr
@@ -32,7 +33,10 @@ from hidet.schedules.attention import Rows
 from hidet.target import WARP
 
 ALL = 0xFFFFFFFF
-LOW = float("-inf")
+# What expressions are compared with is of any type: checkers see that floats equal no expression.
+LOW: Any = float("-inf")
+NOTHING: Any = 0.0
+"""The score of a key that is not there, and the sum of no weights."""
 LOG2_E = 1 / math.log(2)
 fast_exp2 = partial(call, "exp2_approx")
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hidet.ir.expr import Value
 from hidet.lang import (
+    Global,
+    Int,
     ScriptFunction,
+    Shared,
     cdiv,
     f32,
     maximum,
     minimum,
+    part,
+    record,
     register_tensor,
     script,
     select,
     shared_tensor,
-    unroll,
 )
-from hidet.lang.cuda import (
-    blockIdx,
-    cp_async_commit_group,
-    cp_async_wait_group,
-    syncthreads,
-    threadIdx,
-)
+from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.attention import Rows
-from hidet.schedules.cuda.attention_products import fetching, keeping, scoring, weighing
+from hidet.schedules.cuda.attention_products import bring_rows, keeping, scoring, weighing
 from hidet.schedules.cuda.attention_single import scoring_single, weighing_single
 from hidet.schedules.cuda.attention_softmax import masking, softening
 from hidet.schedules.cuda.attention_space import Blocks
+from hidet.schedules.cuda.copy_pipeline import CopyPipeline
 from hidet.target import ACCESS_BYTES, WARP
 from hidet.types import Size
 
@@ -74,6 +75,36 @@ def own_rows(rows: Rows, x: Value, blocks: Size, layer: int) -> tuple[Value, Val
     return rank % rows.stacks, rank // rows.stacks % blocks
 
 
+@record
+class KeyCopies:
+    """Tiles of k and v from tile `first` of keys on, on their way to shared memory, and q's."""
+
+    rows: Rows
+    point: Blocks
+    q: Global
+    k: Global
+    v: Global
+    tile_q: Shared
+    tiles_k: Shared
+    tiles_v: Shared
+    z: Any
+    top: Any
+    first: Any
+
+    @part
+    def begin(self) -> None:
+        """Rows of q, after the first keys: where q computes something, they are under way."""
+        bring_rows(self.q, self.rows.row_at, self.tile_q, 0, self.z, self.top, self.point.threads)
+
+    @part
+    def load(self, stage: Int, turn: Int) -> None:
+        """A tile of keys and one of values."""
+        at, threads = self.rows.key_at, self.point.threads
+        start = (self.first + turn) * self.point.keys
+        bring_rows(self.k, at, self.tiles_k, stage, self.z, start, threads)
+        bring_rows(self.v, at, self.tiles_v, stage, self.z, start, threads)
+
+
 def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     """A part of a kernel: (q, k, v, mask, z, top, first, turns, tops, totals, sums).
 
@@ -81,11 +112,7 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
     """
     op, dtype, stages = rows.op, rows.op.q.dtype, point.stages
     (size, width), (height, keys) = point.padded(rows), point.part
-    ahead, keeps_q = max(stages - 1, 1), point.keeps_q(rows)
-    vector = ACCESS_BYTES // dtype.nbytes
-    fetch_q = fetching(rows.row_at, point.rows, size, point.threads, vector)
-    fetch_k = fetching(rows.key_at, point.keys, size, point.threads, vector)
-    fetch_v = fetching(rows.key_at, point.keys, width, point.threads, vector)
+    keeps_q, vector = point.keeps_q(rows), ACCESS_BYTES // dtype.nbytes
     keep_q = keeping(height, size)
     mask_scores = masking(rows, height, keys)
     soften = softening(rows, height, keys, width)
@@ -99,26 +126,14 @@ def walking(rows: Rows, point: Blocks) -> ScriptFunction:
         tiles_k = shared_tensor(dtype, (stages, point.keys, size + vector))
         tiles_v = shared_tensor(dtype, (stages, point.keys, width + vector))
         kept = register_tensor(dtype, (height // 16, size // 16 if keeps_q else 1, 8))
-        for turn in unroll(ahead):
-            if turn < turns:
-                fetch_k(k, tiles_k, turn, z, (first + turn) * point.keys)
-                fetch_v(v, tiles_v, turn, z, (first + turn) * point.keys)
-                if turn == 0:
-                    # After the keys: where this computes something, they are under way meanwhile.
-                    fetch_q(q, tile_q, 0, z, top)
-            cp_async_commit_group()
+        copies = KeyCopies(rows, point, q, k, v, tile_q, tiles_k, tiles_v, z, top, first)
+        pipe = CopyPipeline(stages, copies)
+        pipe.begin(turns)
         if keeps_q and turns > 0:
-            cp_async_wait_group(ahead - 1)
-            syncthreads()
+            pipe.wait()
             keep_q(tile_q, kept, row)
         for turn in range(turns):
-            cp_async_wait_group(ahead - 1)
-            syncthreads()
-            if turn + ahead < turns:
-                start = (first + turn + ahead) * point.keys
-                fetch_k(k, tiles_k, (turn + ahead) % stages, z, start)
-                fetch_v(v, tiles_v, (turn + ahead) % stages, z, start)
-            cp_async_commit_group()
+            pipe.step(turn + pipe.ahead, turns)
             scores = register_tensor(f32, (height // 16, keys // 8, 4), init=0.0)
             score(tile_q, kept, tiles_k, turn % stages, scores, row, sharer * keys)
             start = (first + turn) * point.keys

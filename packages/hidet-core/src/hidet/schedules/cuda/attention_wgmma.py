@@ -6,11 +6,10 @@ sums for all columns of v.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from hidet import options
 from hidet.compute.sizes import below
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cdiv,
@@ -24,7 +23,7 @@ from hidet.lang import (
 from hidet.lang.cuda import blockIdx, setmaxnreg_dec, setmaxnreg_inc, threadIdx, wgmma_layout
 from hidet.ops.attention import Attention
 from hidet.schedules.assemble import assemble
-from hidet.schedules.attention import Rows, is_sized, mask_type, rows_of
+from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cuda.attention_groups import FEWEST, Groups
 from hidet.schedules.cuda.attention_softmax import LOW, totalling
@@ -66,8 +65,8 @@ def attention_wgmma(op: Attention, target: Target, point: Groups) -> Scheduled:
         place, fill = placing(rows, point, target), filling(rows, point)
         walk, add_totals = walking(rows, point), totalling(STEP)
 
-        @script
-        def attend(q: op.q, k: op.k, v: op.v, mask: mask_type(op), y: op.infer()) -> None:
+        @script(**types_of(op), y=op.infer())
+        def attend(q: Global, k: Global, v: Global, mask: Global, y: Global) -> None:
             attr.func_name = op.name
             attr.cuda_grid_dim = blocks * rows.stacks
             attr.cuda_block_dim = point.threads

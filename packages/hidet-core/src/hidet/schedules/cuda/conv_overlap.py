@@ -9,15 +9,15 @@ once more in the end (`overlap_plain.py`).
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, name-defined, valid-type"
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from hidet import options
 from hidet.cost import REACHED_RATE, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
+    Global,
     ScriptFunction,
     address,
     attr,
@@ -180,7 +180,8 @@ def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
 
 def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
     """The convolution as one kernel."""
-    each, tiles, across = point.tiles(p)
+    counts: tuple[Any, Any, Any] = point.tiles(p)
+    each, tiles, across = counts
     seats, stages = point.resident(p, target) * target.cores, point.stages
     (rows, columns), parts = point.block, point.block[0] // AT_ONCE
     dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
@@ -190,8 +191,8 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
         weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point)
         gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
 
-        @script
-        def product(a: p.a, b: p.b, bias: bias_type, c: p.c) -> None:
+        @script(a=p.a, b=p.b, bias=bias_type, c=p.c)
+        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (minimum(tiles, seats), across)
             attr.cuda_block_dim = point.threads
@@ -211,7 +212,8 @@ def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Mod
                 weigh(b, taps, left)
                 fence_proxy_async("shared::cta")
                 barrier_sync(TOGETHER, point.consumers)
-                shift = epilogue.prefetch(Tile(0, 0, left))
+                shift = epilogue.registers()
+                epilogue.prefetch(shift, Tile(0, 0, left))
                 # From this turn of its places on the warp leaves them for later.
                 stop = cast(NEVER, i32)
                 for tile in range(blockIdx.x, tiles, gridDim.x):

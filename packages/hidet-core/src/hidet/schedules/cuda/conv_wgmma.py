@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hidet import options
-from hidet.cost import Work
 from hidet.ops.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import has_channels
@@ -24,13 +23,9 @@ class ConvWarpgroups(Warpgroups):
         """The operands' tiles."""
         return image(p, self.block[0]), Taps(p, self.block[1])
 
-    def fits(self, op: Conv, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
-        return self.fits_on(windows_of(op), target)
-
-    def work(self, op: Conv, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(windows_of(op), target)
+    def form(self, op: Conv) -> Windows:
+        """The convolution as windows of an image."""
+        return windows_of(op)
 
 
 def image(p: Windows, extent: int) -> Operand:

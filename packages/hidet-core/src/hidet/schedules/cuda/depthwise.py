@@ -6,13 +6,12 @@ these comes from the L1 cache, where the threads beside have it.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from dataclasses import dataclass
 from math import gcd
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -110,8 +109,8 @@ def depthwise_patches(op: Conv, target: Target, point: Patches) -> Scheduled:
     with script_module():
         add = adding(patch)
 
-        @script
-        def depthwise(x: op.x, weight: op.weight, bias: bias_type, y: op.infer()) -> None:
+        @script(x=op.x, weight=op.weight, bias=bias_type, y=op.infer())
+        def depthwise(x: Global, weight: Global, bias: Global, y: Global) -> None:
             attr.func_name = op.name
             attr.cuda_grid_dim = cdiv(d.planes * deep * across, point.threads)
             attr.cuda_block_dim = point.threads

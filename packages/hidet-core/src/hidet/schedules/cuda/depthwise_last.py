@@ -6,12 +6,11 @@ what is read. The weight of a block's channels lies in shared memory, channels l
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from dataclasses import dataclass
 
 from hidet.cost import Work
 from hidet.lang import (
+    Global,
     ScriptFunction,
     attr,
     cast,
@@ -98,8 +97,8 @@ def depthwise_vectors(op: Conv, target: Target, point: Vectors) -> Scheduled:
     with script_module():
         stage, add = staging(d, chunk, point.threads), adding(d, point)
 
-        @script
-        def depthwise(x: op.x, weight: op.weight, bias: bias_type, y: op.infer()) -> None:
+        @script(x=op.x, weight=op.weight, bias=bias_type, y=op.infer())
+        def depthwise(x: Global, weight: Global, bias: Global, y: Global) -> None:
             attr.func_name = op.name
             attr.cuda_grid_dim = cdiv(d.images * deep * columns, places) * chunks
             attr.cuda_block_dim = point.threads

@@ -8,8 +8,6 @@ blocks of a cluster in each other's. Always in the same order.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import gcd
@@ -17,6 +15,7 @@ from math import gcd
 from hidet.ir.expr import Value
 from hidet.ir.kernel import Module
 from hidet.lang import (
+    Global,
     ScriptFunction,
     address,
     attr,
@@ -33,6 +32,7 @@ from hidet.lang.cuda import blockIdx, cluster_sync, mapa, syncthreads, threadIdx
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.epilogue import Epilogue
+from hidet.schedules.forms import Formed
 from hidet.schedules.typical import estimated
 from hidet.target import ACCESS_BYTES, WARP
 
@@ -40,7 +40,7 @@ FEW = 8
 """Rows, at most, that a thread multiplies each element of b by."""
 
 
-class FewRows(ABC):
+class FewRows(Formed):
     """A point of a space: how many threads share sums, and what each has under way at once."""
 
     along: int
@@ -171,8 +171,8 @@ def few_rows(name: str, reading: Reading) -> Module:
     with script_module():
         gather, tell, finish = reading.gathering(), reading.telling(), finishing(reading)
 
-        @script
-        def product(a: p.a, b: p.b_lies, bias: bias_type, c: p.c) -> None:
+        @script(a=p.a, b=p.b_lies, bias=bias_type, c=p.c)
+        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), slices, p.batch)
             attr.cuda_block_dim = point.threads

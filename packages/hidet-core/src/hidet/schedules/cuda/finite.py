@@ -5,27 +5,20 @@ Products of parts have no infinities: where an operand or a product has one, the
 
 from __future__ import annotations
 
-from hidet.lang import ScriptFunction, grid, isfinite, script, unroll
-from hidet.lang.cuda import syncthreads_or
+from hidet.lang import Bool, Registers, grid, isfinite, part, unroll
 
 
-def unless_finite(
-    fast: ScriptFunction, plain: ScriptFunction, sums: tuple[int, ...]
-) -> ScriptFunction:
-    """A part of a kernel: `fast`, and where a block's sums are not all finite, `plain` from the
-    beginning. Both take (a, b, tiles_a, tiles_b, sums, z, top, left, first, turns), and leave the
-    tiles alone once all threads have passed their last barrier.
-    """
+@part
+def is_lost(sums: Registers) -> Bool:
+    """Whether a thread's sums are not all finite."""
+    lost = False
+    for at in unroll(grid(*sums.shape)):
+        lost = lost or not isfinite(sums[*at])
+    return lost
 
-    @script
-    def add(a, b, tiles_a, tiles_b, found, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-        fast(a, b, tiles_a, tiles_b, found, z, top, left, first, turns)
-        lost = False
-        for at in unroll(grid(*sums)):
-            lost = lost or not isfinite(found[*at])
-        if syncthreads_or(lost):
-            for at in unroll(grid(*sums)):
-                found[*at] = 0.0
-            plain(a, b, tiles_a, tiles_b, found, z, top, left, first, turns)
 
-    return add
+@part
+def clear(sums: Registers) -> None:
+    """A thread's sums are zeros again."""
+    for at in unroll(grid(*sums.shape)):
+        sums[*at] = 0.0

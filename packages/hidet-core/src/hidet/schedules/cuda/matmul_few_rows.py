@@ -12,7 +12,7 @@ from hidet.schedules.cuda.few_rows_mma import WarpReading
 from hidet.schedules.cuda.few_rows_pace import Pace
 from hidet.schedules.cuda.few_rows_simt import ThreadReading
 from hidet.schedules.cuda.mma import VECTOR, by_tensor_cores
-from hidet.schedules.product import ForProducts, Product, product_of
+from hidet.schedules.product import Product, product_of
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import Target
@@ -34,7 +34,7 @@ MOST_THREADS = 2048
 
 
 @dataclass(frozen=True)
-class MatmulFewRows(FewRows, ForProducts):
+class MatmulFewRows(FewRows):
     """By CUDA cores."""
 
     along: int = choice(128, 256, 64, 512, 32, 16)
@@ -63,7 +63,7 @@ class MatmulFewRows(FewRows, ForProducts):
 
 
 @dataclass(frozen=True)
-class MatmulFewRowsWarps(FewRows, ForProducts):
+class MatmulFewRowsWarps(FewRows):
     """By tensor cores."""
 
     along: int = choice(64, 32, 16)

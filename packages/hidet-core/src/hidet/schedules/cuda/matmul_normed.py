@@ -6,41 +6,28 @@ They produce, or consume, partial normalisation statistics of their rows: `wgmma
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, name-defined, valid-type"
 from dataclasses import replace
 from functools import lru_cache
 
-from hidet.cost import Work
 from hidet.ir.kernel import Module
-from hidet.lang import (
-    Global,
-    Shared,
-    attr,
-    cdiv,
-    minimum,
-    register_tensor,
-    script,
-    script_module,
-    shared_tensor,
-)
-from hidet.lang.cuda import blockIdx, cluster_sync, gridDim, syncwarp, threadIdx
-from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows
+from hidet.lang import Global, Shared, attr, minimum, script, script_module, shared_tensor
+from hidet.ops.handed_norm import LinearMoments, NormedLinear, OfRows, runs_of
 from hidet.schedules.assemble import assemble, marked, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.barriers import pipeline_of
 from hidet.schedules.cuda.lines import staging_shape
 from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma
-from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.tile_order import Order
-from hidet.schedules.cuda.wgmma_moments import BLOCK, WholeRows
-from hidet.schedules.cuda.wgmma_normed import bringing_columns, norming
+from hidet.schedules.cuda.wgmma_loop import share_tile, take_tiles
+from hidet.schedules.cuda.wgmma_moments import Beside, MomentSums
+from hidet.schedules.cuda.wgmma_normed import NormedSums
 from hidet.schedules.cuda.wgmma_pairs import sums_to
 from hidet.schedules.cuda.wgmma_ring import Ring, held_by
-from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedRows
+from hidet.schedules.cuda.wgmma_shares import BESIDE, SharedMoments, steps_of
 from hidet.schedules.cuda.wgmma_statistics import Statistics
-from hidet.schedules.cuda.wgmma_write import Sums, keeping
+from hidet.schedules.cuda.wgmma_write import Sums
 from hidet.schedules.product import Product
 from hidet.target import WARP, Target
 from hidet.types import TensorType, f32
@@ -65,23 +52,22 @@ class Alone(MatrixWarpgroups):
     """Tiles of blocks that are alone on a multiprocessor: what is done with the sums lies in
     registers, while others would multiply."""
 
-    def fits_alone(self, op: OfRows, target: Target) -> bool:
+    def fits_on(self, p: Contraction, target: Target) -> bool:
         """Whether there is room, for one block on a multiprocessor."""
-        p = rows_product(op)
-        return self.fits_on(p, target) and self.resident(p, target) == 1
+        return super().fits_on(p, target) and self.resident(p, target) == 1
 
-    def work(self, op: OfRows, target: Target) -> Work:
-        """What `op` costs at this point."""
-        return self.work_on(rows_product(op), target)
+    def form(self, op: OfRows) -> Product:
+        """The product of rows with a weight."""
+        return rows_product(op)
 
 
 class Handing(Alone):
     """Tiles of a matmul that produces statistics. With split-K a block has less to add."""
 
-    def fits(self, op: OfRows, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
+    def fits_on(self, p: Contraction, target: Target) -> bool:
+        """Whether threads have registers for what they add, too."""
         widest = WIDEST if self.slices < 4 else 2 * WIDEST
-        return self.columns <= widest and self.fits_alone(op, target)
+        return self.columns <= widest and super().fits_on(p, target)
 
     def cycles(
         self, p: Contraction, target: Target, tiles: int, together: int
@@ -95,10 +81,10 @@ class Handing(Alone):
 class Norming(Alone):
     """Tiles of a product of normed rows: each is one block's, who knows the norms of its rows."""
 
-    def fits(self, op: OfRows, target: Target) -> bool:
-        """Whether the point can be built for `op`."""
+    def fits_on(self, p: Contraction, target: Target) -> bool:
+        """Whether threads have registers for what belongs to columns, too."""
         narrow = self.columns <= WIDEST_NORMED and not self.borrows
-        return narrow and self.slices == 1 and self.fits_alone(op, target)
+        return narrow and self.slices == 1 and super().fits_on(p, target)
 
 
 def handable(op: OfRows, target: Target) -> bool:
@@ -115,24 +101,87 @@ def linear_moments_wgmma(op: LinearMoments, target: Target, point: Handing) -> S
 
 def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
     """The product as one kernel, whose blocks take whole tiles in turns."""
-    p, name = rows_product(op), op.name
-    a_side, b_side = point.sides(p)
-    stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
-    bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
-    normed, asked = op.residual_gain is not None, op.gain is not None
-    statistics = Statistics(p, moments_type.shape[-2], op.eps)
-    rows = WholeRows(p, point.columns, normed)
+    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
+    tiles, types = point.tiles(p), types_of(op, p)
     with script_module():
-        bring, find = rows.bringing(), statistics.of_two_rows()
-        settle, weigh, multiply = rows.settling(), rows.weighing(), rows.scaling()
 
-        @script
+        @script(a=p.a, b=p.b, **types)
         def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
-            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
-            c: p.c, moments: moments_type, scaled: p.c,
+            a: Global, b: Global, bias: Global, residual: Global, residual_moments: Global,
+            residual_gain: Global, gain: Global, c: Global, moments: Global, scaled: Global,
         ) -> None:  # fmt: skip
-            attr.func_name = name
+            attr.func_name = op.name
+            attr.cuda_grid_dim = minimum(tiles, target.cores)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = 1
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
+            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
+            beside = Beside(op, residual, bias, residual_gain, gain)
+            statistics = Statistics(p, runs_of(p.n), op.eps, residual_moments)
+            to_c = written_as(p, staged, c, point)
+            to_scaled = written_as(p, staged, scaled, point)
+            end = MomentSums(p, point.columns, beside, statistics, moments, to_c, to_scaled)
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
+            take_tiles(ring, order, tiles, end)
+
+    made = assemble(op.name, [product], names_of(op), results_of(op))
+    return marked(made, early=EARLY, ahead=point.ahead(p))
+
+
+def handing_shared(op: LinearMoments, point: Handing) -> Module:
+    """The product as one kernel, of which a cluster shares the sum of each tile."""
+    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
+    types = types_of(op, p)
+    with script_module():
+
+        @script(a=p.a, b=p.b, **types)
+        def product(
+            a: Global, b: Global, bias: Global, residual: Global, residual_moments: Global,
+            residual_gain: Global, gain: Global, c: Global, moments: Global, scaled: Global,
+        ) -> None:  # fmt: skip
+            attr.func_name = op.name
+            attr.cuda_grid_dim = point.tiles(p) * point.slices
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (point.slices, 1, 1)
+            attr.cuda_min_blocks = 1
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
+            sums = shared_tensor(f32, pile_shape(point.block, f32))
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
+            beside = Beside(op, residual, bias, residual_gain, gain)
+            known = p, runs_of(p.n), op.eps, residual_moments
+            statistics = Statistics(*known, steps_of(point), BESIDE)
+            end = SharedMoments(p, point, beside, statistics, c, moments, scaled)
+            share_tile(ring, order, Pile(sums, point.block, point.consumers, point.slices), end)
+
+    made = assemble(op.name, [product], names_of(op), results_of(op))
+    return marked(made, early=["residual_moments", *EARLY], ahead=point.ahead(p))
+
+
+def types_of(op: LinearMoments, p: Product) -> dict[str, TensorType]:
+    """The types of operands and results, by what the kernels call them."""
+    moments = op.results()[1]
+    columns = {"bias": p.bias, "residual_gain": op.residual_gain, "gain": op.gain}
+    return {
+        **{name: operand_type(of, p.c) for name, of in columns.items()},
+        **{"residual": op.residual, "residual_moments": operand_type(op.residual_moments, moments)},
+        **{"c": p.c, "moments": moments, "scaled": p.c},
+    }
+
+
+@schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
+def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
+    """Tiles of the product by warpgroups, normed before they are written."""
+    p, (a_side, b_side), stages = rows_product(op), point.sides(rows_product(op)), point.stages
+    tiles, bias_type = point.tiles(p), operand_type(op.bias, p.c)
+    with script_module():
+
+        @script(a=p.a, b=p.b, moments=op.moments, sums_of=op.sums, bias=bias_type, c=p.c)
+        def product(
+            a: Global, b: Global, moments: Global, sums_of: Global, bias: Global, c: Global
+        ) -> None:
+            attr.func_name = op.name
             attr.cuda_grid_dim = minimum(tiles, target.cores)
             attr.cuda_block_dim = point.threads
             attr.cuda_min_blocks = 1
@@ -140,156 +189,12 @@ def handing(op: LinearMoments, target: Target, point: Handing) -> Module:
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
             to_c = written_as(p, staged, c, point)
-            to_scaled = written_as(p, staged, scaled, point)
+            statistics = Statistics(p, runs_of(p.k), op.eps, moments)
+            end = NormedSums(op, point.columns, statistics, sums_of, bias, to_c)
             ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            ring.begin(order, blockIdx.x, 0, turns)
-            if threadIdx.x < point.consumers:
-                sums = register_tensor(f32, point.columns // 2)
-                for number in range(blockIdx.x, tiles, gridDim.x):
-                    tile = order.tile(number)
-                    top, left = tile.top, tile.left
-                    near = register_tensor(op.residual.dtype, (rows.blocks, 2, 2))
-                    shift = register_tensor(bias_type.dtype, (rows.blocks, 2))
-                    stretch = register_tensor(stretch_type.dtype, (rows.blocks, 2))
-                    factor = register_tensor(gain_type.dtype, (rows.blocks, 2))
-                    mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
-                    bring(residual, bias, residual_gain, near, shift, stretch, top, left)
-                    if normed:
-                        find(residual_moments, mean, scale, top)
-                    ring.consume(sums, turns)
-                    settle(near, shift, stretch, mean, scale, sums, moments, top, left)
-                    if asked:
-                        # No earlier: what is added has its registers until here.
-                        weigh(gain, factor, left)
-                    to_c.write(sums, None, tile)
-                    if asked:
-                        multiply(factor, sums)
-                        to_scaled.write(sums, None, tile)
-            else:
-                ring.produce_all(order, tiles, turns)
+            take_tiles(ring, order, tiles, end)
 
-    made = assemble(name, [product], names_of(op), results_of(op))
-    return marked(made, early=EARLY, ahead=point.ahead(p))
-
-
-def handing_shared(op: LinearMoments, point: Handing) -> Module:
-    """The product as one kernel, of which a cluster shares the sum of each tile."""
-    p, name = rows_product(op), op.name
-    a_side, b_side = point.sides(p)
-    stages, slices, turns = point.stages, point.slices, cdiv(a_side.turns, point.slices)
-    bias_type, before_type, stretch_type, gain_type, moments_type = types_of(op, p)
-    rows, statistics = shared_rows(op, p, point)
-    with script_module():
-        keep, bring = keeping(point), rows.bringing(statistics)
-        settle = rows.settling(statistics)
-
-        @script
-        def product(
-            a: p.a, b: p.b, bias: bias_type, residual: op.residual,
-            residual_moments: before_type, residual_gain: stretch_type, gain: gain_type,
-            c: p.c, moments: moments_type, scaled: p.c,
-        ) -> None:  # fmt: skip
-            attr.func_name = name
-            attr.cuda_grid_dim = point.tiles(p) * slices
-            attr.cuda_block_dim = point.threads
-            attr.cuda_cluster_dim = (slices, 1, 1)
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            pile = shared_tensor(f32, pile_shape(point.block, f32))
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            share = blockIdx.x % slices
-            number, first = blockIdx.x // slices, share * turns
-            ring.begin(order, number, first, turns)
-            tile = order.tile(number)
-            top, left = tile.top, tile.left
-            near = register_tensor(op.residual.dtype, rows.part)
-            shift = register_tensor(bias_type.dtype, rows.part)
-            stretch = register_tensor(stretch_type.dtype, rows.part)
-            factor = register_tensor(gain_type.dtype, rows.part)
-            held = register_tensor(f32, statistics.held)
-            if threadIdx.x < point.consumers:
-                bring(
-                    residual, residual_moments, bias, residual_gain, gain,
-                    near, held, shift, stretch, factor, share, top, left,
-                )  # fmt: skip
-                sums = register_tensor(f32, point.columns // 2)
-                ring.consume(sums, turns)
-                keep(sums, pile)
-            elif threadIdx.x == point.consumers:
-                ring.produce(tile, first, turns)
-            syncwarp()
-            cluster_sync()
-            if threadIdx.x < point.consumers:
-                settle(
-                    pile, held, near, shift, stretch, factor, c, moments, scaled, share, top, left
-                )
-            # A block's shared memory goes with it: it stays until all others have read there.
-            cluster_sync()
-
-    made = assemble(name, [product], names_of(op), results_of(op))
-    return marked(made, early=["residual_moments", *EARLY], ahead=point.ahead(p))
-
-
-def shared_rows(op: LinearMoments, p: Product, point: Handing) -> tuple[SharedRows, Statistics]:
-    """Rows of which a block of a cluster has a part, and their statistics."""
-    normed, asked = op.residual_gain is not None, op.gain is not None
-    rows = SharedRows(p, point.block, point.consumers, point.slices, normed, asked)
-    runs = types_of(op, p)[-1].shape[-2]
-    return rows, Statistics(p, runs, op.eps, rows.steps, BESIDE)
-
-
-def types_of(op: LinearMoments, p: Product) -> tuple[TensorType, ...]:
-    """The types in kernels of the bias, the residual's moments and gain, the gain, the moments."""
-    moments = op.results()[1]
-    before = operand_type(op.residual_moments, moments)
-    of_columns = (operand_type(each, p.c) for each in (p.bias, op.residual_gain, op.gain))
-    bias, stretch, gain = of_columns
-    return bias, before, stretch, gain, moments
-
-
-@schedule_for(NormedLinear, target="cuda", space=Norming, when=handable, closed=(0, 1))
-def normed_linear_wgmma(op: NormedLinear, target: Target, point: Norming) -> Scheduled:
-    """Tiles of the product by warpgroups, normed before they are written."""
-    p, name = rows_product(op), op.name
-    a_side, b_side = point.sides(p)
-    stages, turns, tiles = point.stages, a_side.turns, point.tiles(p)
-    bias_type = operand_type(op.bias, p.c)
-    with script_module():
-        find = Statistics(p, op.moments.shape[-2], op.eps).of_two_rows()
-        load, norm = bringing_columns(op, point.columns), norming(op, point.columns)
-
-        @script
-        def product(
-            a: p.a, b: p.b, moments: op.moments, sums_of: op.sums, bias: bias_type, c: p.c
-        ) -> None:
-            attr.func_name = name
-            attr.cuda_grid_dim = minimum(tiles, target.cores)
-            attr.cuda_block_dim = point.threads
-            attr.cuda_min_blocks = 1
-            order = Order(point.block, *point.grid(p))
-            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
-            staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            epilogue = written_as(p, staged, c, point)
-            ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            ring.begin(order, blockIdx.x, 0, turns)
-            if threadIdx.x < point.consumers:
-                sums = register_tensor(f32, point.columns // 2)
-                mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
-                for number in range(blockIdx.x, tiles, gridDim.x):
-                    tile = order.tile(number)
-                    top, left = tile.top, tile.left
-                    weights = register_tensor(f32, (point.columns // BLOCK, 2))
-                    shift = register_tensor(f32, (point.columns // BLOCK, 2))
-                    load(sums_of, bias, weights, shift, left)
-                    find(moments, mean, scale, top)
-                    ring.consume(sums, turns)
-                    norm(sums, mean, scale, weights, shift)
-                    epilogue.write(sums, None, tile)
-            else:
-                ring.produce_all(order, tiles, turns)
-
-    made = assemble(name, [product], names_of(op), ["c"])
+    made = assemble(op.name, [product], names_of(op), ["c"])
     return Scheduled(marked(made, early=["sums_of", "bias"], ahead=point.ahead(p)), point)
 
 

@@ -11,7 +11,7 @@ from hidet.schedules.cuda.warpgroups import Warpgroups
 from hidet.schedules.cuda.wgmma_matrix import Matrix
 from hidet.schedules.cuda.wgmma_operand import Operand
 from hidet.schedules.cuda.wgmma_tile import by_warpgroups
-from hidet.schedules.product import ForProducts, Product, product_of
+from hidet.schedules.product import Product, product_of
 from hidet.target import Target
 
 
@@ -21,10 +21,6 @@ class MatrixWarpgroups(Warpgroups):
     def sides(self, p: Product) -> tuple[Operand, Operand]:
         """The operands' tiles."""
         return Matrix(p, True, self.block[0]), Matrix(p, False, self.block[1])
-
-
-class MatmulWarpgroups(MatrixWarpgroups, ForProducts):
-    """Tiles of a product."""
 
 
 def by_wgmma(p: Product, target: Target) -> bool:
@@ -53,12 +49,12 @@ def by_warpgroups_of(p: Product, target: Target) -> bool:
 
 
 @schedule_for(
-    Matmul, Linear, target="cuda", space=MatmulWarpgroups,
+    Matmul, Linear, target="cuda", space=MatrixWarpgroups,
     when=lambda op, target: by_warpgroups_of(product_of(op), target), closed=(0, 1),
     settles=True,
 )  # fmt: skip
 def matmul_wgmma(
-    op: Matmul | Linear, target: Target, point: MatmulWarpgroups, after: After | None = None
+    op: Matmul | Linear, target: Target, point: MatrixWarpgroups, after: After | None = None
 ) -> Scheduled:
     """Tiles of the product by warpgroups with `wgmma`, brought by the copy engine."""
     return Scheduled(by_warpgroups(op.name, product_of(op), point, target, after), point)

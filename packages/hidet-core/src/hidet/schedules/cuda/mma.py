@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Any
 
 from hidet import options
 from hidet.cost import Work
 from hidet.lang import (
-    ScriptFunction,
+    Int,
+    Registers,
     address,
     cast,
     f32,
     grid,
+    part,
     register_tensor,
-    script,
     unroll,
     vectorize,
 )
@@ -25,7 +27,7 @@ from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
 from hidet.mapping.fragments import matrices, mma_c
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.pace import Pace
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.staging import Side, Source
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
@@ -59,14 +61,14 @@ class Warps(Tile):
         return WARP * prod(self.warps)
 
     @property
-    def part(self) -> tuple[int, int]:
+    def warp_tile(self) -> tuple[int, int]:
         """The tile of one warp."""
         return self.block[0] // self.warps[0], self.block[1] // self.warps[1]
 
     @property
     def sums(self) -> tuple[int, ...]:
         """Fragments of 16 x 8, four elements of each."""
-        return self.part[0] // 16, self.part[1] // 8, 4
+        return self.warp_tile[0] // 16, self.warp_tile[1] // 8, 4
 
     def sum_type(self, p: Contraction) -> DType:
         """The type of the sums: float32, float16 only where that was asked for."""
@@ -91,11 +93,11 @@ class Warps(Tile):
     def shaped(self) -> bool:
         """Whether warps have whole fragments."""
         divided = self.block[0] % self.warps[0] == self.block[1] % self.warps[1] == 0
-        return divided and self.part[0] % 16 == 0 and self.part[1] % 16 == 0
+        return divided and self.warp_tile[0] % 16 == 0 and self.warp_tile[1] % 16 == 0
 
     def registers(self, p: Contraction) -> int:
         """Sums, fragments, tiles in flight, and indices."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         flight = sum(self.block) * self.depth // self.threads // 2
         if p.scattered:  # an index and half a register for each element
             flight += self.block[1] * self.depth // self.threads
@@ -114,13 +116,57 @@ class Warps(Tile):
         """Waits for shared memory are a block's time."""
         return 1.0
 
-    def multiplication(self, p: Contraction) -> ScriptFunction:
-        """Each warp adds the product of its parts of two tiles to its sums."""
-        return multiplication(*self.sides(p), self)
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its sums.
 
-    def writing(self, p: Contraction) -> ScriptFunction:
+        A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
+        """
+        rows, columns = self.warp_tile
+        many_a, many_b, own = rows // 16, columns // 16, Fragments(a.side, b.side)
+        half, shape = own.half, f"m16n8k{2 * own.half}"
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row, column = warp // self.warps[1] * rows, warp % self.warps[1] * columns
+        for deep in unroll(self.depth // (2 * half)):
+            part_a = register_tensor(a.side.dtype, (many_a, half))
+            part_b = register_tensor(b.side.dtype, (many_b, half))
+            for i in unroll(many_a):
+                down, right = own.a.task(lane, 0)
+                place = a.side.placed(row + i * 16, deep * 2 * half, down, right)
+                source = address(a.tiles, number, *place)
+                ldmatrix(address(part_a, i, 0), source, 4, not a.side.held_along_k)
+            for j in unroll(many_b):
+                down, right = own.b.task(lane, 0)
+                place = b.side.placed(column + j * 16, deep * 2 * half, down, right)
+                source = address(b.tiles, number, *place)
+                ldmatrix(address(part_b, j, 0), source, 4, not b.side.held_along_k)
+            for i, j in unroll(grid(many_a, many_b * 2)):
+                right = address(part_b, j // 2, j % 2 * (half // 2))
+                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0), shape)
+
+    @part
+    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
         """Each lane writes its sums, in pairs of neighbours."""
-        return writing(self, self.partial_type(p))
+        rows, columns = self.warp_tile
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = top + warp // self.warps[1] * rows + mma_c().task(lane, 0)[0]
+        column = left + warp % self.warps[1] * columns + mma_c().task(lane, 0)[1]
+        for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
+            for v in vectorize(2):
+                total = cast(sums[i, j, half * 2 + v], wide)
+                out.write(total, z, row + i * 16 + half * 8, column + j * 8, v)
+
+
+class Fragments:
+    """How lanes find fragments of both operands in shared memory."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        bits = a.dtype.nbytes * 8
+        self.half = ACCESS_BYTES // a.dtype.nbytes
+        """Elements of a 16-byte vector."""
+        # In a fragment of a rows of the product change first, in one of b k does.
+        self.a = matrices(bits, across=not a.held_along_k)
+        self.b = matrices(bits, across=b.held_along_k)
 
 
 def is_half(p: Contraction) -> bool:
@@ -131,57 +177,3 @@ def is_half(p: Contraction) -> bool:
 def by_tensor_cores(p: Contraction, target: Target) -> bool:
     """Whether tensor cores may multiply these, by their types, the target and the options."""
     return is_half(p) and target.has_feature("mma_f16") and options.mma.get() == "mma"
-
-
-def multiplication(a_side: Side, b_side: Side, point: Warps) -> ScriptFunction:
-    """A part of a kernel: each warp adds the product of its parts of two tiles to its sums.
-
-    A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
-    """
-    rows, columns = point.part
-    many_a, many_b = rows // 16, columns // 16
-    half = ACCESS_BYTES // a_side.dtype.nbytes
-    shape, bits = f"m16n8k{2 * half}", a_side.dtype.nbytes * 8
-    # In a fragment of a rows of the product change first, in one of b k does.
-    own_a = matrices(bits, across=not a_side.held_along_k)
-    own_b = matrices(bits, across=b_side.held_along_k)
-
-    @script
-    def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = warp // point.warps[1] * rows, warp % point.warps[1] * columns
-        for deep in unroll(point.depth // (2 * half)):
-            part_a = register_tensor(a_side.dtype, (many_a, half))
-            part_b = register_tensor(b_side.dtype, (many_b, half))
-            for i in unroll(many_a):
-                down, right = own_a.task(lane, 0)
-                place = a_side.placed(row + i * 16, deep * 2 * half, down, right)
-                source = address(tiles_a, number, *place)
-                ldmatrix(address(part_a, i, 0), source, 4, not a_side.held_along_k)
-            for j in unroll(many_b):
-                down, right = own_b.task(lane, 0)
-                place = b_side.placed(column + j * 16, deep * 2 * half, down, right)
-                source = address(tiles_b, number, *place)
-                ldmatrix(address(part_b, j, 0), source, 4, not b_side.held_along_k)
-            for i, j in unroll(grid(many_a, many_b * 2)):
-                right = address(part_b, j // 2, j % 2 * (half // 2))
-                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0), shape)
-
-    return multiply
-
-
-def writing(point: Warps, wide: DType) -> ScriptFunction:
-    """A part of a kernel: each lane writes its sums, in pairs of neighbours."""
-    rows, columns = point.part
-
-    @script
-    def finish(sums, out, z, top, left):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = top + warp // point.warps[1] * rows + mma_c().task(lane, 0)[0]
-        column = left + warp % point.warps[1] * columns + mma_c().task(lane, 0)[1]
-        for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
-            for v in vectorize(2):
-                total = cast(sums[i, j, half * 2 + v], wide)
-                out.write(total, z, row + i * 16 + half * 8, column + j * 8, v)
-
-    return finish

@@ -57,7 +57,7 @@ class ByteWarps(Warps):
 
     def registers(self, p: Contraction) -> int:
         """As many bytes take half the registers that half-precision elements do."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         flight = sum(self.block) * self.depth // self.threads // 4
         if p.scattered:
             flight += self.block[1] * self.depth // self.threads
@@ -80,7 +80,7 @@ class ByteStages(ByteWarps, Stages):
 
     def registers(self, p: Contraction) -> int:
         """Sums, fragments, and where each copy comes from."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         copies = sum(side.steps for side in self.sides(p))
         return rows * columns // WARP + (rows + columns) // 4 + 2 * copies + 40
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from hidet import options
 from hidet.cost import Work
-from hidet.lang import ScriptFunction, address, f32, grid, register_tensor, script, tf32, unroll
+from hidet.lang import Int, Registers, address, f32, grid, part, register_tensor, tf32, unroll
 from hidet.lang.cuda import mma_sync, threadIdx
 from hidet.mapping.fragments import mma_a, mma_b
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.mma import Warps
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.staging import Side, Source
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
@@ -56,7 +56,7 @@ class SingleWarps(Warps):
 
     def registers(self, p: Contraction) -> int:
         """Sums, fragments, tiles in flight, and indices."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         flight = sum(self.block) * self.depth // self.threads
         if p.scattered:
             flight += self.block[1] * self.depth // self.threads
@@ -68,12 +68,42 @@ class SingleWarps(Warps):
 
     def busy(self) -> float:
         """Small parts of warps load more fragments than they multiply."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
 
-    def multiplication(self, p: Contraction) -> ScriptFunction:
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
         """Each warp adds the product of its parts of two tiles to its sums."""
-        return multiplication(*self.sides(p), self)
+        rows, columns = self.warp_tile
+        many_a, many_b = rows // 16, columns // 8
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = warp // self.warps[1] * rows + mma_a(32).task(lane, 0)[0]
+        column = warp % self.warps[1] * columns + mma_b(32).task(lane, 0)[1]
+        for deep in unroll(self.depth // 8):
+            first = deep * 8 + mma_a(32).task(lane, 0)[1]
+            part_a = register_tensor(tf32, (many_a, 4))
+            part_b = register_tensor(tf32, (many_b, 2))
+            bring(a, b, part_a, part_b, number, row, column, first)
+            for i, j in unroll(grid(many_a, many_b)):
+                left, right = address(part_a, i, 0), address(part_b, j, 0)
+                mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
+
+
+@part
+def bring(
+    a: Source, b: Source, part_a: Registers, part_b: Registers,
+    number: Int, row: Int, column: Int, first: Int,
+) -> None:  # fmt: skip
+    """A lane's elements of fragments of both tiles, for the eight of k that begin at `first`, are
+    under way to its registers."""
+    for i, v in unroll(grid(part_a.shape[0], 4)):
+        at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
+        place = (at, r) if a.side.along_k else (r, at)
+        part_a[i, v] = a.tiles[number, *place]
+    for j, v in unroll(grid(part_b.shape[0], 2)):
+        at, r = column + j * 8, first + v * 4
+        place = (at, r) if b.side.along_k else (r, at)
+        part_b[j, v] = b.tiles[number, *place]
 
 
 def in_tf32(p: Contraction, target: Target) -> bool:
@@ -81,45 +111,3 @@ def in_tf32(p: Contraction, target: Target) -> bool:
     single = p.a.dtype is f32 and p.b.dtype is f32 and p.c.dtype is f32 and not p.empty
     allowed = options.tf32.get() and options.mma.get() == "mma"
     return single and allowed and target.has_feature("mma_tf32")
-
-
-def multiplication(a_side: Side, b_side: Side, point: SingleWarps) -> ScriptFunction:
-    """A part of a kernel: each warp adds the product of its parts of two tiles to its sums."""
-    rows, columns = point.part
-    many_a, many_b = rows // 16, columns // 8
-    bring = bringing(a_side, b_side, many_a, many_b)
-
-    @script
-    def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row = warp // point.warps[1] * rows + mma_a(32).task(lane, 0)[0]
-        column = warp % point.warps[1] * columns + mma_b(32).task(lane, 0)[1]
-        for deep in unroll(point.depth // 8):
-            first = deep * 8 + mma_a(32).task(lane, 0)[1]
-            part_a = register_tensor(tf32, (many_a, 4))
-            part_b = register_tensor(tf32, (many_b, 2))
-            bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first)
-            for i, j in unroll(grid(many_a, many_b)):
-                left, right = address(part_a, i, 0), address(part_b, j, 0)
-                mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
-
-    return multiply
-
-
-def bringing(a_side: Side, b_side: Side, many_a: int, many_b: int) -> ScriptFunction:
-    """A part of a kernel: (tiles_a, tiles_b, part_a, part_b, number, row, column, first). A lane's
-    elements of so many fragments of both tiles, for the eight of k that begin at `first` are under
-    way to its registers."""
-
-    @script
-    def bring(tiles_a, tiles_b, part_a, part_b, number, row, column, first):  # type: ignore[no-untyped-def]
-        for i, v in unroll(grid(many_a, 4)):
-            at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
-            place = (at, r) if a_side.along_k else (r, at)
-            part_a[i, v] = tiles_a[number, *place]
-        for j, v in unroll(grid(many_b, 2)):
-            at, r = column + j * 8, first + v * 4
-            place = (at, r) if b_side.along_k else (r, at)
-            part_b[j, v] = tiles_b[number, *place]
-
-    return bring

@@ -78,7 +78,7 @@ class Pace:
     def turn(self) -> float:
         """A turn of the main loop: what takes longest of all that goes on beside each other, and
         what does not go on beside it."""
-        point, (rows, columns), (high, broad) = self.point, self.point.block, self.point.part
+        point, (rows, columns), (high, broad) = self.point, self.point.block, self.point.warp_tile
         together = self.together
         width = self.p.a.dtype.nbytes * point.depth
         rate = self.target.peak_flops(point.unit(self.p), True) / self.target.cores

@@ -50,14 +50,17 @@ class PackedFewRows(FewRows):
         """Who reads what."""
         return WordReading(p, self)
 
-    def fits(self, op: PackedLinear, target: Target) -> bool:
-        """Whether there are as many threads."""
-        reading = self.reading(packed_product(op))
-        return self.along <= self.threads and is_even(reading, target)
+    def form(self, op: PackedLinear) -> PackedProduct:
+        """The product of packed weights."""
+        return packed_product(op)
 
-    def work(self, op: PackedLinear, target: Target) -> Work:
+    def fits_on(self, p: PackedProduct, target: Target) -> bool:
+        """Whether there are as many threads."""
+        return self.along <= self.threads and is_even(self.reading(p), target)
+
+    def work_on(self, p: PackedProduct, target: Target) -> Work:
         """Each word is read once."""
-        return Pace(self.reading(packed_product(op)), target, by_units=False).work()
+        return Pace(self.reading(p), target, by_units=False).work()
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,23 @@ before the first call.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from hidet.compute import select
 from hidet.ir.expr import Reinterpret
-from hidet.lang import ScriptFunction, attr, cast, cdiv, minimum, script, script_module, static
+from hidet.lang import (
+    Global,
+    ScriptFunction,
+    attr,
+    cast,
+    cdiv,
+    minimum,
+    script,
+    script_module,
+    static,
+)
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.memory import get
 from hidet.ops.packed_linear import MIDDLE, PackedLinear
@@ -99,10 +107,8 @@ class PackedProduct(Product):
 
         with script_module():
 
-            @script
-            def pack(
-                packed: self.packed, scale: scale_type, zero_point: zero_type, b: self.b_lies
-            ) -> None:
+            @script(packed=self.packed, scale=scale_type, zero_point=zero_type, b=self.b_lies)
+            def pack(packed: Global, scale: Global, zero_point: Global, b: Global) -> None:
                 attr.func_name = f"{name}_pack"
                 attr.cuda_grid_dim = cdiv(self.n * width, THREADS)
                 attr.cuda_block_dim = THREADS

@@ -10,11 +10,14 @@ from typing import Any
 
 from hidet.ir.expr import Expr
 from hidet.lang import (
-    ScriptFunction,
+    Int,
+    Registers,
+    Shared,
     address,
+    part,
     register_tensor,
     reinterpret,
-    script,
+    shared_tensor,
     static,
     tf32,
     unroll,
@@ -23,7 +26,7 @@ from hidet.lang import (
 from hidet.lang.cuda import threadIdx, wgmma_descriptor, wgmma_layout
 from hidet.lang.cuda.wgmma import Descriptor
 from hidet.mapping.swizzle import SwizzledLayout
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.staging import Side, Source
 from hidet.schedules.cuda.two_parts import large_of, small_of
 from hidet.target import WARP
 from hidet.types import PointerType
@@ -68,55 +71,43 @@ class PartSide(Side):
         whole = self.extent % (BESIDE * self.vector) == 0 and self.depth % (WARP // BESIDE) == 0
         return super().exact and (whole or self.along_k)
 
-    def place_parts(self) -> ScriptFunction:
-        """A part of a kernel: (registers, tiles, number). This thread's vectors, in two parts."""
-        put = self.putting()
-        vector = self.vector
+    @part
+    def room(self, buffers: int) -> Shared:
+        tiles = shared_tensor(tf32, (buffers, *self.padded), self.layout(buffers))
+        return tiles
 
-        @script
-        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
-            for step in static(range(self.steps)):
-                large = register_tensor(tf32, (vector,))
-                small = register_tensor(tf32, (vector,))
-                for v in unroll(vector):
-                    large[v] = large_of(registers[step, v])
-                    small[v] = small_of(registers[step, v], large[v])
-                put(large, tiles, number, LARGE, step)
-                put(small, tiles, number, SMALL, step)
+    @part
+    def place_parts(self, of: Source, registers: Registers, number: Int) -> None:
+        """This thread's vectors, in two parts."""
+        for step in static(range(self.steps)):
+            large = register_tensor(tf32, (self.vector,))
+            small = register_tensor(tf32, (self.vector,))
+            for v in unroll(self.vector):
+                large[v] = large_of(registers[step, v])
+                small[v] = small_of(registers[step, v], large[v])
+            self.put(of, large, number, LARGE, step)
+            self.put(of, small, number, SMALL, step)
 
-        return place
+    @part
+    def place(self, of: Source, registers: Registers, number: Int) -> None:
+        """The vectors as they are, for the first part."""
+        for step in static(range(self.steps)):
+            whole = register_tensor(tf32, (self.vector,))
+            for v in unroll(self.vector):
+                whole[v] = reinterpret(registers[step, v], tf32)
+            self.put(of, whole, number, LARGE, step)
 
-    def place(self) -> ScriptFunction:
-        """A part of a kernel: (registers, tiles, number). The vectors as they are, for the first
-        part."""
-        put, vector = self.putting(), self.vector
-
-        @script
-        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
-            for step in static(range(self.steps)):
-                whole = register_tensor(tf32, (vector,))
-                for v in unroll(vector):
-                    whole[v] = reinterpret(registers[step, v], tf32)
-                put(whole, tiles, number, LARGE, step)
-
-        return place
-
-    def putting(self) -> ScriptFunction:
-        """A part of a kernel: (values, tiles, number, part, step). One vector of this thread."""
-        tasks, turned, vector = self.tasks(), not self.along_k, self.vector
-
-        @script
-        def put(values, tiles, number, part, step):  # type: ignore[no-untyped-def]
-            row, column = tasks[step]
-            if turned:
-                for v in unroll(vector):
-                    tiles[number, part, column + v, row] = values[v]
-            else:  # the pattern permutes lines of 16 bytes, and leaves them whole
-                line = reinterpret(address(tiles, number, part, row, column), PointerType(tf32))
-                for v in vectorize(vector):
-                    line[v] = values[v]
-
-        return put
+    @part
+    def put(self, of: Source, values: Registers, number: Int, which: int, step: int) -> None:
+        """One vector of this thread goes to a part of a tile."""
+        row, column = self.tasks()[step]
+        if not self.along_k:
+            for v in unroll(self.vector):
+                of.tiles[number, which, column + v, row] = values[v]
+        else:  # the pattern permutes lines of 16 bytes, and leaves them whole
+            line = reinterpret(address(of.tiles, number, which, row, column), PointerType(tf32))
+            for v in vectorize(self.vector):
+                line[v] = values[v]
 
     def descriptors(self, tiles: Any, number: Any, start: Any) -> tuple[Descriptor, Descriptor]:
         """Where a product finds both parts of a tile, from row (column) `start` on."""

@@ -6,8 +6,19 @@ all blocks in the same order: the result does not depend on which one is done fi
 
 from __future__ import annotations
 
-from hidet.lang import ScriptFunction, address, register_tensor, script, unroll, vectorize
+from hidet.lang import (
+    Int,
+    Registers,
+    Shared,
+    address,
+    part,
+    record,
+    register_tensor,
+    unroll,
+    vectorize,
+)
 from hidet.lang.cuda import mapa, threadIdx
+from hidet.schedules.cuda.epilogue import Epilogue
 from hidet.target import ACCESS_BYTES
 from hidet.types import DType
 
@@ -21,30 +32,42 @@ def pile_shape(block: tuple[int, int], of: DType) -> tuple[int, int, int, int]:
     return 1, 1, rows, columns + PADDING_BYTES // of.nbytes
 
 
-def add_pile(block: tuple[int, int], threads: int, slices: int, wide: DType) -> ScriptFunction:
-    """A part of a kernel: (pile, epilogue, z, share, top, left).
+@record
+class Pile:
+    """The sums of a tile in shared memory, where the blocks of a cluster find each other's."""
 
-    It adds up part `share` of the tile at `top`, `left` and writes it. The blocks have to meet
-    before it, and once more before the first of them ends.
-    """
-    lanes = ACCESS_BYTES // wide.nbytes
-    across = block[1] // lanes
-    pieces = block[0] * across
-    exact = pieces % (threads * slices) == 0
+    sums: Shared
+    block: tuple[int, int]
+    threads: int
+    slices: int
 
-    @script
-    def add(pile, epilogue, z, share, top, left):  # type: ignore[no-untyped-def]
-        for step in range(-(-pieces // (threads * slices))):
-            number = (step * slices + share) * threads + threadIdx.x
+    @property
+    def lanes(self) -> int:
+        """Neighbours in a row that a thread adds up at once."""
+        return ACCESS_BYTES // int(self.sums.dtype.nbytes)
+
+    @part
+    def total(self, row: Int, column: Int) -> Registers:
+        """Neighbours in a row of the tile, added up over the blocks of the cluster."""
+        total = register_tensor(self.sums.dtype, (self.lanes,), init=0)
+        for other in unroll(self.slices):
+            there = mapa(address(self.sums, 0, 0, row, column), other)
+            for v in vectorize(self.lanes):
+                total[v] += there[v]
+        return total
+
+    @part
+    def add(self, end: Epilogue, z: Int, share: Int, top: Int, left: Int) -> None:
+        """Part `share` of the tile at `top`, `left` is added up and goes to the epilogue. Blocks
+        have to meet before that, and once more before the first of them ends."""
+        across, together = self.block[1] // self.lanes, self.threads * self.slices
+        pieces = self.block[0] * across
+        exact = pieces % together == 0
+        for step in range(-(-pieces // together)):
+            number = (step * self.slices + share) * self.threads + threadIdx.x
             if True if exact else number < pieces:
-                row, column = number // across, number % across * lanes
+                row, column = number // across, number % across * self.lanes
                 i, j = top + row, left + column
-                total = register_tensor(wide, (lanes,), init=0)
-                for other in unroll(slices):
-                    there = mapa(address(pile, 0, 0, row, column), other)
-                    for v in vectorize(lanes):
-                        total[v] += there[v]
-                for v in vectorize(lanes):
-                    epilogue.write(total[v], z, i, j, v)
-
-    return add
+                total = self.total(row, column)
+                for v in vectorize(self.lanes):
+                    end.write(total[v], z, i, j, v)

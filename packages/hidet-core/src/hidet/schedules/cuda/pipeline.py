@@ -1,19 +1,15 @@
-"""Tiles on tensor cores whose operands come by asynchronous copies, several turns ahead.
-
-While a pair of tiles is multiplied, the copies of the next ones are under way: a turn of the main
-loop waits for copies that began `stages` - 1 turns before it, and one barrier is enough for it, as
-the buffer that is filled next was read a turn ago. PTX ISA: cp.async.
-"""
+"""Tiles on tensor cores whose operands come by asynchronous copies, several k-iterations ahead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from hidet.lang import ScriptFunction, script, shared_tensor, static
-from hidet.lang.cuda import cp_async_commit_group, cp_async_wait_group, syncthreads
+from hidet.lang import Int, Registers, part, record
 from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.copy_pipeline import CopyPipeline
 from hidet.schedules.cuda.mma import VECTOR, Warps, by_tensor_cores
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.staging import Side, Source
 from hidet.schedules.space import choice
 from hidet.target import WARP, Target
 
@@ -57,13 +53,39 @@ class Stages(Warps):
 
     def registers(self, p: Contraction) -> int:
         """Sums, fragments, and where each copy comes from."""
-        rows, columns = self.part
+        rows, columns = self.warp_tile
         copies = sum(self.block) * self.depth // VECTOR // self.threads
         return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + 2 * copies + 40
 
-    def gathering(self, p: Contraction) -> ScriptFunction:
+    @part
+    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
         """The main loop, with asynchronous copies."""
-        return in_turns(p, self)
+        pipe = CopyPipeline(self.stages, Copies(a, b, first))
+        pipe.begin(turns)
+        for turn in range(turns):
+            following = turn + pipe.ahead
+            pipe.step(following, turns)
+            self.multiply(a, b, sums, turn % self.stages)
+
+
+@record
+class Copies:
+    """The tiles of both operands from element `first` of k on."""
+
+    a: Source
+    b: Source
+    first: Any
+
+    @part
+    def begin(self) -> None:
+        """Nothing comes with the first tiles."""
+
+    @part
+    def load(self, stage: Int, turn: Int) -> None:
+        """The copies of a pair of tiles are under way."""
+        depth = self.a.side.depth
+        self.a.side.copy(self.a, stage, self.first + turn * depth)
+        self.b.side.copy(self.b, stage, self.first + turn * depth)
 
 
 def is_copyable(p: Contraction) -> bool:
@@ -74,31 +96,3 @@ def is_copyable(p: Contraction) -> bool:
 def in_stages(p: Contraction, target: Target) -> bool:
     """Whether tensor cores may multiply these, and asynchronous copies can bring them."""
     return by_tensor_cores(p, target) and target.has_feature("cp_async") and is_copyable(p)
-
-
-def in_turns(p: Contraction, point: Stages) -> ScriptFunction:
-    """A part of a kernel: (a, b, sums, z, top, left, first, turns)."""
-    side_a, side_b = point.sides(p)
-    copy_a, copy_b = side_a.copy(), side_b.copy()
-    multiply, depth, stages = point.multiplication(p), point.depth, point.stages
-
-    @script
-    def gather(a, b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-        tiles_a = shared_tensor(side_a.dtype, (stages, *side_a.padded))
-        tiles_b = shared_tensor(side_b.dtype, (stages, *side_b.padded))
-        for stage in static(range(stages - 1)):
-            if stage < turns:
-                copy_a(a, tiles_a, stage, z, top, first + stage * depth)
-                copy_b(b, tiles_b, stage, z, left, first + stage * depth)
-            cp_async_commit_group()
-        for turn in range(turns):
-            cp_async_wait_group(stages - 2)
-            syncthreads()
-            following = turn + stages - 1
-            if following < turns:
-                copy_a(a, tiles_a, following % stages, z, top, first + following * depth)
-                copy_b(b, tiles_b, following % stages, z, left, first + following * depth)
-            cp_async_commit_group()
-            multiply(tiles_a, tiles_b, sums, turn % stages)
-
-    return gather

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
-from hidet.lang import ScriptFunction, grid, register_tensor, script, unroll, vectorize
+from hidet.lang import Int, Registers, grid, part, register_tensor, unroll, vectorize
 from hidet.lang.cuda import threadIdx
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.mma import by_tensor_cores
+from hidet.schedules.cuda.staging import Side, Source
 from hidet.schedules.cuda.tile import Tile
 from hidet.schedules.space import choice
-from hidet.target import ACCESS_BYTES
+from hidet.target import ACCESS_BYTES, Target
 from hidet.types import DType, i32
 
 
@@ -69,13 +71,41 @@ class Threads(Tile):
         """A multiply-add should come with less than a third of a word from shared memory."""
         return min(1.0, prod(self.each) / sum(self.each) / 3)
 
-    def multiplication(self, p: Contraction) -> ScriptFunction:
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
         """Each thread adds the product of its parts of two tiles to its sums."""
-        return multiplication(self, self.sum_type(p))
+        (high, down), (broad, right) = pieces(self, sums.dtype)
+        rows, columns = self.each
+        across = self.block[1] // columns
+        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
+        for deep in unroll(self.depth):
+            part_a = register_tensor(sums.dtype, (rows,))
+            part_b = register_tensor(sums.dtype, (columns,))
+            for piece in unroll(rows // high):
+                for v in vectorize(high):
+                    part_a[piece * high + v] = a.tiles[number, deep, row + piece * down + v]
+            for piece in unroll(columns // broad):
+                for v in vectorize(broad):
+                    part_b[piece * broad + v] = b.tiles[number, deep, column + piece * right + v]
+            for i, j in unroll(grid(rows, columns)):
+                sums[i, j] += part_a[i] * part_b[j]
 
-    def writing(self, p: Contraction) -> ScriptFunction:
+    @part
+    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
         """Each thread writes its accumulators, piece by piece."""
-        return writing(self, self.sum_type(p))
+        (high, down), (broad, right) = pieces(self, wide)
+        rows, columns = self.each
+        across = self.block[1] // columns
+        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
+        for i, piece in unroll(grid(rows, columns // broad)):
+            for v in vectorize(broad):
+                at = (top + row + i // high * down + i % high, left + column + piece * right + v)
+                out.write(sums[i, piece * broad + v], z, *at, 0)
+
+
+def by_threads(p: Contraction, target: Target) -> bool:
+    """Whether there are numbers to multiply, and no tensor cores for them at full precision."""
+    return not p.empty and not p.c.dtype.is_bool and not by_tensor_cores(p, target)
 
 
 def pieces(point: Threads, wide: DType) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -84,44 +114,3 @@ def pieces(point: Threads, wide: DType) -> tuple[tuple[int, int], tuple[int, int
     widths = tuple(min(lanes, each) for each in point.each)
     threads = (size // each for size, each in zip(point.block, point.each, strict=True))
     return tuple((width, width * count) for width, count in zip(widths, threads, strict=True))  # type: ignore[return-value]
-
-
-def multiplication(point: Threads, wide: DType) -> ScriptFunction:
-    """A part of a kernel: each thread adds the product of its parts of two tiles to its sums."""
-    (high, down), (broad, right) = pieces(point, wide)
-    rows, columns = point.each
-    across = point.block[1] // columns
-
-    @script
-    def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
-        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
-        for deep in unroll(point.depth):
-            part_a = register_tensor(wide, (rows,))
-            part_b = register_tensor(wide, (columns,))
-            for piece in unroll(rows // high):
-                for v in vectorize(high):
-                    part_a[piece * high + v] = tiles_a[number, deep, row + piece * down + v]
-            for piece in unroll(columns // broad):
-                for v in vectorize(broad):
-                    part_b[piece * broad + v] = tiles_b[number, deep, column + piece * right + v]
-            for i, j in unroll(grid(rows, columns)):
-                sums[i, j] += part_a[i] * part_b[j]
-
-    return multiply
-
-
-def writing(point: Threads, wide: DType) -> ScriptFunction:
-    """A part of a kernel: each thread writes its accumulators, piece by piece."""
-    (high, down), (broad, right) = pieces(point, wide)
-    rows, columns = point.each
-    across = point.block[1] // columns
-
-    @script
-    def finish(sums, out, z, top, left):  # type: ignore[no-untyped-def]
-        row, column = threadIdx.x // across * high, threadIdx.x % across * broad
-        for i, piece in unroll(grid(rows, columns // broad)):
-            for v in vectorize(broad):
-                at = (top + row + i // high * down + i % high, left + column + piece * right + v)
-                out.write(sums[i, piece * broad + v], z, *at, 0)
-
-    return finish

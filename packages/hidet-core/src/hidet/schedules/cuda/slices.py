@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, index, name-defined, valid-type"
-from hidet.lang import ScriptFunction, attr, cdiv, register_tensor, script, vectorize
+from typing import Any
+
+from hidet.lang import Global, ScriptFunction, attr, cdiv, register_tensor, script, vectorize
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.schedules.assemble import operand_type
 from hidet.schedules.contraction import Contraction
@@ -26,11 +26,12 @@ def slices_type(p: Contraction, wide: DType, block: tuple[int, int], slices: int
 
 def add_slices(name: str, p: Contraction, partial_type: TensorType) -> ScriptFunction:
     """The kernel that adds split-K partials in order and writes the result."""
-    slices, wide, bias_type = partial_type.shape[0], partial_type.dtype, operand_type(p.bias, p.c)
+    slices: Any = partial_type.shape[0]
+    wide, bias_type = partial_type.dtype, operand_type(p.bias, p.c)
     columns = cdiv(p.n, VECTOR)
 
-    @script
-    def add(bias: bias_type, partial: partial_type, c: p.c) -> None:
+    @script(bias=bias_type, partial=partial_type, c=p.c)
+    def add(bias: Global, partial: Global, c: Global) -> None:
         attr.func_name = f"{name}_slices"
         attr.cuda_grid_dim = (cdiv(p.m * columns, THREADS), p.batch)
         attr.cuda_block_dim = THREADS

@@ -13,7 +13,20 @@ from functools import reduce
 from typing import Any
 
 from hidet.ir.expr import And, Expr, wrap
-from hidet.lang import ScriptFunction, address, cast, script, static, vectorize
+from hidet.lang import (
+    Global,
+    Int,
+    Registers,
+    Shared,
+    address,
+    cast,
+    part,
+    record,
+    register_tensor,
+    shared_tensor,
+    static,
+    vectorize,
+)
 from hidet.lang.cuda import cp_async, threadIdx
 from hidet.lang.memory import get
 from hidet.mapping import auto_map
@@ -104,49 +117,61 @@ class Side:
         """How many neighbours in memory are of one row of the operand, all there or none."""
         return self.product.a_together if self.left else self.product.b_together
 
-    def fetch(self) -> ScriptFunction:
-        """A part of a kernel: this thread's vectors of a tile, from memory to registers."""
-        tasks, vector, dtype = self.tasks(), self.vector, self.dtype
+    @part
+    def room(self, buffers: int) -> Shared:
+        """Shared memory for so many tiles."""
+        tiles = shared_tensor(self.dtype, (buffers, *self.padded))
+        return tiles
 
-        @script
-        def fetch(operand, registers, z, start, first):  # type: ignore[no-untyped-def]
-            for step, (row, column) in static(enumerate(tasks)):
-                for v in vectorize(vector):
-                    value = get(operand, *self.neighbour(z, start, first, row, column, v))
-                    registers[step, v] = cast(value, dtype)
+    @part
+    def flight(self) -> Registers:
+        """Registers for a thread's vectors of a tile."""
+        registers = register_tensor(self.dtype, (self.steps, self.vector))
+        return registers
 
-        return fetch
+    @part
+    def fetch(self, of: Source, registers: Registers, first: Int) -> None:
+        """This thread's vectors of the tile from element `first` of k on, from memory to
+        registers."""
+        for step, (row, column) in static(enumerate(self.tasks())):
+            for v in vectorize(self.vector):
+                # In one expression: an index with a name is computed by itself.
+                value = get(of.operand, *self.neighbour(of.z, of.start, first, row, column, v))
+                registers[step, v] = cast(value, self.dtype)
 
-    def copy(self) -> ScriptFunction:
-        """A part of a kernel: this thread's vectors of a tile, on their way to one of the tiles.
-
-        What lies outside becomes zero. The operand's elements must be `vector` together.
+    @part
+    def copy(self, of: Source, number: Int, first: Int) -> None:
+        """This thread's vectors of the tile from element `first` of k on are on their way to one of
+        the tiles. What lies outside becomes zero. The operand's elements must be `vector` together.
         """
-        tasks, nbytes = self.tasks(), self.vector * self.dtype.nbytes
+        nbytes = self.vector * self.dtype.nbytes
+        for row, column in static(self.tasks()):
+            at = self.at(of.z, of.start, first, row, column)
+            taken = nbytes if inside(of.operand, at) else 0
+            target, source = address(of.tiles, number, row, column), address(of.operand, *at)
+            cp_async(target, source, nbytes, taken)
 
-        @script
-        def copy(operand, tiles, number, z, start, first):  # type: ignore[no-untyped-def]
-            for row, column in static(tasks):
-                at = self.at(z, start, first, row, column)
-                taken = nbytes if inside(operand, at) else 0
-                target, source = address(tiles, number, row, column), address(operand, *at)
-                cp_async(target, source, nbytes, taken)
-
-        return copy
-
-    def place(self) -> ScriptFunction:
-        """A part of a kernel: this thread's vectors, from registers to one of the tiles."""
-        tasks, vector = self.tasks(), self.vector
+    @part
+    def place(self, of: Source, registers: Registers, number: Int) -> None:
+        """This thread's vectors, from registers to one of the tiles."""
         across = self.along_k != self.held_along_k
+        for step, (row, column) in static(enumerate(self.tasks())):
+            for v in vectorize(self.vector):
+                at = (column + v, row) if across else (row, column + v)
+                of.tiles[number, *at] = registers[step, v]
 
-        @script
-        def place(registers, tiles, number):  # type: ignore[no-untyped-def]
-            for step, (row, column) in static(enumerate(tasks)):
-                for v in vectorize(vector):
-                    at = (column + v, row) if across else (row, column + v)
-                    tiles[number, *at] = registers[step, v]
 
-        return place
+@record
+class Source:
+    """An operand's tiles: where they come from, and where they lie in shared memory."""
+
+    side: Any
+    """The `Side`."""
+    operand: Global
+    tiles: Shared
+    z: Any
+    start: Any
+    """Which product, and which of its rows (or columns) is the first."""
 
 
 def inside(tensor: Any, index: Sequence[Any]) -> Expr:

@@ -8,18 +8,20 @@ without clusters, or with more blocks than one holds, a second kernel does.
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="name-defined, valid-type"
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 from hidet.cost import CACHE_GAIN, ROUND_SECONDS, Work
 from hidet.ir.kernel import Module
 from hidet.lang import (
-    ScriptFunction,
+    Global,
+    Int,
+    Registers,
     attr,
     cdiv,
+    part,
     register_tensor,
     script,
     script_module,
@@ -29,9 +31,10 @@ from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.epilogue import Epilogue, Partial
-from hidet.schedules.cuda.pile import add_pile, pile_shape
+from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.slices import add_slices, slices_type
-from hidet.schedules.cuda.staging import Side
+from hidet.schedules.cuda.staging import Side, Source
+from hidet.schedules.forms import Formed
 from hidet.schedules.typical import estimated
 from hidet.target import Target
 from hidet.types import DType
@@ -50,7 +53,7 @@ IN_FLIGHT = 4
 """Split-K partials that a second kernel reads in one wait for memory; what NVRTC unrolls."""
 
 
-class Tile(ABC):
+class Tile(Formed):
     """A point of a space: how a contraction is divided into tiles."""
 
     block: tuple[int, int]
@@ -91,24 +94,24 @@ class Tile(ABC):
         """The part of the time that the arithmetic units are not waiting for shared memory."""
 
     @abstractmethod
-    def multiplication(self, p: Contraction) -> ScriptFunction:
-        """A part of a kernel: (tiles_a, tiles_b, sums, number of the pair of tiles)."""
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """A part of kernels: a thread adds its part of the product of a pair of tiles to its
+        sums."""
 
     @abstractmethod
-    def writing(self, p: Contraction) -> ScriptFunction:
-        """A part of a kernel: (sums, out, z, top, left). A thread's sums go to an `Epilogue`, or as
-        a `Partial` to other blocks."""
+    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
+        """A part of kernels: a thread's sums go to an `Epilogue`, or as a `Partial` to other
+        blocks, as numbers of type `wide`."""
 
     tensor_core = False
     buffers = 2
     """Tiles of each operand in shared memory at once."""
 
-    def gathering(self, p: Contraction) -> ScriptFunction:
-        """A part of a kernel: (a, b, sums, z, top, left, first, turns).
-
-        It adds the products of `turns` pairs of tiles, from element `first` of k on, to the sums.
-        """
-        return through_registers(p, self)
+    @part
+    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
+        """The products of `turns` pairs of tiles, from element `first` of k on, are added to the
+        sums."""
+        through_registers(a, b, self.multiply, sums, first, turns)
 
     def partial_type(self, p: Contraction) -> DType:
         """The type of split-K partials."""
@@ -134,12 +137,15 @@ class Tile(ABC):
         """Whether threads divide tiles evenly, slices have enough to do, and there is room."""
         if not self.shaped() or not all(side.exact for side in self.sides(p)):
             return False
-        turns = -(-estimated(p.k) // self.depth)
         return (
             self.registers(p) <= target.max_registers_per_thread
             and self.shared_bytes(p, target) <= target.max_shared_bytes_per_block
-            and (self.slices == 1 or (isinstance(p.k, int) and turns >= 2 * self.slices))
+            and (self.slices == 1 or (p.shares_sums and self.has_turns(p)))
         )
+
+    def has_turns(self, p: Contraction) -> bool:
+        """Whether each of the blocks that share a sum has some k-iterations."""
+        return isinstance(p.k, int) and -(-p.k // self.depth) >= 2 * self.slices
 
     def turn_seconds(self, p: Contraction, target: Target, together: int) -> float:
         """What a turn of the main loop takes where so many blocks are on a multiprocessor: it waits
@@ -210,17 +216,17 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
     slices, (rows, columns), depth = tile.slices, tile.block, tile.depth
     wide = tile.sum_type(p)
     turns = cdiv(cdiv(p.k, depth), slices)
-    partial_type = slices_type(p, tile.partial_type(p), tile.block, slices)
+    handed = tile.partial_type(p)
+    partial_type = slices_type(p, handed, tile.block, slices)
     bias_type = operand_type(p.bias, p.c)
     table_type = operand_type(p.table(rows), p.c)
 
+    side_a, side_b = tile.sides(p)
     with script_module():
-        gather, finish = tile.gathering(p), tile.writing(p)
-        add = add_pile(tile.block, tile.threads, slices, partial_type.dtype)
 
-        @script
+        @script(a=p.a, b=p.b, bias=bias_type, table=table_type, partial=partial_type, c=p.c)
         def product(
-            a: p.a, b: p.b, bias: bias_type, table: table_type, partial: partial_type, c: p.c
+            a: Global, b: Global, bias: Global, table: Global, partial: Global, c: Global
         ) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = (cdiv(p.n, columns), p.down(rows), p.batch * slices)
@@ -231,18 +237,24 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
             share, left = blockIdx.z % slices, blockIdx.x * columns
             z, top = p.place(table, blockIdx.z // slices, blockIdx.y, rows)
             sums = register_tensor(wide, tile.sums, init=0)
-            gather(a, b, sums, z, top, left, share * turns * depth, turns)
+            first = share * turns * depth
+            from_a = Source(side_a, a, side_a.room(tile.buffers), z, top)
+            from_b = Source(side_b, b, side_b.room(tile.buffers), z, left)
+            tile.gather(from_a, from_b, sums, first, turns)
             if together:
-                pile = shared_tensor(partial_type.dtype, pile_shape(tile.block, partial_type.dtype))
-                finish(sums, Partial(pile, 0), 0, 0, 0)
+                parts = shared_tensor(
+                    partial_type.dtype, pile_shape(tile.block, partial_type.dtype)
+                )
+                tile.write(sums, handed, Partial(parts, 0), 0, 0, 0)
                 cluster_sync()
-                add(pile, Epilogue(p, bias, c), z, share, top, left)
+                pile = Pile(parts, tile.block, tile.threads, slices)
+                pile.add(Epilogue(p, bias, c), z, share, top, left)
                 # A block's shared memory goes with it: it stays until all others have read there.
                 cluster_sync()
             elif slices > 1:
-                finish(sums, Partial(partial, share), z, top, left)
+                tile.write(sums, handed, Partial(partial, share), z, top, left)
             else:
-                finish(sums, Epilogue(p, bias, c), z, top, left)
+                tile.write(sums, handed, Epilogue(p, bias, c), z, top, left)
 
         apart = slices > 1 and not together
         adding = [add_slices(name, p, partial_type)] if apart else []
@@ -250,43 +262,24 @@ def tiled(name: str, p: Contraction, tile: Tile, target: Target) -> Module:
     return assemble(name, kernels, names_of(p), ["c"], ["table", "partial"])
 
 
-def through_registers(p: Contraction, tile: Tile) -> ScriptFunction:
+@part
+def through_registers(
+    a: Source, b: Source, multiply: Any, sums: Registers, first: Int, turns: Any
+) -> None:
     """The main loop where threads hold the next pair of tiles in registers while they multiply."""
-    side_a, side_b = tile.sides(p)
-    turn_by_turn = in_registers(side_a, side_b, tile.multiplication(p))
-
-    @script
-    def gather(a, b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-        tiles_a = shared_tensor(side_a.dtype, (2, *side_a.padded))
-        tiles_b = shared_tensor(side_b.dtype, (2, *side_b.padded))
-        turn_by_turn(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)
-
-    return gather
-
-
-def in_registers(side_a: Side, side_b: Side, multiply: ScriptFunction) -> ScriptFunction:
-    """A part of a kernel: (a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)."""
-    fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
-    place_a, place_b = side_a.place(), side_b.place()
-    depth = side_a.depth
-
-    @script
-    def turn_by_turn(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-        flight_a = register_tensor(side_a.dtype, (side_a.steps, side_a.vector))
-        flight_b = register_tensor(side_b.dtype, (side_b.steps, side_b.vector))
-        fetch_a(a, flight_a, z, top, first)
-        fetch_b(b, flight_b, z, left, first)
-        place_a(flight_a, tiles_a, 0)
-        place_b(flight_b, tiles_b, 0)
+    side_a, side_b, depth = a.side, b.side, a.side.depth
+    flight_a, flight_b = side_a.flight(), side_b.flight()
+    side_a.fetch(a, flight_a, first)
+    side_b.fetch(b, flight_b, first)
+    side_a.place(a, flight_a, 0)
+    side_b.place(b, flight_b, 0)
+    syncthreads()
+    for turn in range(turns):
+        if turn + 1 < turns:
+            side_a.fetch(a, flight_a, first + (turn + 1) * depth)
+            side_b.fetch(b, flight_b, first + (turn + 1) * depth)
+        multiply(a, b, sums, turn % 2)
+        if turn + 1 < turns:
+            side_a.place(a, flight_a, (turn + 1) % 2)
+            side_b.place(b, flight_b, (turn + 1) % 2)
         syncthreads()
-        for turn in range(turns):
-            if turn + 1 < turns:
-                fetch_a(a, flight_a, z, top, first + (turn + 1) * depth)
-                fetch_b(b, flight_b, z, left, first + (turn + 1) * depth)
-            multiply(tiles_a, tiles_b, sums, turn % 2)
-            if turn + 1 < turns:
-                place_a(flight_a, tiles_a, (turn + 1) % 2)
-                place_b(flight_b, tiles_b, (turn + 1) % 2)
-            syncthreads()
-
-    return turn_by_turn

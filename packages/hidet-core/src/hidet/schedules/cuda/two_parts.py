@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from hidet.ir.expr import Value
 from hidet.lang import (
-    ScriptFunction,
+    Int,
+    Registers,
     address,
     cast,
     f32,
     grid,
+    part,
+    register_tensor,
     reinterpret,
-    script,
     tf32,
     u32,
     unroll,
@@ -43,42 +45,43 @@ def small_of(value: Value, large: Value) -> Value:
     return found
 
 
-def dividing(count: int, values: int, exact: bool = True) -> ScriptFunction:
-    """A part of a kernel: (part, large, small). Fragments of float32 to both parts; unless that is
-    to be `exact`, to the large one alone. There a conversion keeps every NaN, which the small part
-    does otherwise."""
-
-    @script
-    def divide(part, large, small):  # type: ignore[no-untyped-def]
-        for i, e in unroll(grid(count, values)):
-            if exact:
-                large[i, e] = large_of(part[i, e])
-                small[i, e] = small_of(part[i, e], large[i, e])
-            else:
-                large[i, e] = cast(part[i, e], tf32)
-
-    return divide
+@part
+def parts_of(count: int, values: int) -> tuple[Registers, Registers, Registers]:
+    """Registers for so many fragments of float32, for their large parts and their small ones."""
+    whole = register_tensor(f32, (count, values))
+    large = register_tensor(tf32, (count, values))
+    small = register_tensor(tf32, (count, values))
+    return whole, large, small
 
 
-def adding(rows: int, columns: int, exact: bool = True) -> ScriptFunction:
-    """A part of a kernel: (large_a, small_a, first, large_b, small_b, high, low, at).
-
-    Adds the products of fragments of a, from the `first` on, and those of b: the large ones to some
-    sums, those that matter beside them to others. What follows a product is of another sum and need
-    not wait for it. Unless that is to be `exact`, there are large products alone.
-    """
-
-    @script
-    def add(large_a, small_a, first, large_b, small_b, high, low, at):  # type: ignore[no-untyped-def]
+@part
+def divide(whole: Registers, large: Registers, small: Registers, exact: bool) -> None:
+    """Fragments of float32 to both parts; unless that is to be `exact`, to the large one alone.
+    There a conversion keeps every NaN, which the small part does otherwise."""
+    for i, e in unroll(grid(*whole.shape)):
         if exact:
-            for i, j in unroll(grid(rows, columns)):
-                left, right = address(small_a, first + i, 0), address(large_b, j, 0)
-                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
-            for i, j in unroll(grid(rows, columns)):
-                left, right = address(large_a, first + i, 0), address(small_b, j, 0)
-                mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
-        for i, j in unroll(grid(rows, columns)):
-            left, right = address(large_a, first + i, 0), address(large_b, j, 0)
-            mma_sync(left, right, address(high, i, at + j, 0), "m16n8k8")
+            large[i, e] = large_of(whole[i, e])
+            small[i, e] = small_of(whole[i, e], large[i, e])
+        else:
+            large[i, e] = cast(whole[i, e], tf32)
 
-    return add
+
+@part
+def add_products(
+    large_a: Registers, small_a: Registers, first: Int, large_b: Registers, small_b: Registers,
+    high: Registers, low: Registers, at: Int, exact: bool,
+) -> None:  # fmt: skip
+    """The products of fragments of a, from the `first` on, and those of b are added: the large ones
+    to some sums, those that matter beside them to others. What follows a product is of another sum
+    and need not wait for it. Unless that is to be `exact`, there are large products alone."""
+    rows, columns = high.shape[0], large_b.shape[0]
+    if exact:
+        for i, j in unroll(grid(rows, columns)):
+            left, right = address(small_a, first + i, 0), address(large_b, j, 0)
+            mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+        for i, j in unroll(grid(rows, columns)):
+            left, right = address(large_a, first + i, 0), address(small_b, j, 0)
+            mma_sync(left, right, address(low, i, at + j, 0), "m16n8k8")
+    for i, j in unroll(grid(rows, columns)):
+        left, right = address(large_a, first + i, 0), address(large_b, j, 0)
+        mma_sync(left, right, address(high, i, at + j, 0), "m16n8k8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2, prod
@@ -14,6 +14,7 @@ from hidet.lang import cdiv
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.cuda.pile import pile_shape
 from hidet.schedules.cuda.wgmma_operand import Operand
+from hidet.schedules.forms import Formed
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated
 from hidet.target import WARP, WARPGROUP, Target
@@ -35,13 +36,13 @@ ALIGNMENT = 1024
 """What arrays in shared memory begin at multiples of."""
 
 
-def sum_type(p: Contraction) -> DType:
-    """The type of the sums, which are exact of integers."""
-    return i32 if p.a.dtype.is_integer else f32
+def sum_type(of: DType) -> DType:
+    """The type of the sums of products, which are exact of integers."""
+    return i32 if of.is_integer else f32
 
 
 @dataclass(frozen=True)
-class Warpgroups(ABC):
+class Warpgroups(Formed):
     """A block's tile, its stages, and among how many blocks k is split."""
 
     block: tuple[int, int] = choice(
@@ -90,7 +91,7 @@ class Warpgroups(ABC):
         """The pipeline, what is about to be written or added, and the barriers."""
         ring = sum(side.nbytes for side in self.sides(p)) * self.stages
         if self.slices > 1:
-            wide = sum_type(p)
+            wide = sum_type(p.a.dtype)
             extra = prod(pile_shape(self.block, wide)) * wide.nbytes
         else:
             extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
@@ -143,7 +144,7 @@ class Warpgroups(ABC):
         busy = self.busy(p, taken)
         alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
         if self.slices > 1:
-            sums = prod(self.block) * sum_type(p).nbytes
+            sums = prod(self.block) * sum_type(p.a.dtype).nbytes
             adding = taken.meeting + log2(self.slices) * sums * taken.handing
             return tiles * (alone + adding), adding
         pieces = self.columns / PIECE

@@ -7,41 +7,79 @@ are summed up.
 
 from __future__ import annotations
 
-from hidet.lang import ScriptFunction, script, static, vectorize
+from hidet.lang import (
+    Global,
+    Registers,
+    f32,
+    part,
+    record,
+    register_tensor,
+    static,
+    vectorize,
+)
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.mapping.fragments import mma_c
 from hidet.ops.handed_norm import NormedLinear
+from hidet.schedules.cuda.tile_order import Tile
+from hidet.schedules.cuda.wgmma_moments import BLOCK
+from hidet.schedules.cuda.wgmma_statistics import Statistics
+from hidet.schedules.cuda.wgmma_write import Sums
 
 
-def bringing_columns(op: NormedLinear, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums_of, bias, weights, shift, left). What belongs to a
-    thread's columns is under way."""
+@record
+class Norms:
+    """What a thread norms its sums by, under way in registers meanwhile."""
 
-    @script
-    def bring(sums_of, bias, weights, shift, left):  # type: ignore[no-untyped-def]
-        column = left + mma_c().task(threadIdx.x, 0)[1]
-        for block in static(range(columns // 8)):
+    weights: Registers
+    shift: Registers
+    """The sums of weights and the bias of a thread's columns."""
+    mean: Registers
+    scale: Registers
+    """Those of its rows."""
+
+
+@record
+class NormedSums:
+    """The end of a product of normed rows, for warpgroups."""
+
+    op: NormedLinear
+    columns: int
+    statistics: Statistics
+    sums_of: Global
+    bias: Global
+    to_c: Sums
+
+    @part
+    def registers(self) -> Norms:
+        """Room for what a thread norms its sums by."""
+        mean, scale = register_tensor(f32, (2,)), register_tensor(f32, (2,))
+        weights = register_tensor(f32, (self.columns // BLOCK, 2))
+        shift = register_tensor(f32, (self.columns // BLOCK, 2))
+        return Norms(weights, shift, mean, scale)
+
+    @part
+    def prefetch(self, held: Norms, tile: Tile) -> None:
+        """What belongs to a thread's columns and rows is under way."""
+        column = tile.left + mma_c().task(threadIdx.x, 0)[1]
+        for block in static(range(self.columns // BLOCK)):
             for pair in vectorize(2):
-                weights[block, pair] = get(sums_of, column + block * 8 + pair)
-            if op.bias is not None:
+                held.weights[block, pair] = get(self.sums_of, column + block * BLOCK + pair)
+            if self.op.bias is not None:
                 for pair in vectorize(2):
-                    shift[block, pair] = get(bias, column + block * 8 + pair)
+                    held.shift[block, pair] = get(self.bias, column + block * BLOCK + pair)
+        self.statistics.find(held.mean, held.scale, tile.top)
 
-    return bring
-
-
-def norming(op: NormedLinear, columns: int) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, mean, scale, weights, shift)."""
-    places = [(b, h, e) for b in range(columns // 8) for h in range(2) for e in range(2)]
-
-    @script
-    def norm(sums, mean, scale, weights, shift):  # type: ignore[no-untyped-def]
+    @part
+    def write(self, sums: Registers, held: Norms, tile: Tile) -> None:
+        """Sums are normed and written."""
+        blocks = self.columns // BLOCK
+        places = [(b, h, e) for b in range(blocks) for h in range(2) for e in range(2)]
         for block, half, pair in static(places):
-            value = sums[block * 4 + half * 2 + pair] - mean[half] * weights[block, pair]
-            value *= scale[half]
-            if op.bias is not None:
-                value += shift[block, pair]
-            sums[block * 4 + half * 2 + pair] = value
-
-    return norm
+            number = block * 4 + half * 2 + pair
+            value = sums[number] - held.mean[half] * held.weights[block, pair]
+            value *= held.scale[half]
+            if self.op.bias is not None:
+                value += held.shift[block, pair]
+            sums[number] = value
+        self.to_c.write(sums, None, tile)

@@ -28,9 +28,10 @@ from hidet.lang.cuda import (
 )
 from hidet.schedules.cuda.barriers import FULL, Pipeline
 from hidet.schedules.cuda.tile_order import Order, Tile
-from hidet.schedules.cuda.warpgroups import FEW, Warpgroups
+from hidet.schedules.cuda.warpgroups import FEW, Warpgroups, sum_type
 from hidet.schedules.cuda.wgmma_operand import STEP_BYTES, Held, Operand, step_of
 from hidet.target import WARP, WARPGROUP
+from hidet.types import DType
 
 
 @record
@@ -41,6 +42,11 @@ class Ring:
     a: Held
     b: Held
     pipe: Pipeline
+
+    @property
+    def wide(self) -> DType:
+        """The type of the sums."""
+        return sum_type(self.a.side.of.dtype)
 
     @part
     def begin(self, order: Order, number: Int, first: Int, turns: Int) -> None:

@@ -5,24 +5,27 @@ Each has a share of a tile's rows to add up and to write (`pile.py`), four sums 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hidet.lang import (
-    ScriptFunction,
-    address,
+    Global,
+    Int,
+    Registers,
     cast,
     f32,
+    part,
+    record,
     register_tensor,
-    script,
     static,
     unroll,
     vectorize,
 )
-from hidet.lang.cuda import mapa, threadIdx
+from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get
 from hidet.ops.handed_norm import RUN
-from hidet.schedules.cuda.wgmma_moments import nearing
-from hidet.schedules.cuda.wgmma_statistics import Statistics, moments_of
+from hidet.schedules.cuda.pile import Pile
+from hidet.schedules.cuda.tile_order import Tile
+from hidet.schedules.cuda.warpgroups import Warpgroups
+from hidet.schedules.cuda.wgmma_moments import Added, Beside
+from hidet.schedules.cuda.wgmma_statistics import Statistics, find_moments
 from hidet.schedules.product import Product
 from hidet.target import ACCESS_BYTES
 
@@ -32,150 +35,114 @@ BESIDE = RUN // LANES
 """Threads that have the sums of a run."""
 
 
-@dataclass(frozen=True)
-class SharedRows:
-    """Parts of a kernel, for warpgroups of which each has a share of a tile's sums; `normed`: the
-    residual is yet to be, `scaled`: the result times a gain is asked for, too."""
+def steps_of(point: Warpgroups) -> int:
+    """How many steps a thread takes to add up its share of a tile."""
+    rows, columns = point.block
+    return rows * columns // (LANES * point.consumers * point.slices)
+
+
+@record
+class SharedMoments:
+    """The end of a product that hands moments on, for warpgroups with a share of a tile's sums."""
 
     p: Product
-    block: tuple[int, int]
-    threads: int
-    slices: int
-    normed: bool
-    scaled: bool
+    point: Warpgroups
+    beside: Beside
+    statistics: Statistics
+    c: Global
+    moments: Global
+    scaled: Global
 
     @property
     def steps(self) -> int:
         """How many steps a thread takes."""
-        rows, columns = self.block
-        return rows * columns // (LANES * self.threads * self.slices)
+        return steps_of(self.point)
 
-    @property
-    def part(self) -> tuple[int, int]:
-        """The shape in registers of a thread's share."""
-        return self.steps, LANES
+    @part
+    def registers(self) -> SharedAdded:
+        """Room for what will be done with a thread's sums."""
+        of, shape = self.beside, (self.steps, LANES)
+        near = register_tensor(of.residual.dtype, shape)
+        shift = register_tensor(of.bias.dtype, shape)
+        stretch = register_tensor(of.residual_gain.dtype, shape)
+        factor = register_tensor(of.gain.dtype, shape)
+        known = register_tensor(f32, self.statistics.held)
+        mean, scale = register_tensor(f32, (self.steps,)), register_tensor(f32, (self.steps,))
+        return SharedAdded(of, near, shift, stretch, factor, mean, scale, known)
 
-    def placing(self) -> ScriptFunction:
-        """(step, share) to row and column within the tile."""
-        beside, threads, slices = self.block[1] // LANES, self.threads, self.slices
+    @part
+    def place(self, step: Int, share: Int) -> tuple[Int, Int]:
+        """Row and column, within the tile, of what a thread adds up at a step."""
+        beside = self.point.block[1] // LANES
+        number = (step * self.point.slices + share) * self.point.consumers + threadIdx.x
+        return number // beside, number % beside * LANES
 
-        @script
-        def place(step, share):  # type: ignore[no-untyped-def]
-            number = (step * slices + share) * threads + threadIdx.x
-            return number // beside, number % beside * LANES
-
-        return place
-
-    def bringing(self, statistics: Statistics) -> ScriptFunction:
-        """(residual, residual_moments, bias, residual_gain, gain, near, held, shift, stretch,
-        factor, share, top, left). What will be done with a thread's sums is under way."""
-        p, steps, place, hold = self.p, self.steps, self.placing(), statistics.bringing()
-        normed, scaled = self.normed, self.scaled
-
-        @script
-        def bring(  # type: ignore[no-untyped-def]
-            residual, residual_moments, bias, residual_gain, gain,
-            near, held, shift, stretch, factor, share, top, left,
-        ):  # fmt: skip
-            for step in static(range(steps)):
-                row, column = place(step, share)
+    @part
+    def prefetch(self, held: SharedAdded, tile: Tile, share: Int) -> None:
+        """What will be done with a thread's sums is under way."""
+        of, p = self.beside, self.p
+        for step in static(range(self.steps)):
+            row, column = self.place(step, share)
+            for v in vectorize(LANES):
+                at = p.c_at(0, tile.top + row, tile.left + column + v)
+                held.near[step, v] = get(of.residual, *at)
+            if p.bias is not None:
                 for v in vectorize(LANES):
-                    near[step, v] = get(residual, *p.c_at(0, top + row, left + column + v))
-                if p.bias is not None:
-                    for v in vectorize(LANES):
-                        shift[step, v] = get(bias, left + column + v)
-                if normed:
-                    hold(residual_moments, held, step, top + row)
-                    for v in vectorize(LANES):
-                        stretch[step, v] = get(residual_gain, left + column + v)
-                if scaled:
-                    for v in vectorize(LANES):
-                        factor[step, v] = get(gain, left + column + v)
-
-        return bring
-
-    def adding(self) -> ScriptFunction:
-        """(pile, near, shift, stretch, mean, scale, values, share). The sums of all blocks become
-        the result."""
-        p, steps, slices, place = self.p, self.steps, self.slices, self.placing()
-        value_of = nearing(self.normed)
-
-        @script
-        def add(  # type: ignore[no-untyped-def]
-            pile, near, shift, stretch, mean, scale, values, share
-        ):
-            for step in unroll(steps):
-                row, column = place(step, share)
-                total = register_tensor(f32, (LANES,), init=0)
-                for other in unroll(slices):
-                    there = mapa(address(pile, 0, 0, row, column), other)
-                    for v in vectorize(LANES):
-                        total[v] += there[v]
-                for v in static(range(LANES)):
-                    value = total[v] + value_of(
-                        near[step, v], mean[step], scale[step], stretch[step, v]
-                    )
-                    if p.bias is not None:
-                        value += cast(shift[step, v], f32)
-                    values[step, v] = value
-
-        return add
-
-    def writing(self) -> ScriptFunction:
-        """(values, factor, c, scaled_c, share, top, left). The result is written, times the gain
-        too; what stays is the result as it is rounded."""
-        p, steps, place, scaled = self.p, self.steps, self.placing(), self.scaled
-
-        @script
-        def write(values, factor, c, scaled_c, share, top, left):  # type: ignore[no-untyped-def]
-            for step in unroll(steps):
-                row, column = place(step, share)
-                if scaled:
-                    for v in vectorize(LANES):
-                        value = values[step, v] * cast(factor[step, v], f32)
-                        at = p.c_at(0, top + row, left + column + v)
-                        scaled_c.put(*at, cast(value, p.c.dtype))
+                    held.shift[step, v] = get(of.bias, tile.left + column + v)
+            if of.normed:
+                self.statistics.bring(held.known, step, tile.top + row)
                 for v in vectorize(LANES):
-                    rounded = cast(values[step, v], p.c.dtype)
-                    c.put(*p.c_at(0, top + row, left + column + v), rounded)
-                    values[step, v] = cast(rounded, f32)
+                    held.stretch[step, v] = get(of.residual_gain, tile.left + column + v)
+            if of.scaled:
+                for v in vectorize(LANES):
+                    held.factor[step, v] = get(of.gain, tile.left + column + v)
 
-        return write
+    @part
+    def write(self, pile: Pile, held: SharedAdded, tile: Tile, share: Int) -> None:
+        """The sums of all blocks become the result, and its moments, and it times the gain."""
+        values = register_tensor(f32, (self.steps, LANES))
+        if self.beside.normed:
+            self.statistics.combine(held.known, held.mean, held.scale)
+        for step in unroll(self.steps):
+            row, column = self.place(step, share)
+            total = pile.total(row, column)
+            for v in static(range(LANES)):
+                values[step, v] = held.value(total[v], (step, v), step, (step, v))
+        self.store(values, held, tile, share)
+        self.tell(values, tile, share)
 
-    def telling(self) -> ScriptFunction:
-        """(values, moments, share, top, left). The moments of the result are written."""
-        p, steps, place = self.p, self.steps, self.placing()
-        find = moments_of(steps, LANES, BESIDE)
+    @part
+    def store(self, values: Registers, held: SharedAdded, tile: Tile, share: Int) -> None:
+        """The result is written, times the gain too; what stays is the result as it is rounded."""
+        of, p = self.beside, self.p
+        for step in unroll(self.steps):
+            row, column = self.place(step, share)
+            if of.scaled:
+                for v in vectorize(LANES):
+                    value = values[step, v] * cast(held.factor[step, v], f32)
+                    at = p.c_at(0, tile.top + row, tile.left + column + v)
+                    self.scaled.put(*at, cast(value, p.c.dtype))
+            for v in vectorize(LANES):
+                rounded = cast(values[step, v], p.c.dtype)
+                self.c.put(*p.c_at(0, tile.top + row, tile.left + column + v), rounded)
+                values[step, v] = cast(rounded, f32)
 
-        @script
-        def tell(values, moments, share, top, left):  # type: ignore[no-untyped-def]
-            found = register_tensor(f32, (steps, 2))
-            find(values, found)
-            if threadIdx.x % BESIDE == 0:
-                for step in unroll(steps):
-                    row, column = place(step, share)
-                    for which in vectorize(2):
-                        at = p.c_at(0, top + row, (left + column) // RUN)
-                        moments.put(*at, which, found[step, which])
+    @part
+    def tell(self, values: Registers, tile: Tile, share: Int) -> None:
+        """The moments of the result are written."""
+        found = register_tensor(f32, (self.steps, 2))
+        find_moments(values, found, BESIDE)
+        if threadIdx.x % BESIDE == 0:
+            for step in unroll(self.steps):
+                row, column = self.place(step, share)
+                for which in vectorize(2):
+                    at = self.p.c_at(0, tile.top + row, (tile.left + column) // RUN)
+                    self.moments.put(*at, which, found[step, which])
 
-        return tell
 
-    def settling(self, statistics: Statistics) -> ScriptFunction:
-        """(pile, held, near, shift, stretch, factor, c, moments, scaled_c, share, top, left). What
-        is left to do once all sums are there."""
-        steps, normed, combine = self.steps, self.normed, statistics.combining()
-        add, write, tell = self.adding(), self.writing(), self.telling()
+@record
+class SharedAdded(Added):
+    """What a thread does with its share of sums."""
 
-        @script
-        def settle(  # type: ignore[no-untyped-def]
-            pile, held, near, shift, stretch, factor, c, moments, scaled_c, share, top, left
-        ):
-            values = register_tensor(f32, (steps, LANES))
-            mean, scale = register_tensor(f32, (steps,)), register_tensor(f32, (steps,))
-            if normed:
-                combine(held, mean, scale)
-            add(pile, near, shift, stretch, mean, scale, values, share)
-            write(values, factor, c, scaled_c, share, top, left)
-            tell(values, moments, share, top, left)
-
-        return settle
+    known: Registers
+    """Moments of the residual's rows."""

@@ -7,22 +7,23 @@ warpgroups' products of the last ones run in the background. See `two_parts`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hidet.lang import (
-    ScriptFunction,
+    Int,
+    Registers,
     cast,
     f32,
     grid,
+    part,
     register_tensor,
-    script,
-    shared_tensor,
     static,
-    tf32,
     unroll,
 )
 from hidet.lang.cuda import (
     fence_proxy_async,
     syncthreads,
+    syncthreads_or,
     threadIdx,
     wgmma,
     wgmma_commit_group,
@@ -31,11 +32,12 @@ from hidet.lang.cuda import (
 )
 from hidet.mapping.fragments import mma_c
 from hidet.schedules.contraction import Contraction
-from hidet.schedules.cuda.finite import unless_finite
+from hidet.schedules.cuda.finite import clear, is_lost
 from hidet.schedules.cuda.mma_single import PRODUCTS, PartWarps, in_parts
 from hidet.schedules.cuda.mma_tf32 import VECTOR
 from hidet.schedules.cuda.part_tiles import PartSide
-from hidet.schedules.cuda.tile import in_registers
+from hidet.schedules.cuda.staging import Source
+from hidet.schedules.cuda.tile import through_registers
 from hidet.schedules.space import choice
 from hidet.target import WARP, WARPGROUP, Target
 
@@ -86,70 +88,33 @@ class PartWarpgroups(PartWarps):
         found = columns * self.depth * times.found if p.scattered else 0.0
         return max(times.latency, times.turn + together * (moved + found))
 
-    def gathering(self, p: Contraction) -> ScriptFunction:
+    @part
+    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
         """The main loop, and once more on CUDA cores where that gave no number."""
-        side_a, side_b = self.sides(p)
-        fast = in_background(side_a, side_b, self)
-        plain = in_registers(side_a, side_b, ordinary(self))
-        add = unless_finite(fast, plain, self.sums)
+        in_background(a, b, self, sums, first, turns)
+        if syncthreads_or(is_lost(sums)):
+            clear(sums)
+            through_registers(a, b, self.multiply_plainly, sums, first, turns)
 
-        @script
-        def gather(a, b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-            tiles_a = shared_tensor(tf32, (2, *side_a.padded), side_a.layout(2))
-            tiles_b = shared_tensor(tf32, (2, *side_b.padded), side_b.layout(2))
-            add(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)
+    @part
+    def multiply_plainly(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """In float32, element by element."""
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row, column = warp * 16 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1]
+        for r in range(self.depth):
+            for _, j, e in unroll(grid(*self.sums)):
+                left = cast(a.tiles[number, 0, row + e // 2 * 8, r], f32)
+                sums[0, j, e] += left * cast(b.tiles[number, 0, column + j * 8 + e % 2, r], f32)
 
-        return gather
+    @part
+    def start(self, a: Source, b: Source, found: Registers, number: Int) -> None:
+        """The products of a pair of tiles begin.
 
-
-def in_background(side_a: PartSide, side_b: PartSide, point: PartWarpgroups) -> ScriptFunction:
-    """A part of a kernel: (a, b, tiles_a, tiles_b, sums, z, top, left, first, turns)."""
-    fetch_a, fetch_b = side_a.fetch(), side_b.fetch()
-    place_a, place_b = side_a.place_parts(), side_b.place_parts()
-    start, depth = starting(side_a, side_b, point), point.depth
-
-    @script
-    def turn_by_turn(a, b, tiles_a, tiles_b, sums, z, top, left, first, turns):  # type: ignore[no-untyped-def]
-        flight_a = register_tensor(f32, (side_a.steps, side_a.vector))
-        flight_b = register_tensor(f32, (side_b.steps, side_b.vector))
-        found = register_tensor(f32, point.sums)
-        fetch_a(a, flight_a, z, top, first)
-        fetch_b(b, flight_b, z, left, first)
-        place_a(flight_a, tiles_a, 0)
-        place_b(flight_b, tiles_b, 0)
-        fence_proxy_async("shared::cta")
-        syncthreads()
-        if turns > 1:
-            fetch_a(a, flight_a, z, top, first + depth)
-            fetch_b(b, flight_b, z, left, first + depth)
-        for turn in range(turns):
-            start(tiles_a, tiles_b, found, turn % 2)
-            if turn + 1 < turns:
-                place_a(flight_a, tiles_a, (turn + 1) % 2)
-                place_b(flight_b, tiles_b, (turn + 1) % 2)
-                fence_proxy_async("shared::cta")
-            if turn + 2 < turns:
-                fetch_a(a, flight_a, z, top, first + (turn + 2) * depth)
-                fetch_b(b, flight_b, z, left, first + (turn + 2) * depth)
-            wgmma_wait_group(0, found)
-            for at in unroll(grid(*point.sums)):
-                sums[*at] += found[*at]
-            syncthreads()
-
-    return turn_by_turn
-
-
-def starting(side_a: PartSide, side_b: PartSide, point: PartWarpgroups) -> ScriptFunction:
-    """A part of a kernel: (tiles_a, tiles_b, found, number). The products of a pair of tiles begin.
-
-    The small ones come first, while what the units cut off of their sums is small, too.
-    """
-    shape, steps = f"m64n{point.block[1]}k{STEP}", point.depth // STEP
-
-    @script
-    def start(tiles_a, tiles_b, found, number):  # type: ignore[no-untyped-def]
-        large_a, small_a = side_a.descriptors(tiles_a, number, threadIdx.x // WARPGROUP * 64)
-        large_b, small_b = side_b.descriptors(tiles_b, number, 0)
+        The small ones come first, while what the units cut off of their sums is small, too.
+        """
+        shape, steps = f"m64n{self.block[1]}k{STEP}", self.depth // STEP
+        large_a, small_a = a.side.descriptors(a.tiles, number, threadIdx.x // WARPGROUP * 64)
+        large_b, small_b = b.side.descriptors(b.tiles, number, 0)
         pairs = ((small_a, large_b), (large_a, small_b), (large_a, large_b))
         wgmma_fence(found)
         for step in static(range(len(pairs) * steps)):
@@ -158,22 +123,37 @@ def starting(side_a: PartSide, side_b: PartSide, point: PartWarpgroups) -> Scrip
             wgmma(left.advance(deep), right.advance(deep), found, shape, add=step > 0)
         wgmma_commit_group()
 
-    return start
 
-
-def ordinary(point: PartWarpgroups) -> ScriptFunction:
-    """The same in float32, element by element."""
-
-    @script
-    def multiply(tiles_a, tiles_b, sums, number):  # type: ignore[no-untyped-def]
-        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
-        row, column = warp * 16 + mma_c().task(lane, 0)[0], mma_c().task(lane, 0)[1]
-        for r in range(point.depth):
-            for _, j, e in unroll(grid(*point.sums)):
-                left = cast(tiles_a[number, 0, row + e // 2 * 8, r], f32)
-                sums[0, j, e] += left * cast(tiles_b[number, 0, column + j * 8 + e % 2, r], f32)
-
-    return multiply
+@part
+def in_background(
+    a: Source, b: Source, point: PartWarpgroups, sums: Registers, first: Int, turns: Any
+) -> None:
+    """The main loop where products of a pair of tiles run while the next one comes apart."""
+    side_a, side_b, depth = a.side, b.side, point.depth
+    flight_a, flight_b = side_a.flight(), side_b.flight()
+    found = register_tensor(f32, point.sums)
+    side_a.fetch(a, flight_a, first)
+    side_b.fetch(b, flight_b, first)
+    side_a.place_parts(a, flight_a, 0)
+    side_b.place_parts(b, flight_b, 0)
+    fence_proxy_async("shared::cta")
+    syncthreads()
+    if turns > 1:
+        side_a.fetch(a, flight_a, first + depth)
+        side_b.fetch(b, flight_b, first + depth)
+    for turn in range(turns):
+        point.start(a, b, found, turn % 2)
+        if turn + 1 < turns:
+            side_a.place_parts(a, flight_a, (turn + 1) % 2)
+            side_b.place_parts(b, flight_b, (turn + 1) % 2)
+            fence_proxy_async("shared::cta")
+        if turn + 2 < turns:
+            side_a.fetch(a, flight_a, first + (turn + 2) * depth)
+            side_b.fetch(b, flight_b, first + (turn + 2) * depth)
+        wgmma_wait_group(0, found)
+        for at in unroll(grid(*point.sums)):
+            sums[*at] += found[*at]
+        syncthreads()
 
 
 def by_warpgroups_in_parts(p: Contraction, target: Target) -> bool:

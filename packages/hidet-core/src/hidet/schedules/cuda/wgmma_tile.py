@@ -1,24 +1,24 @@
 """Contractions by warpgroups (sm_90a): the kernel around the pipeline of `wgmma_ring.py`.
 
-Blocks stay and take tiles of the result in turns, in an order in which those under way at once
-share rows and columns in the second cache.
+Blocks stay and take tiles of the result in turns (`wgmma_loop.py`), in an order in which those
+under way at once share rows and columns in the second cache; or those of a cluster share the sum
+over k of a tile, where there are too few.
 """
 
 from __future__ import annotations
 
-# The body of a script is a language of its own, which a checker of Python cannot follow.
-# mypy: disable-error-code="arg-type, name-defined, valid-type"
 from hidet.ir.kernel import Module
-from hidet.lang import attr, minimum, register_tensor, script, script_module, shared_tensor
-from hidet.lang.cuda import blockIdx, gridDim, setmaxnreg_inc, threadIdx
+from hidet.lang import Global, attr, minimum, script, script_module, shared_tensor
 from hidet.schedules.assemble import assemble, letting_next, marked, operand_type
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, names_of
 from hidet.schedules.cuda.barriers import pipeline_of
+from hidet.schedules.cuda.epilogue import Epilogue
 from hidet.schedules.cuda.lines import staging_shape
+from hidet.schedules.cuda.pile import Pile, pile_shape
 from hidet.schedules.cuda.tile_order import Order
-from hidet.schedules.cuda.warpgroups import MANY, Warpgroups, sum_type
-from hidet.schedules.cuda.wgmma_clusters import in_clusters
+from hidet.schedules.cuda.warpgroups import Warpgroups, sum_type
+from hidet.schedules.cuda.wgmma_loop import SharedSums, share_tile, take_tiles
 from hidet.schedules.cuda.wgmma_pairs import sums_to
 from hidet.schedules.cuda.wgmma_ring import Ring, held_by
 from hidet.target import WARP, Target
@@ -31,14 +31,14 @@ def by_warpgroups(
     if point.slices > 1:
         return in_clusters(name, p, point)
     (a_side, b_side), stages, resident = point.sides(p), point.stages, point.resident(p, target)
-    turns, tiles = a_side.turns, point.tiles(p)
+    tiles = point.tiles(p)
     # Registers to hold the bias meanwhile are there where a block is alone.
     early = p.c.dtype if p.bias is not None and resident == 1 else None
 
     with script_module():
 
-        @script
-        def product(a: p.a, b: p.b, bias: operand_type(p.bias, p.c), c: p.c) -> None:
+        @script(a=p.a, b=p.b, bias=operand_type(p.bias, p.c), c=p.c)
+        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
             attr.func_name = name
             attr.cuda_grid_dim = minimum(tiles, resident * target.cores)
             attr.cuda_block_dim = point.threads
@@ -46,21 +46,33 @@ def by_warpgroups(
             order = Order(point.block, *point.grid(p))
             held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
             staged = shared_tensor(p.c.dtype, staging_shape(point.consumers // WARP))
-            epilogue = sums_to(staged, bias, c, p, point.columns, early, after)
+            end = sums_to(staged, bias, c, p, point.columns, early, after)
             ring = Ring(point, held_a, held_b, pipeline_of(stages))
-            ring.begin(order, blockIdx.x, 0, turns)
-            if threadIdx.x < point.consumers:
-                if point.borrows:
-                    setmaxnreg_inc(MANY)
-                sums = register_tensor(sum_type(p), point.columns // 2)
-                for number in range(blockIdx.x, tiles, gridDim.x):
-                    tile = order.tile(number)
-                    shift = epilogue.prefetch(tile)
-                    ring.consume(sums, turns)
-                    epilogue.write(sums, shift, tile)
-            else:
-                ring.produce_all(order, tiles, turns)
+            take_tiles(ring, order, tiles, end)
 
     made = assemble(name, [product], names_of(p), ["c"])
     made = letting_next(made, point.lets_next(p, target))
     return marked(made, early=["bias"] if early else [], ahead=point.ahead(p))
+
+
+def in_clusters(name: str, p: Contraction, point: Warpgroups) -> Module:
+    """A product as one kernel, of which a cluster shares the sum of each tile."""
+    (a_side, b_side), stages, wide = point.sides(p), point.stages, sum_type(p.a.dtype)
+
+    with script_module():
+
+        @script(a=p.a, b=p.b, bias=operand_type(p.bias, p.c), c=p.c)
+        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = point.tiles(p) * point.slices
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (point.slices, 1, 1)
+            attr.cuda_min_blocks = 1
+            order = Order(point.block, *point.grid(p))
+            held_a, held_b = held_by(a_side, a, stages), held_by(b_side, b, stages)
+            sums = shared_tensor(wide, pile_shape(point.block, wide))
+            ring = Ring(point, held_a, held_b, pipeline_of(stages))
+            pile = Pile(sums, point.block, point.consumers, point.slices)
+            share_tile(ring, order, pile, SharedSums(Epilogue(p, bias, c)))
+
+    return marked(assemble(name, [product], names_of(p), ["c"]), ahead=point.ahead(p))

@@ -1,4 +1,4 @@
-"""The epilogue of warpgroups: accumulators are written by lines, or kept as split-K partials."""
+"""The epilogue of warpgroups: accumulators are written by lines."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 from hidet.lang import (
     Int,
     Registers,
-    ScriptFunction,
     cast,
     part,
     record,
     register_tensor,
-    script,
     static,
     vectorize,
 )
 from hidet.lang.cuda import threadIdx
 from hidet.lang.memory import get, settle
-from hidet.mapping.fragments import mma_c, wgmma_c
+from hidet.mapping.fragments import mma_c
 from hidet.schedules.base import After
 from hidet.schedules.contraction import Contraction, Index
 from hidet.schedules.cuda.lines import LANES, ROWS, Lines
 from hidet.schedules.cuda.tile_order import Tile
-from hidet.schedules.cuda.warpgroups import Warpgroups, sum_type
-from hidet.target import WARP, WARPGROUP
+from hidet.schedules.cuda.warpgroups import sum_type
+from hidet.target import WARP
 from hidet.types import DType
 
 
@@ -44,19 +42,21 @@ class Sums(Lines):
         return self.p.c_at(z, i, j)
 
     @part
-    def prefetch(self, tile: Tile) -> Any:
-        """For warpgroups: the bias, where a tile's sums find it: under way to registers, for a
-        thread's own columns, or in memory."""
-        blocks, own = self.columns // 8, mma_c(ROWS, self.columns)
-        held = register_tensor(self.early, (blocks, 2)) if self.early else self.bias
+    def registers(self) -> Any:
+        """Where a tile's sums find the bias of a thread's own columns: room for it, or memory."""
+        held = register_tensor(self.early, (self.columns // 8, 2)) if self.early else self.bias
+        return held
+
+    @part
+    def prefetch(self, held: Any, tile: Tile) -> None:
+        """For warpgroups: the bias is under way to registers, if there are any for it."""
         if self.early:
-            lane = threadIdx.x % WARP
-            for block in static(range(blocks)):
+            own, lane = mma_c(ROWS, self.columns), threadIdx.x % WARP
+            for block in static(range(self.columns // 8)):
                 for pair in vectorize(2):
                     _, column = own.task(lane, block, 0, pair)
                     at = self.p.bias_at(tile.z, tile.top, tile.left + column)
                     held[block, pair] = get(self.bias, *at)
-        return held
 
     @part
     def fill(
@@ -74,7 +74,7 @@ class Sums(Lines):
             at = (own.top + task(lane, 0)[0], own.left + task(lane, block, 0, pair)[1])
             if p.bias is not None:
                 found = of[block, pair] if self.early else get(of, *p.bias_at(own.z, *at))
-                shift = cast(found, sum_type(p))
+                shift = cast(found, sum_type(p.a.dtype))
             for half in static(range(2)):
                 total = sums[block * 4 + half * 2 + pair]
                 if p.bias is not None:
@@ -91,23 +91,3 @@ class Sums(Lines):
 def neighbours_of(p: Contraction) -> int:
     """How many neighbours a lane writes."""
     return gcd(p.n, LANES) if isinstance(p.n, int) else LANES
-
-
-def keeping(point: Warpgroups) -> ScriptFunction:
-    """A part of a kernel, for warpgroups: (sums, pile). The sums where others will add them up."""
-
-    own = wgmma_c(point.columns)
-
-    @script
-    def keep(sums, pile):  # type: ignore[no-untyped-def]
-        thread, part = threadIdx.x % WARPGROUP, threadIdx.x // WARPGROUP
-        row = part * 64 + own.task(thread, 0)[0]
-        for block, half in static([(b, h) for b in range(point.columns // 8) for h in range(2)]):
-            for v in vectorize(2):
-                (down, _), (_, column) = (
-                    own.task(0, block, half, 0),
-                    own.task(thread, block, half, v),
-                )
-                pile[0, 0, row + down, column] = sums[block * 4 + half * 2 + v]
-
-    return keep
