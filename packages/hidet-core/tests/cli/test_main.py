@@ -82,9 +82,9 @@ def test_a_cache_of_others_is_said(capsys):
 
 
 @pytest.mark.parametrize("command", ["run", "bench"])
-def test_files_that_cannot_be_read_are_told(command, capsys, tmp_path):
+def test_a_folder_is_told(command, capsys, tmp_path):
     assert main([command, str(tmp_path)]) == 1
-    assert f"{tmp_path}: Is a directory" in capsys.readouterr().err
+    assert f"{tmp_path} is a folder" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_told(capsys):
