@@ -105,7 +105,7 @@ def test_convolutions(library, number, check):
 def test_each_is_one_kind(op):
     kinds = {each.schedule.name for each in candidates(op, HALF)}
     rows = {"conv_rows"} if is_read_in_rows(op, HALF) else set()
-    last = {"conv_last"} if op.channels_last and is_of_pixels(op, HALF) else set()
+    last = {"conv_last"} if op.channels_last and is_of_pixels(op) else set()
     enough = is_pointwise(op, HALF) and np.prod(op.spatial()) >= 8
     pointwise = {"conv_pointwise"} if enough else set()
     assert kinds == (

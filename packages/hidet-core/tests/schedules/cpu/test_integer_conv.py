@@ -5,15 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hidet import sim
 from hidet.ops.conv import Conv
 from hidet.schedules.base import SCHEDULES, candidates
 from hidet.schedules.convolution import convolution_of
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels
-from hidet.schedules.cpu.conv_last import conv_last
-from hidet.schedules.cpu.conv_last_layout import PixelTile
 from hidet.target import Target
-from hidet.testing.fused import as_run
 from hidet.types import f32, i8, i32, u8
 
 VNNI, HALF = Target.parse("cpu+avx512+vnni"), Target.parse("cpu+avx2")
@@ -40,56 +36,25 @@ LAYOUTS = [
     second(u8[2, 5, 7, 6], i8[13, 5, 3, 2], around=1),
     second(i8[1, 6, 5, 5], i8[4, 3, 3, 3], groups=2),
 ]
-UNSIGNED = [
-    *(LAYOUTS[number] for number in (0, 2, 4)),
-    last(u8[1, 7, 7, 300], i8[17, 3, 3, 300], around=1),  # several stretches
-    last(u8[2, 9, 5, 10], i8[34, 2, 3, 5], around=1, groups=2),  # groups of four end with zeros
-    *(last(u8[n, 3, 5, n], i8[7, 2, 3, n], around=1) for n in (1, 2, 7, 129)),
-]
-"""Those that may be read pixel by pixel."""
-CASES = [
-    *((conv_panels, op, target, POINT) for op, target in product(LAYOUTS, (VNNI, HALF))),
-    *((conv_last, op, VNNI, PixelTile(14, 2)) for op in UNSIGNED),
-    *((conv_last, op, VNNI, PixelTile(6, 4)) for op in UNSIGNED[:3]),
-]
+CASES = list(product(LAYOUTS, (VNNI, HALF)))
 
 
 @pytest.fixture(scope="module")
 def library(compile_modules):
-    return compile_modules([made(op, *how).module for made, op, *how in CASES])
+    return compile_modules([conv_panels(op, target, POINT).module for op, target in CASES])
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_convolutions_are_exact(library, number):
-    op = CASES[number][1]
-    arrays, found = operands(op), np.full(op.infer().shape, 77, np.int32)
+    op, _ = CASES[number]
+    rng = np.random.default_rng(number)
+    arrays = []
+    for of in (op.x, op.weight):
+        low, high = of.dtype.limits
+        arrays.append(rng.integers(low, high, of.shape, endpoint=True).astype(of.dtype.numpy))
+    found = np.full(op.infer().shape, 77, np.int32)
     library(number, *arrays, found)
     np.testing.assert_array_equal(found, op.reference(*arrays, None))
-
-
-def operands(op):
-    """An image and a weight of all bytes that there are."""
-    rng = np.random.default_rng(0)
-    return [
-        rng.integers(*of.dtype.limits, of.shape, endpoint=True).astype(of.dtype.numpy)
-        for of in (op.x, op.weight)
-    ]
-
-
-@pytest.mark.parametrize("op", UNSIGNED[4:], ids=str)
-def test_pixel_by_pixel_simulated_on_odd_sizes(op):
-    arrays, found = operands(op), np.full(op.infer().shape, 77, np.int32)
-    module = conv_last(op, VNNI, PixelTile(6, 2)).module
-    sim.launch(as_run(module, VNNI), *arrays, found)
-    np.testing.assert_array_equal(found, op.reference(*arrays, None))
-
-
-def test_windows_of_unsigned_bytes_are_read_where_they_lie():
-    def taken(x, weight):
-        return candidates(last(x, weight, around=1), VNNI)[0].schedule.name
-
-    assert taken(u8[1, 28, 28, 128], i8[128, 3, 3, 128]) == "conv_last"
-    assert taken(i8[1, 28, 28, 128], i8[128, 3, 3, 128]) == "conv_panels"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 A tile of sums is some pixels of the result by vectors of output channels. Each element of x is
 spread over the lanes and meets a row of the packed weight; in the copy it is found without
 conditions. Few channels lie in planes there, so that rows of an image are copied whole. An element
-is a group of two or four channels where those are multiplied at once (`conv_last_layout.py`).
+is a group of two channels where those are multiplied at once (`conv_last_layout.py`).
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ from hidet.lang.memory import get
 from hidet.ops.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
-from hidet.schedules.convolution import convolution_of, has_channels
+from hidet.schedules.convolution import has_channels
 from hidet.schedules.cpu.conv_last_layout import TOGETHER, Pixels, PixelTile
 from hidet.schedules.cpu.conv_rows import is_read_in_rows
 from hidet.schedules.cpu.conv_rows_layout import Tile
-from hidet.schedules.cpu.panel_elements import BYTES, elements_of
 from hidet.schedules.space import points
 from hidet.schedules.typical import estimated
 from hidet.target import Target
-from hidet.types import TensorType, u8
+from hidet.types import TensorType
 
 TURNED = 333
 """Multiply-adds in which they gain what it takes to write an element in another order; an
@@ -51,13 +50,9 @@ MOVED = 64.0
 """Operations that it takes to write one in another order; an estimate."""
 
 
-def is_of_pixels(op: Conv, target: Target) -> bool:
-    """Whether it is of floats, or of unsigned bytes that the machine multiplies by signed ones, in
-    up to three dimensions of known sizes, in which channels meet."""
-    if len(op.stride) > 3 or not has_channels(op):
-        return False
-    elements = elements_of(convolution_of(op), False, target)
-    if not op.x.dtype.is_float and (elements is not BYTES or op.x.dtype is not u8):
+def is_of_pixels(op: Conv) -> bool:
+    """Whether it is of floats in up to three dimensions of known sizes, in which channels meet."""
+    if len(op.stride) > 3 or not op.x.dtype.is_float or not has_channels(op):
         return False
     sizes = (*op.weight.shape, *op.spatial())
     return all(isinstance(size, int) for size in sizes) and isinstance(op.each, int)
@@ -65,7 +60,7 @@ def is_of_pixels(op: Conv, target: Target) -> bool:
 
 def gains(op: Conv, target: Target) -> bool:
     """Whether half a vector of output channels or more is in a group."""
-    if not is_of_pixels(op, target):
+    if not is_of_pixels(op):
         return False
     lanes = target.vector_bytes // accumulator(op.x.dtype).nbytes
     return 2 * (int(op.weight.shape[0]) // op.groups) >= lanes
@@ -115,7 +110,7 @@ def least_seconds(op: Conv, space: Any, target: Target) -> float:
 
 @schedule_for(
     Conv, target="cpu", space=PixelTile,
-    when=lambda op, target: op.channels_last and is_of_pixels(op, target),
+    when=lambda op, target: op.channels_last and is_of_pixels(op),
     channels_last=gains_alone, channels_last_among=gains,
 )  # fmt: skip
 def conv_last(op: Conv, target: Target, point: PixelTile) -> Scheduled:
@@ -175,7 +170,7 @@ def packing(p: Pixels) -> ScriptFunction:
                         for turn in range(minimum(p.part, p.depth - start)):
                             for lane in range(p.width):
                                 for each in static(range(p.group)):
-                                    found = cast(0, lanes)
+                                    found = cast(0.0, lanes)
                                     if left + lane < p.outputs:
                                         k = group * p.outputs + left + lane
                                         channel = (start + turn) * p.group + each

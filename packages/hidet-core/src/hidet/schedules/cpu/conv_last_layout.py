@@ -1,8 +1,8 @@
 """Convolutions with channels last on the CPU: tiles, and where copy and weight have what.
 
-Floats lie there in the type of the sums. Of bfloat16, where the machine multiplies it in pairs, and
-of bytes, where it multiplies four, neighbouring channels lie side by side in groups, zero beyond
-the last: one instruction multiplies and adds a group in each lane.
+Floats lie there in the type of the sums. Of bfloat16, where the machine multiplies it in pairs,
+neighbouring channels lie side by side in groups, zero beyond the last: one instruction multiplies
+and adds a group in each lane.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Pixels:
         found = cast(get(x, image, *self.read(place), channel), self.elements.rows)
         if self.each % self.group == 0:
             return found
-        return Select(wrap(within) < self.each, found, cast(0, self.elements.rows))
+        return Select(wrap(within) < self.each, found, cast(0.0, self.elements.rows))
 
     def row(self, start: Any, tap: Any, turn: Any) -> Any:
         """Where a panel has group `start + turn` of a window position: in the order of reading,
