@@ -54,7 +54,7 @@ def fed_objects(folder: Path) -> Any:
     return fed(np.array([["a", "b", "c"]], object))
 
 
-@attack("input x is str")
+@attack("input x is a str")
 def fed_text(folder: Path) -> Any:
     return fed("x")
 
