@@ -12,6 +12,7 @@ from hidet.ops.matmul import Matmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.panel_elements import BYTES, PAIRS, elements_of
+from hidet.schedules.cpu.panel_layout import STORED
 from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.types import f32, i8, i16, i32, u8
@@ -119,3 +120,10 @@ def test_products_of_bytes_are_expected_to_be_faster_than_those_of_floats():
 def test_other_integers_are_left_to_the_definition():
     assert not candidates(Matmul(i16[5, 6], i8[6, 7], dtype=i32), VNNI)
     assert not candidates(Matmul(i8[5, 6], i8[6, 7]), VNNI)
+
+
+def test_tiles_of_integers_are_as_large_as_registers_allow():
+    """What sums wait to be stored is measured for floats; see `WAIT`."""
+    for m, k, n in ((3136, 64, 256), (784, 128, 512)):
+        first = candidates(matmul(u8, i8, m, k, n, False, True), VNNI)[0].point
+        assert first.rows * first.vectors * 64 > STORED

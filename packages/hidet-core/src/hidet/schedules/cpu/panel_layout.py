@@ -35,7 +35,9 @@ STORED = 1024
 """Bytes of sums that a tile writes while the next one is multiplied. They are stored twice, aside
 and to the result; Zen 4 has up to 32 vectors of 512 bits stored while it goes on."""
 WAIT = 12.5
-"""Operations that each further byte costs; an estimate by ten tiles and eight linear layers."""
+"""Operations that each further byte of floats costs; an estimate by ten tiles and eight linear
+layers. Sums of integers are scaled and rounded before the result is written: smaller tiles only
+read operands more often there (ResNet-50 in int8 28.0 instead of 23.7 ms)."""
 OWN = 1 << 18
 """Bytes of a panel that a thread may have on its stack: the smallest stacks have 512 KiB."""
 LINE = 64
@@ -80,7 +82,8 @@ class Registers:
         if p.has_weight:
             making.pop(0 if t.weight_in_rows else 1)
         blocks = batch * (rows // t.height) * (columns // t.width)
-        waits = WAIT * max(0, sums * t.lanes * t.wide.nbytes - STORED)
+        more = sums * t.lanes * t.wide.nbytes - STORED
+        waits = WAIT * max(0, more) if t.wide.is_float else 0
         flops = 2.0 * batch * k * (rows * columns / busy + sum(making)) + blocks * waits
         # Operands are read while panels are made: that is counted there, not beside the products.
         return Work(0, 0, flops, t.elements.rate, blocks, 1)
