@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
-from hidet.frontend.matrices import most_rows
+from hidet.frontend.matrices import require_few
 from hidet.graph import Tensor
 from hidet.types import f32, f64, i64
 from hidet_torch.converters.linalg import info, pivots, solve_triangular
@@ -13,10 +13,8 @@ from hidet_torch.converters.table import Untold, aten, require, torch
 
 
 def require_small(x: Tensor) -> None:
-    """Leave to PyTorch what is slower here; matrices may have more rows than columns, or fewer."""
-    most = most_rows(x.device)
-    small = all(isinstance(size, int) and size <= most for size in x.shape[-2:])
-    require(small, f"factors of matrices of more than {most} rows or columns, or an open number")
+    """Leave to PyTorch what is slower here, and other types."""
+    require_few(x)
     require(x.dtype in (f32, f64), f"factors of {x.dtype.name}")
 
 
