@@ -11,6 +11,7 @@ from types import MappingProxyType
 from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch
 from hidet.runtime import maps
 from hidet.runtime.arena import Arena, place
+from hidet.runtime.in_results import in_results
 from hidet.runtime.maps import Map
 from hidet.runtime.order import dependencies, in_turns, reduced
 from hidet.runtime.plan import (
@@ -145,6 +146,7 @@ def at_sizes(
     """The plan where symbols are these numbers, and buffers have these shapes."""
     steps = [fixed(step, symbols, plan, shapes) for step in at_call(plan.steps, symbols)]
     kept = [step for step in steps if not (isinstance(step, Launch) and 0 in step.grid)]
+    kept = in_results(kept, plan, shapes)
     wholes = plan.wholes
     if len(kept) <= FEW and all(is_short(step, plan, shapes) for step in kept):
         waits = in_turns(len(kept))
