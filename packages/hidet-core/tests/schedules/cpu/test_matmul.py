@@ -5,9 +5,11 @@ import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
+from hidet.ir.stmt import For, LoopKind
+from hidet.ir.walk import find
 from hidet.ops.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
-from hidet.schedules.cpu import matvec_columns
+from hidet.schedules.cpu import matvec_columns, panel_layout
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.matvec import Columns, matvec
 from hidet.schedules.cpu.panel_layout import STORED, Panels
@@ -68,11 +70,22 @@ SYMBOLIC_VECTORS = [
     (Matmul(f32[3, 19], f32[19, M]), Columns(8)),
     (Matmul(bf16[2, M], bf16[9, M], False, True), Columns(8)),
 ]
+
+
+def for_a_team(op, point):
+    """The kernels of a product, small as it is, as those of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(panel_layout, "SMALL", 0)
+        return matmul_panels(op, TARGET, point).module
+
+
 CASES = [
-    *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS + SYMBOLIC),
+    *((op, for_a_team(op, point)) for op, point in PANELS + SYMBOLIC),
     *((op, matvec(op, TARGET, point).module) for op, point in SYMBOLIC_VECTORS),
     *((op, matvec(op, TARGET, point).module) for op, point in VECTORS),
     *((op, matvec(op, AVX2, Columns(6)).module) for op, _ in VECTORS),
+    *((op, matmul_panels(op, TARGET, point).module) for op, point in PANELS),
+    *((op, matmul_panels(op, AVX2, MatmulRegisters(7, 1)).module) for op, _ in PANELS),
 ]
 
 
@@ -179,6 +192,20 @@ def test_what_a_thread_makes_for_itself_needs_no_memory():
     deep = panels_of(Linear(f32[3136, 8192], f32[32, 8192], None), MatmulRegisters(14, 2, False))
     assert not deep.at_once  # 458 KB are too much for a stack
     assert deep.row_panels.shape[0] == 224
+
+
+def test_one_thread_does_what_is_small():
+    small = matmul_panels(Linear(f32[7, 129], f32[257, 129], None), TARGET, MatmulRegisters(14, 2))
+    assert not [each for k in small.module.kernels for each in loops_of_the_team(k)]
+    assert [each.name for each in small.module.workspaces] == ["columns"]
+    large = matmul_panels(Linear(f32[7, 512], f32[257, 512], None), TARGET, MatmulRegisters(14, 2))
+    assert all(loops_of_the_team(kernel) for kernel in large.module.kernels)
+    assert [each.name for each in large.module.workspaces] == ["rows", "columns"]
+    assert not panels_of(Linear(f32[M, 3], f32[2, 3], None), MatmulRegisters(14, 2)).is_small
+
+
+def loops_of_the_team(kernel):
+    return [each for each in find(kernel.body, For) if each.kind is LoopKind.PARALLEL]
 
 
 @pytest.mark.parametrize("isa", ["cpu", "cpu+avx2", "cpu+avx512"])

@@ -9,6 +9,7 @@ lie side by side in groups: one instruction multiplies and adds a group in each 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -38,6 +39,8 @@ WAIT = 12.5
 """Operations that each further byte of floats costs; an estimate by ten tiles and eight linear
 layers. Sums of integers are scaled and rounded before the result is written: smaller tiles only
 read operands more often there (ResNet-50 in int8 28.0 instead of 23.7 ms)."""
+SMALL = 1 << 19
+"""Operations of a contraction that one thread does by itself: 5 us, and a team takes 3 to begin."""
 OWN = 1 << 18
 """Bytes of a panel that a thread may have on its stack: the smallest stacks have 512 KiB."""
 LINE = 64
@@ -85,6 +88,7 @@ class Registers:
         more = sums * t.lanes * t.wide.nbytes - STORED
         waits = WAIT * max(0, more) if t.wide.is_float else 0
         flops = 2.0 * batch * k * (rows * columns / busy + sum(making)) + blocks * waits
+        blocks = 1 if t.is_small else blocks
         # Operands are read while panels are made: that is counted there, not beside the products.
         return Work(0, 0, flops, t.elements.rate, blocks, 1)
 
@@ -125,7 +129,7 @@ class Panels:
         """Whether rows lie in panels with `SIGN` added, which their sums are too large by."""
         enough = p.estimated(p.batch) * p.estimated(self.rows) >= 4 * target.cores * self.height
         near = columns_bytes <= 2 * target.l2_bytes and self.is_own
-        self.at_once = not self.weight_in_rows and enough and near
+        self.at_once = not self.weight_in_rows and (enough or self.is_small) and near
         """Whether a panel of rows is made just before it meets all columns, still in the cache: it
         is the thread's own, so that it need not reach memory."""
 
@@ -137,6 +141,13 @@ class Panels:
         if halved and self.columns % lanes and 2 * self.columns <= lanes * vectors:
             return lanes // 2
         return lanes
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Whether one thread does it all."""
+        sizes = (self.p.batch, self.p.m, self.p.n, self.p.k)
+        known = [size for size in sizes if isinstance(size, int)]
+        return self.table is None and len(known) == len(sizes) and 2 * prod(known) <= SMALL
 
     @property
     def is_one_stretch(self) -> bool:

@@ -33,6 +33,7 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
     batch, row_tiles, lane_tiles = p.batch, t.row_tiles, t.lane_tiles
     row_panels, lane_panels, bias_type = t.row_panels, t.lane_panels, operand_type(p.bias, p.c)
     table_type = operand_type(t.table, p.c)
+    over = range if t.is_small else parallel
 
     with script_module():
         make_rows, make_columns = making_rows(t), making_columns(t)
@@ -47,10 +48,10 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
             attr.func_kind = "cpu_kernel"
             attr.func_name = name
             if t.weight_in_rows:
-                for panel in parallel(batch * lane_tiles):
+                for panel in over(batch * lane_tiles):
                     make_columns(a, b, columns, panel)
             if t.at_once:
-                for panel in parallel(batch * row_tiles):
+                for panel in over(batch * row_tiles):
                     own = register_tensor(t.row_panel.dtype, t.row_panel.shape)
                     make_rows(a, b, table, own, panel, 0)
                     for tile in range(lane_tiles):
@@ -58,9 +59,9 @@ def panels(name: str, p: Contraction, target: Target, registers: Registers) -> M
                         meet(bias, table, own, columns, c, panel, 0, lane_panel)
             else:
                 if not t.weight_in_rows:
-                    for panel in parallel(batch * row_tiles):
+                    for panel in over(batch * row_tiles):
                         make_rows(a, b, table, rows, panel, panel)
-                for number in parallel(batch * lane_tiles * row_tiles):
+                for number in over(batch * lane_tiles * row_tiles):
                     column_panel = number // row_tiles
                     row_panel = column_panel // lane_tiles * row_tiles + number % row_tiles
                     held = t.held(row_panel)
@@ -93,16 +94,17 @@ def meeting(t: Panels) -> ScriptFunction:
 def packing(t: Panels, name: str) -> ScriptFunction:
     """The kernel that makes the panels of the weight."""
     p, make_rows, make_columns = t.p, making_rows(t), making_columns(t)
+    over = range if t.is_small else parallel
 
     @script
     def pack(a: p.a, b: p.b, rows: t.row_panels, columns: t.lane_panels) -> None:
         attr.func_kind = "cpu_kernel"
         attr.func_name = f"{name}_pack"
         if t.weight_in_rows:
-            for panel in parallel(t.row_matrices * t.row_tiles):
+            for panel in over(t.row_matrices * t.row_tiles):
                 make_rows(a, b, rows, rows, panel, panel)  # the weight's rows need no table
         else:
-            for panel in parallel(t.matrices * t.lane_tiles):
+            for panel in over(t.matrices * t.lane_tiles):
                 make_columns(a, b, columns, panel)
 
     return pack
