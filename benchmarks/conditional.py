@@ -39,8 +39,8 @@ from benchmarks.measure.turns import (
     relaunched,
     turns,
 )
-from hidet.runtime.conditional import add_conditional, current_context
-from hidet.runtime.driver import call, cu
+from hidet.runtime.devices.driver import call, cu
+from hidet.runtime.graphs.conditional import add_conditional, current_context
 from hidet.toolchain import compile_cuda
 
 

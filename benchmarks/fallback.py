@@ -22,7 +22,7 @@ import hidet_torch
 from benchmarks.measure.in_turns import in_turns
 from benchmarks.measure.machine import headline, machine
 from benchmarks.measure.table import table
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 Model = tuple[nn.Module, tuple[torch.Tensor, ...]]
 

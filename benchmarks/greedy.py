@@ -35,7 +35,7 @@ def in_the_graph(graph: FlowGraph, first: Tensor) -> Call:
 
 def driven_by_the_host(graph: FlowGraph, first: Tensor) -> Call:
     """A call in which the host launches each turn, as where no graph can hold a loop."""
-    with patch("hidet.runtime.stream_program.fits_graph", lambda bound, number: False):
+    with patch("hidet.runtime.programs.stream_program.fits_graph", lambda bound, number: False):
         return in_the_graph(graph, first)
 
 

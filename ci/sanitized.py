@@ -17,9 +17,9 @@ from catalogue import CASES, Case
 
 from hidet.build.module import build_module
 from hidet.errors import HidetError
-from hidet.runtime.device import make_current
-from hidet.runtime.driver import call
-from hidet.runtime.view import View
+from hidet.runtime.devices.device import make_current
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.view import View
 from hidet.types import dtype
 
 DEVICE = "cuda:0"

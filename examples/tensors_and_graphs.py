@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 import hidet
-from hidet.runtime.device import device_count
+from hidet.runtime.devices.device import device_count
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ import tensorflow as tf
 import hidet_tf
 from benchmarks.archives.weights import Draw, emptied
 from benchmarks.tensorflow import distance, exact, random, settle
-from hidet.runtime.archive import Archive
+from hidet.runtime.plans.archive import Archive
 
 SIZES: dict[str, int] = {
     "ResNet50": 224,

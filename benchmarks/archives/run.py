@@ -23,9 +23,9 @@ from benchmarks.archives.weights import Draw, filled
 from benchmarks.measure.columns import number, table
 from benchmarks.measure.facts import commit, headline, installed, processor
 from hidet.build.arguments import current_stream
-from hidet.runtime.archive import Archive
-from hidet.runtime.plan import Launch
-from hidet.runtime.timing import median_seconds
+from hidet.runtime.devices.timing import median_seconds
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Launch
 
 ALLOWED = 4.0
 """How much larger than TensorFlow's own the error against float64 may be."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.runtime.archive import Archive
+from hidet.runtime.plans.archive import Archive
 
 Array = np.ndarray[Any, Any]
 

@@ -14,11 +14,11 @@ from benchmarks.measure.systems import Inputs, empty_caches
 from benchmarks.measure.table import number, table
 from benchmarks.measure.timing import milliseconds
 from benchmarks.models import build
-from hidet.runtime.driver import call, cu
-from hidet.runtime.kernel_node import KernelNode
-from hidet.runtime.launchable import CudaModule
-from hidet.runtime.segment import Segment
-from hidet.runtime.stream_program import StreamProgram
+from hidet.runtime.devices.driver import call, cu
+from hidet.runtime.devices.launchable import CudaModule
+from hidet.runtime.graphs.kernel_node import KernelNode
+from hidet.runtime.graphs.segment import Segment
+from hidet.runtime.programs.stream_program import StreamProgram
 from hidet.toolchain import compile_cuda
 
 Cluster = tuple[int, int, int]

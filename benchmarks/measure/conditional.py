@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from hidet.runtime.conditional import add_conditional, current_context
-from hidet.runtime.driver import call, cu, expect
-from hidet.runtime.early import add_early_edge
-from hidet.runtime.memory_nodes import Copy
+from hidet.runtime.devices.driver import call, cu, expect
+from hidet.runtime.devices.memory_nodes import Copy
+from hidet.runtime.graphs.conditional import add_conditional, current_context
+from hidet.runtime.graphs.early import add_early_edge
 
 SOURCE = """
 extern "C" __device__ void cudaGraphSetConditional(unsigned long long, unsigned);

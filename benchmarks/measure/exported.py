@@ -14,7 +14,7 @@ from benchmarks.exports import Subject, by_parameter
 from benchmarks.measure.accuracy import Widened, one_by_one
 from hidet.build.compile import compile_graph
 from hidet.graph import FlowGraph
-from hidet.runtime.plan import Host, Launch
+from hidet.runtime.plans.plan import Host, Launch
 
 
 def exact(made: Subject) -> list[torch.Tensor]:

@@ -29,12 +29,12 @@ TRACERS = ("torch._dynamo", "torch._functorch.aot_autograd")
 """Loaded ahead of the measured time: every backend needs them."""
 STAGES = {
     "hidet_torch.cache.graph_cache:for_inference": "trace",
-    "hidet.frontend.execute:compile_graph": "compile",
+    "hidet.frontend.running.execute:compile_graph": "compile",
     "hidet_torch.cache.graph_cache:find_graph": "compile",
     "hidet.runtime.executor:load_modules": "binaries",
     "hidet.runtime.executor:Executor.refresh": "derive",
-    "hidet.frontend.execute:Executor": "ready",
-    "hidet.runtime.segment:Segment.run": "graph",
+    "hidet.frontend.running.execute:Executor": "ready",
+    "hidet.runtime.graphs.segment:Segment.run": "graph",
 }
 """The functions whose time is told apart, each without that of others in it."""
 

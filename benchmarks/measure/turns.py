@@ -14,8 +14,8 @@ import torch
 
 from benchmarks.measure.conditional import IF, SOURCE, WHILE, Chain, Kernel
 from benchmarks.measure.timing import host_microseconds, milliseconds
-from hidet.runtime.conditional import current_context, decider
-from hidet.runtime.driver import call, cu, expect
+from hidet.runtime.devices.driver import call, cu, expect
+from hidet.runtime.graphs.conditional import current_context, decider
 from hidet.toolchain import compile_cuda
 
 TURNS = 1000

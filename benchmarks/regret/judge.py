@@ -10,7 +10,7 @@ from statistics import geometric_mean
 from typing import Any
 
 from benchmarks.measure.table import table
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.graph.operator import Op
 from hidet.target import Target
 from hidet.tuning.record import name_of

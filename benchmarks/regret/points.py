@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from hidet.build.choices import choices, has_schedule
-from hidet.build.tuning_facts import subject_of
-from hidet.build.workshop import Workshop
+from hidet.build.choosing.choices import choices, has_schedule
+from hidet.build.measured.tuning_facts import subject_of
+from hidet.build.measured.workshop import Workshop
 from hidet.fusion import Group, partition
 from hidet.graph import Op, Tensor, trace_from
 from hidet.graph.apply import apply_all

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hidet.graph.operator import Op
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.types import DType, bf16, f16, f32
 
 BERT, LLAMA = ((768, 768), (3072, 768), (768, 3072)), ((2048, 2048), (8192, 2048), (2048, 8192))

@@ -13,7 +13,7 @@ from benchmarks.archives.run import Row, run
 from benchmarks.archives.weights import Draw, emptied, filled
 from hidet import ops
 from hidet.graph import FlowGraph
-from hidet.runtime.archive import Archive
+from hidet.runtime.plans.archive import Archive
 
 DRAW = Draw(7, (16, 32), 0.25)
 

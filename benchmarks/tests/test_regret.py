@@ -3,8 +3,8 @@ import json
 from benchmarks.regret import __main__ as command
 from benchmarks.regret.judge import read, regrets, report
 from benchmarks.regret.problems import problems
-from hidet.build.choices import choices
-from hidet.ops.matmul import Matmul
+from hidet.build.choosing.choices import choices
+from hidet.ops.products.matmul import Matmul
 from hidet.target import Target
 from hidet.tuning.record import name_of
 from hidet.types import f32

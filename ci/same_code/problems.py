@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from hidet.graph.operator import Op
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.ops.handed_norm import LinearMoments, NormedLinear
-from hidet.ops.matmul import Linear, Matmul
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.grouped_matmul import GroupedMatmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.quantized.packed_linear import PackedLinear
+from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.schedules.base import Schedule
 from hidet.target import Target

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from hidet import ops
 from hidet.graph import Op, Tensor, symbol
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear
+from hidet.ops.products.matmul import Linear
+from hidet.ops.windows.conv import Conv
 from hidet.types import f16
 
 

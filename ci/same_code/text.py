@@ -9,11 +9,11 @@ from unittest.mock import patch
 
 from ci.same_code.cases import Case
 from ci.same_code.problems import TARGET, settings_of
-from hidet.build.choices import has_schedule
-from hidet.build.grouping import united
-from hidet.build.recipe import Recipe, recipe
-from hidet.build.schedule import implement
-from hidet.build.written import unit_of
+from hidet.build.caching.written import unit_of
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.grouping import united
+from hidet.build.choosing.schedule import implement
+from hidet.build.planning.recipe import Recipe, recipe
 from hidet.codegen.common.names import Names
 from hidet.fusion import Group, partition
 from hidet.graph import Op

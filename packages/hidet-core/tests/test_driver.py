@@ -50,7 +50,7 @@ def test_in_the_simulator():
 
 @pytest.mark.gpu
 def test_on_the_gpu():
-    from hidet.runtime.memory import array_of, to_device
+    from hidet.runtime.binding.memory import array_of, to_device
     a, b = operands()
     views = [to_device(each, "cuda:0") for each in (a, b, np.full((3, 5), np.nan, np.float32))]
     matmul(3, 5, 4)(*views)

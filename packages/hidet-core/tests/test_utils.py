@@ -9,7 +9,7 @@ from hidet.utils import benchmark_func
 @pytest.fixture
 def sleep(monkeypatch, clock):
     """A call that takes as many seconds as it is told, on any machine."""
-    monkeypatch.setattr("hidet.runtime.timing.time", clock)
+    monkeypatch.setattr("hidet.runtime.devices.timing.time", clock)
     return clock.sleep
 
 

@@ -12,7 +12,7 @@ from compiling import close, compiled
 from torch import nn
 
 from hidet.errors import BadArgument
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.backend import hidet
 
 
@@ -230,7 +230,7 @@ def test_training_mode_without_gradients() -> None:
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_random_numbers_are_those_of_eager() -> None:
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         a = torch.nn.functional.dropout(x, 0.5)
@@ -296,7 +296,7 @@ def test_transforms_that_a_cpu_library_does_faster_are_left_with_a_word(size: in
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_pytorch_gets_an_operand_as_often_as_it_takes_it() -> None:
     """Also one that two nodes computed, of which the compiler keeps one."""
     function = lambda x: torch.cdist(x, x) + torch.cdist(x + 1, 1 + x)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from hidet.errors import BadArgument
-from hidet.frontend.execute import Executor
+from hidet.frontend.running.execute import Executor
 from hidet_torch import dynamo_config
 from hidet_torch.backend import hidet
 from hidet_torch.config import DynamoConfig
@@ -113,7 +113,7 @@ def test_kernels_are_launched_one_by_one_without_cuda_graphs(monkeypatch: Any) -
         seen.append(use_graph)
         return Executor(*given, use_graph=use_graph, **named)
 
-    monkeypatch.setattr("hidet.frontend.execute.Executor", spy)
+    monkeypatch.setattr("hidet.frontend.running.execute.Executor", spy)
     for flag in (True, False):
         torch._dynamo.reset()
         dynamo_config.use_cuda_graph(flag)

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_structure
 
 import hidet_torch
 from hidet.errors import BadArgument, UnsupportedOp
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 
 def test_a_compiled_model_is_called_like_the_model() -> None:

@@ -12,12 +12,12 @@ import torch
 from torch import nn
 
 import hidet_torch
-from hidet.build.choices import has_schedule
-from hidet.build.grouping import optimized
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.grouping import optimized
+from hidet.build.choosing.schedule import implement
 from hidet.fusion import partition
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.optimize import split
 from hidet.target import Target
 from hidet_torch.backend import hidet

@@ -129,7 +129,7 @@ class Clock:
 
 @torch.no_grad()
 def test_a_deadline_ends_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hidet.build.tuned.time", Clock())
+    monkeypatch.setattr("hidet.build.measured.tuned.time", Clock())
     net, x = linear(torch.float32)
     net = nn.Sequential(net, nn.ReLU(), nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 7)).eval()
     limits = {"search_space": 2, "tune_seconds": 1}

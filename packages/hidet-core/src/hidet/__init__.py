@@ -72,7 +72,7 @@ NAMES: dict[str, str] = {
     "arange": "hidet.ops:arange",
     "linspace": "hidet.ops:linspace",
     "load": "hidet.build.compiled:load",
-    "profile": "hidet.runtime.profiling:profile",
+    "profile": "hidet.runtime.profiling.profiling:profile",
     "CompiledGraph": "hidet.build.compiled:CompiledGraph",
     "HidetError": "hidet.errors:HidetError",
     "Target": "hidet.target:Target",

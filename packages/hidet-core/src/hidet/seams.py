@@ -12,11 +12,11 @@ from importlib import import_module
 from typing import Any
 
 SEAMS: dict[str, str] = {
-    "load_operators": "hidet.ops.load:load_operators",
+    "load_operators": "hidet.ops.indexing.load:load_operators",
     "run_graph": "hidet.build.eager:run_graph",
     "draft": "hidet.build.draft:Draft",
     "build_graph": "hidet.build.compiled:build_graph",
-    "explain_fusion": "hidet.build.explain:explain_fusion",
+    "explain_fusion": "hidet.build.reports.explain:explain_fusion",
     "correctness_report": "hidet.build.correctness:correctness_report",
     "optimize_graph": "hidet.build.optimized:optimize_graph",
     "build_module": "hidet.build.module:build_module",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from hidet.build.arguments import current_stream
 from hidet.errors import BadArgument, CudaError, NoDevice
-from hidet.runtime.device import current_device
-from hidet.runtime.driver import call
-from hidet.runtime.timing import Timing, device_seconds, flushing, host_seconds
+from hidet.runtime.devices.device import current_device
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.timing import Timing, device_seconds, flushing, host_seconds
 
 
 def benchmark_func(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hidet.build import choices as known
-from hidet.build import tuned
+from hidet.build.choosing import choices as known
+from hidet.build.measured import tuned
 from hidet.options import options
 from hidet.tuning import contest, store
 

@@ -6,12 +6,13 @@ import signal
 import pytest
 
 from hidet import ops, options
-from hidet.build import ahead, kernels
+from hidet.build import ahead
 from hidet.build.ahead import FEW, Job, ProcessWarning, processes
 from hidet.build.compile import compile_graph
 from hidet.build.draft import RECIPES
-from hidet.build.remote import POOL, Remote
-from hidet.build.units import Units
+from hidet.build.planning import kernels
+from hidet.build.workers.remote import POOL, Remote
+from hidet.build.workers.units import Units
 from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS
 from hidet.schedules import base

@@ -7,7 +7,7 @@ import hidet
 from hidet.build.arguments import described, glance, host_array
 from hidet.errors import BadArgument
 from hidet.graph.tensor import symbol
-from hidet.runtime.memory import View
+from hidet.runtime.binding.memory import View
 
 
 class CudaArray:

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.build.attempt import Attempt, alone
-from hidet.build.choices import choices
-from hidet.build.kernels import shape_of
-from hidet.build.remote import POOL, Team
+from hidet.build.choosing.choices import choices
+from hidet.build.measured.attempt import Attempt, alone
+from hidet.build.planning.kernels import shape_of
+from hidet.build.workers.remote import POOL, Team
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.dims import size_symbol
 from hidet.options import options
-from hidet.runtime.archive import read
+from hidet.runtime.plans.archive import read
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.tuning.verdict import constant_name

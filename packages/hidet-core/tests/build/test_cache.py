@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from hidet.build import cache as cache_module
-from hidet.build.cache import Cache, CacheWarning, key_of
+from hidet.build.caching import cache as cache_module
+from hidet.build.caching.cache import Cache, CacheWarning, key_of
 from hidet.options import options
 
 KEY = key_of(source="int x;")
@@ -185,7 +185,7 @@ def test_clearing_removes_everything(cache):
 WRITER = """
 import sys
 from pathlib import Path
-from hidet.build.cache import Cache, key_of
+from hidet.build.caching.cache import Cache, key_of
 cache = Cache(Path(sys.argv[1]))
 for turn in range(60):
     key = key_of(i=turn % 5)
@@ -208,7 +208,7 @@ def test_processes_share_a_cache_and_see_whole_entries(cache):
 INTERRUPTED = """
 import sys, time
 from pathlib import Path
-from hidet.build.cache import Cache
+from hidet.build.caching.cache import Cache
 cache = Cache(Path(sys.argv[1]))
 with cache.lock(sys.argv[2]):
     Path(sys.argv[3]).touch()

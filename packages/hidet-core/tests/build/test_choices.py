@@ -6,9 +6,9 @@ import pytest
 
 from hidet import ops
 from hidet.build.ahead import Job
-from hidet.build.choices import choices, ranked
-from hidet.build.grouping import grouped
-from hidet.build.kernels import group_of, settings, shape_of, worked_out
+from hidet.build.choosing.choices import choices, ranked
+from hidet.build.choosing.grouping import grouped
+from hidet.build.planning.kernels import group_of, settings, shape_of, worked_out
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.operator import OPERATORS

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hidet.build.collector import collector_paused
+from hidet.build.planning.collector import collector_paused
 
 
 def test_it_rests_in_the_block_and_goes_on_after_it():

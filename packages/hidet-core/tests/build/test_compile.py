@@ -9,8 +9,8 @@ from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.dims import size_symbol
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
 from hidet.testing.compare import assert_close
 from hidet.testing.graphs import arrays_for
 from hidet.types import i64

@@ -14,8 +14,8 @@ from hidet.build.compiled import CopyWarning, fitting
 from hidet.cli.main import main
 from hidet.errors import BadArchive, BadArgument, DtypeMismatch, ShapeMismatch
 from hidet.graph.dims import size_symbol
-from hidet.runtime.archive import MANIFEST, Archive
-from hidet.runtime.device import host_flags
+from hidet.runtime.devices.device import host_flags
+from hidet.runtime.plans.archive import MANIFEST, Archive
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 from hidet import ops
-from hidet.build.explain import explain_fusion
-from hidet.build.grouping import grouped, optimized
+from hidet.build.choosing.grouping import grouped, optimized
+from hidet.build.reports.explain import explain_fusion
 from hidet.build.target import target_for
 from hidet.graph import symbol, trace_from, tracing
 from hidet.optimize import split

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import written
-from hidet.build.cache import Cache, CacheWarning
+from hidet.build.caching import written
+from hidet.build.caching.cache import Cache, CacheWarning
 from hidet.build.compile import compile_graph
 from hidet.build.draft import RECIPES
 from hidet.errors import BadArchive, CompilerError, MissingCompiler, OutOfMemory
 from hidet.graph.flow import trace_from
 from hidet.graph.tensor import symbol
+from hidet.runtime.binding.memory import CudaAllocator, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import CudaAllocator, view_of
 from hidet.toolchain import nvrtc
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -142,7 +142,7 @@ def test_a_full_disk(monkeypatch):
     def fail(path, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hidet.build.cache.write_whole", fail)
+    monkeypatch.setattr("hidet.build.caching.cache.write_whole", fail)
     with pytest.warns(CacheWarning, match="No space left") as seen:
         check(compile_graph(graph()).archive)
     assert len(seen) == 1
@@ -156,7 +156,7 @@ from hidet.build.compile import compile_graph
 from hidet.graph.flow import trace_from
 from hidet.graph.tensor import symbol
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import view_of
+from hidet.runtime.binding.memory import view_of
 x = symbol((2, 3))
 y = ops.exp(x * x) / ops.sum(x)
 for i in range(8):

@@ -7,11 +7,11 @@ import pytest
 
 import hidet
 from hidet.build.compile import compile_graph
-from hidet.build.hoist import MADE_BYTES, hoist
+from hidet.build.planning.hoist import MADE_BYTES, hoist
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
-from hidet.runtime.plan import Buffer, Host, Launch, Plan, Pointer
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.plans.plan import Buffer, Host, Launch, Plan, Pointer
+from hidet.runtime.plans.plan_reader import read_plan
 
 W, D, X, T, Y = "weight", "derived", "input", "workspace", "output"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hidet import ops
-from hidet.build.host_driven import host_reasons
+from hidet.build.stages.host_driven import host_reasons
 from hidet.graph import apply, symbol, trace_from
 from hidet.graph.foreign import Foreign, ResultTypes
 from hidet.target import Target

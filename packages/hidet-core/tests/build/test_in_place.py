@@ -5,11 +5,11 @@ import pytest
 
 import hidet
 from hidet import script
-from hidet.build import kernels, recipe
+from hidet.build.choosing.schedule import implement
 from hidet.build.compile import compile_graph
 from hidet.build.draft import plan_graph
-from hidet.build.in_place import in_place, only_stored
-from hidet.build.schedule import implement
+from hidet.build.planning import kernels, recipe
+from hidet.build.planning.in_place import in_place, only_stored
 from hidet.ir.access import read_only
 from hidet.ir.expr import Builtin, Lane, Load, Pack, Var, constant
 from hidet.ir.kernel import Kernel
@@ -18,9 +18,9 @@ from hidet.lang import attr, f16, f32, grid, i32
 from hidet.lang.cuda import atomic_add, blockIdx, griddepcontrol_launch_dependents, threadIdx
 from hidet.options import options
 from hidet.passes.pipeline import lower
+from hidet.runtime.binding.footprint import bound_at
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.footprint import bound_at
-from hidet.runtime.memory import array_of, view_of
 from hidet.sim import Race
 from hidet.testing.fused import CUDA, groups_of
 from hidet.testing.graphs import sizes

@@ -9,7 +9,7 @@ from hidet import ops
 from hidet.errors import BadArchive
 from hidet.graph.evaluate import evaluate
 from hidet.runtime.executor import check_target
-from hidet.runtime.plan import Plan
+from hidet.runtime.plans.plan import Plan
 
 TARGETS = ("cpu", "cpu+avx2", "cpu+avx512", "cpu+avx512+bf16")
 SHARE = {"float32": 2e-6, "bfloat16": 1.5e-2, "float16": 2e-3}

@@ -7,9 +7,9 @@ import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
-from hidet.build.invariant import given
+from hidet.build.planning.invariant import given
 from hidet.graph import FlowGraph, Tensor, asarray, evaluate, symbol, tracing
-from hidet.runtime.plan import Branch, Launch, Plan, Repeat
+from hidet.runtime.plans.plan import Branch, Launch, Plan, Repeat
 
 SIZE = 32
 WEIGHT = np.random.default_rng(0).standard_normal((SIZE, SIZE), np.float32) / 6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.iterations import given_to_bodies, needs_framework
+from hidet.build.stages.iterations import given_to_bodies, needs_framework
 from hidet.graph import Foreign, apply, symbol, trace_from
 from hidet.graph.foreign import ResultTypes
 from hidet.types import boolean, i64

@@ -7,13 +7,13 @@ import hidet
 from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.build.compiled import build_graph
-from hidet.build.explain import explain_fusion
+from hidet.build.reports.explain import explain_fusion
 from hidet.fusion import joins
 from hidet.graph import Node, evaluate, symbol, trace_from
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.options import options
-from hidet.runtime import bound
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.binding import bound
+from hidet.runtime.plans.plan_reader import read_plan
 from hidet.testing.graph_passes import weight
 
 

@@ -4,10 +4,10 @@ import pickle
 
 from hidet import ops
 from hidet.build.ahead import Job
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.build.draft import Draft
-from hidet.build.explain import manner
-from hidet.build.kernels import group_of, key_of_group, shape_of, worked_out
+from hidet.build.planning.kernels import group_of, key_of_group, shape_of, worked_out
+from hidet.build.reports.explain import manner
 from hidet.build.target import measurable
 from hidet.graph import symbol, trace_from
 from hidet.target import Target

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import cache, draft, key
+from hidet.build import draft
+from hidet.build.caching import cache, key
+from hidet.build.caching.key import key_of_graph
 from hidet.build.compile import compile_graph
-from hidet.build.kernels import Recipes
-from hidet.build.key import key_of_graph
+from hidet.build.planning.kernels import Recipes
 from hidet.compute import grid
 from hidet.graph import apply, from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.operator import OPERATORS, Op, operator
-from hidet.ops.families import unary
+from hidet.ops.elementwise.families import unary
 from hidet.options import OPTIONS, options
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
 from hidet.schedules.base import SCHEDULES, schedule_for
 from hidet.target import Target
 from hidet.types import TensorType, f16, f32

@@ -9,7 +9,7 @@ from hidet.errors import BadArgument, DtypeMismatch, NoDevice, ShapeMismatch
 from hidet.ir.expr import Var
 from hidet.lang import attr, f32
 from hidet.lang.cuda import threadIdx
-from hidet.runtime.device import device_count
+from hidet.runtime.devices.device import device_count
 from hidet.types import i32
 
 

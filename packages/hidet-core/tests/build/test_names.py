@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hidet import ops
-from hidet.build.choices import has_schedule
-from hidet.build.kernels import Recipes
-from hidet.build.names import unique
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement
+from hidet.build.planning.kernels import Recipes
+from hidet.build.reports.names import unique
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.passes.pipeline import lower
@@ -42,10 +42,10 @@ import numpy as np
 from hidet import ops
 from hidet.codegen import cpu, cuda
 from hidet.build.draft import RECIPES
-from hidet.build.key import canonical
-from hidet.build.planner import Planner
-from hidet.build.choices import has_schedule
-from hidet.build.units import Units
+from hidet.build.caching.key import canonical
+from hidet.build.planning.planner import Planner
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.workers.units import Units
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
 from hidet.optimize import optimize

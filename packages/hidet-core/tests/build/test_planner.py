@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from hidet.build import effects
 from hidet.build.launches import sized
-from hidet.build.recipe import launch as launch_of
-from hidet.build.record import lowered
+from hidet.build.planning import effects
+from hidet.build.planning.recipe import launch as launch_of
+from hidet.build.reports.record import lowered
 from hidet.ir.expr import Var
 from hidet.lang import attr, f16, i32, script, shared_tensor
 from hidet.lang.cuda import tensor_map, tma_reduce, tma_store

@@ -4,17 +4,17 @@ import gc
 import pickle
 
 from hidet import ops
-from hidet.build.choices import has_schedule
-from hidet.build.effects import FEW
-from hidet.build.kernels import group_of, key_of_group, shape_of, signature, worked_out
-from hidet.build.recipe import shared_bytes
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.planning.effects import FEW
+from hidet.build.planning.kernels import group_of, key_of_group, shape_of, signature, worked_out
+from hidet.build.planning.recipe import shared_bytes
 from hidet.fusion import partition
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel, Launch
 from hidet.options import options
-from hidet.runtime.plan import Pointer, Scalar
+from hidet.runtime.plans.plan import Pointer, Scalar
 from hidet.target import Target
 from hidet.types import i32
 

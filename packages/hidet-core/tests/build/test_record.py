@@ -13,7 +13,7 @@ from hidet.ir.kernel import KernelKind
 from hidet.lang import attr, f32
 from hidet.optimize.pipeline import PASSES
 from hidet.options import options
-from hidet.passes import observers
+from hidet.passes.launches import observers
 from hidet.passes.pipeline import CUDA, passes_for
 
 

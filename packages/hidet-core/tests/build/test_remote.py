@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hidet.build.remote import POOL, Ended, Remote, Team, receive, send
+from hidet.build.workers.remote import POOL, Ended, Remote, Team, receive, send
 
 QUESTIONS = """
 import os
@@ -144,7 +144,7 @@ def test_half_an_answer_is_none():
 
 
 SCRIPT = """
-from hidet.build.remote import Remote
+from hidet.build.workers.remote import Remote
 print(Remote().process.pid, flush=True)
 """
 

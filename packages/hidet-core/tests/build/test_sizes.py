@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hidet.build.sizes import plan_size
+from hidet.build.choosing.sizes import plan_size
 from hidet.errors import InternalError
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Maximum, Minimum, Var, combine, select
-from hidet.runtime.sizes import evaluate as runtime_size
+from hidet.runtime.plans.sizes import evaluate as runtime_size
 from hidet.types import f32, i32
 
 N = Var("n", i32)

@@ -7,12 +7,12 @@ import hidet
 from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.build.draft import plan_graph
-from hidet.build.stages import cut
+from hidet.build.stages.stages import cut
 from hidet.errors import BadArgument, ShapeMismatch
 from hidet.graph import FlowGraph, tracing
 from hidet.optimize import optimize
 from hidet.options import options
-from hidet.runtime.footprint import footprint
+from hidet.runtime.binding.footprint import footprint
 
 SIZES = (1, 2, 7, 129)
 

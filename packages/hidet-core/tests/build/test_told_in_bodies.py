@@ -13,8 +13,8 @@ from hidet.graph import FlowGraph, evaluate
 from hidet.graph.body import bodies_of
 from hidet.options import options
 from hidet.runtime import Executor
-from hidet.runtime.footprint import footprint
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.footprint import footprint
+from hidet.runtime.binding.memory import array_of, to_device
 
 GPU = "cuda:0"
 TARGETS = pytest.mark.parametrize(

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import tuned
+from hidet.build.choosing.grouping import optimized
 from hidet.build.compile import compile_graph
 from hidet.build.draft import Draft
-from hidet.build.grouping import optimized
-from hidet.build.tuning_facts import device_name, facts_of, subject_of
+from hidet.build.measured import tuned
+from hidet.build.measured.tuning_facts import device_name, facts_of, subject_of
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.tuning import TuningWarning, export, load, store
@@ -249,7 +249,7 @@ def test_what_is_known_is_kept_while_a_search_goes_on(monkeypatch):
 
 
 def test_a_deadline_keeps_the_best_and_compiles_on(monkeypatch):
-    monkeypatch.setattr("hidet.build.tuned.time", Clock())
+    monkeypatch.setattr("hidet.build.measured.tuned.time", Clock())
     x = symbol([300, 200])
     y = ops.relu(x @ constant(200, 300)) @ constant(300, 400)
     graph = trace_from(y, inputs=[x])
@@ -265,7 +265,7 @@ def test_what_stops_the_tuner_does_not_stop_the_compiler(monkeypatch):
     def fail(*given):
         raise ValueError("no such shape")
 
-    monkeypatch.setattr("hidet.build.workshop.problem_of", fail)
+    monkeypatch.setattr("hidet.build.measured.workshop.problem_of", fail)
     graph = dense()
     with pytest.warns(TuningWarning, match="matmul_add_relu is not tuned: no such shape") as said:
         made = compiled(graph, 1)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from hidet.build import choices as known
-from hidet.build import tuned
+from hidet.build.choosing import choices as known
+from hidet.build.measured import tuned
 from hidet.cost import Work
 from hidet.lang import attr, parallel, script, script_module
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.options import options
 from hidet.schedules.assemble import assemble
 from hidet.schedules.base import AUTOMATIC, SCHEDULES, Scheduled, schedule_for

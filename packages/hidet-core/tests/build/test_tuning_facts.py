@@ -2,11 +2,11 @@
 
 import json
 
-from hidet.build.kernels import Shape
-from hidet.build.tuning_facts import Subject, device_name, facts_of, subject_of
+from hidet.build.measured.tuning_facts import Subject, device_name, facts_of, subject_of
+from hidet.build.planning.kernels import Shape
 from hidet.fusion.group import Group
 from hidet.graph import randn, symbol, trace_from
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.options import options
 from hidet.target import Target
 from hidet.types import f32

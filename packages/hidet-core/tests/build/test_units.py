@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.build.units import Units
+from hidet.build.workers.units import Units
 from hidet.ir.expr import Builtin, Const, Var
 from hidet.ir.kernel import ONE, Kernel, KernelKind, Launch
 from hidet.ir.stmt import For, LoopKind, Store

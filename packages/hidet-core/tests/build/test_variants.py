@@ -8,22 +8,22 @@ import pytest
 
 import hidet
 from hidet import ops
-from hidet.build.choices import choices, chosen
+from hidet.build.choosing.choices import choices, chosen
+from hidet.build.choosing.variants import EXTENTS, WORTH, Levels, variants
 from hidet.build.compiled import build_graph
 from hidet.build.draft import plan_graph
-from hidet.build.explain import explain_fusion
-from hidet.build.variants import EXTENTS, WORTH, Levels, variants
+from hidet.build.reports.explain import explain_fusion
 from hidet.cost import seconds
 from hidet.fusion.group import Group
 from hidet.graph import evaluate
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Var
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear
+from hidet.ops.windows.conv import Conv
 from hidet.options import OPTIONS, options
-from hidet.runtime.footprint import bound_at
-from hidet.runtime.variants import at_call, holds
+from hidet.runtime.binding.footprint import bound_at
+from hidet.runtime.plans.variants import at_call, holds
 from hidet.schedules.base import Choice
 from hidet.schedules.typical import called
 from hidet.target import Target
@@ -158,7 +158,8 @@ def test_every_variant_is_right_at_any_size(compiled, monkeypatch):
     """So that a border only says what is fast."""
     for name, taken_for in (("few", 1), ("many", 10**6)):
         chosen_of = partial(at_call, sizes={"b": taken_for})
-        monkeypatch.setattr("hidet.runtime.bound.at_call", lambda steps, _, of=chosen_of: of(steps))
+        chooser = "hidet.runtime.binding.bound.at_call"
+        monkeypatch.setattr(chooser, lambda steps, _, of=chosen_of: of(steps))
         for size in (1, 2, 7, 129):
             size += name == "many"  # what was bound is kept by its sizes
             given = np.random.default_rng(size).standard_normal((size, INNER)).astype(np.float16)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from hidet import options
-from hidet.build.workers import in_parallel, jobs
+from hidet.build.workers.pool import in_parallel, jobs
 from hidet.errors import CompilerError
 from hidet.toolchain.host import run
 

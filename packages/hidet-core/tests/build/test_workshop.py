@@ -5,17 +5,17 @@ import signal
 
 import pytest
 
-from hidet.build.choices import choices
-from hidet.build.kernels import shape_of
-from hidet.build.remote import POOL
-from hidet.build.tuning_facts import Subject
-from hidet.build.units import Units
-from hidet.build.workshop import Workshop
+from hidet.build.choosing.choices import choices
+from hidet.build.measured.tuning_facts import Subject
+from hidet.build.measured.workshop import Workshop
+from hidet.build.planning.kernels import shape_of
+from hidet.build.workers.remote import POOL
+from hidet.build.workers.units import Units
 from hidet.errors import CompilerError
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.options import options
-from hidet.runtime.archive import read
+from hidet.runtime.plans.archive import read
 from hidet.schedules import base
 from hidet.schedules.base import SCHEDULES, Choice, Schedule
 from hidet.target import Target
@@ -180,7 +180,7 @@ def test_how_many_compile_and_where(workers, jobs, compilers, processes, group, 
 )
 def test_a_doubtful_kernel_is_an_error_where_strict(monkeypatch, log, spilled, reason, tmp_path):
     made = CompiledCuda(b"cubin", log, {"f": ResourceUsage(255, spilled, 0)})
-    monkeypatch.setattr("hidet.build.units.compile_cuda", lambda *args, **more: made)
+    monkeypatch.setattr("hidet.build.workers.units.compile_cuda", lambda *args, **more: made)
     with options(cache_dir=str(tmp_path)):
         for strict in (False, True):  # what the cache has is looked at too
             units = Units(Target.parse("sm_90a"), strict=strict)

@@ -5,13 +5,13 @@ import json
 import numpy as np
 
 from hidet import ops
-from hidet.build import choices as known
+from hidet.build.choosing import choices as known
 from hidet.build.compile import compile_graph
-from hidet.build.tuning_facts import device_name
+from hidet.build.measured.tuning_facts import device_name
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
 from hidet.testing.compare import assert_close
 from hidet.tuning import store
 from hidet.tuning.record import Record

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.build.cache import Cache
+from hidet.build.caching.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.cli.main import main
 from hidet.frontend import Frontend

@@ -39,7 +39,7 @@ from hidet.ir.expr import (
 from hidet.ir.functions import FUNCTIONS, call
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, Store
-from hidet.passes.narrow_casts import IN_HARDWARE
+from hidet.passes.arithmetic.narrow_casts import IN_HARDWARE
 from hidet.toolchain import compile_cpp as compile_cpp_source
 from hidet.toolchain.nvrtc import headers, read
 from hidet.types import (

@@ -3,11 +3,11 @@
 import pytest
 
 import hidet.seams
-from hidet.build.noted import flops_of
-from hidet.build.sizes import plan_size
+from hidet.build.choosing.sizes import plan_size
+from hidet.build.planning.noted import flops_of
 from hidet.graph.operator import OPERATORS
 from hidet.ir.expr import Var
-from hidet.runtime.sizes import evaluate
+from hidet.runtime.plans.sizes import evaluate
 from hidet.types import TensorType, f32, i32
 
 hidet.seams.call("load_operators")

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hidet.frontend import complex_numbers as numbers
-from hidet.frontend.complex_numbers import Complex
+from hidet.frontend.importing import complex_numbers as numbers
+from hidet.frontend.importing.complex_numbers import Complex
 from hidet.graph import FlowGraph, Tensor, evaluate, symbol, tracing
 
 Array = np.ndarray[Any, Any]

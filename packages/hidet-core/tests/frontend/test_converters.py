@@ -1,7 +1,7 @@
 import pytest
 
 from hidet.errors import BadArgument
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing.converters import Converters
 
 
 def test_rows_and_functions_are_found_by_key() -> None:

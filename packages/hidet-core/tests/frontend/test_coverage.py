@@ -1,5 +1,5 @@
 from hidet.errors import Place
-from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.importing.coverage import Coverage, Use
 
 
 def test_counts_and_what_is_left() -> None:

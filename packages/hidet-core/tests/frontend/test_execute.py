@@ -1,10 +1,10 @@
 import numpy as np
 
 from hidet import ops
-from hidet.frontend.execute import View, prepare_runner
+from hidet.frontend.running.execute import View, prepare_runner
 from hidet.graph import FlowGraph, Foreign, Tensor, apply, from_numpy, symbol, tracing
 from hidet.graph.foreign import ResultTypes
-from hidet.runtime.memory import aligned, array_of, exposed, view_of
+from hidet.runtime.binding.memory import aligned, array_of, exposed, view_of
 from hidet.types import f32
 
 

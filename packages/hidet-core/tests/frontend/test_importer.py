@@ -9,10 +9,10 @@ import pytest
 
 from hidet import ops
 from hidet.errors import BadArgument, Place, UnsupportedOp
-from hidet.frontend.converters import Converters
-from hidet.frontend.importer import USUAL, Importer
-from hidet.frontend.limits import Limits
-from hidet.frontend.staying import HostCall
+from hidet.frontend.importing.converters import Converters
+from hidet.frontend.importing.importer import USUAL, Importer
+from hidet.frontend.importing.limits import Limits
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, symbol, tracing
 
 table: Converters[str] = Converters("tuples")

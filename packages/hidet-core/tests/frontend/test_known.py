@@ -11,11 +11,11 @@ import pytest
 
 from hidet import options
 from hidet.build.compile import compile_graph
-from hidet.frontend import known
-from hidet.frontend.execute import load_runner
+from hidet.frontend.importing import known
+from hidet.frontend.running.execute import load_runner
 from hidet.graph import FlowGraph, from_numpy, symbol, tracing
 from hidet.graph.operator import OPERATORS
-from hidet.runtime.memory import aligned, array_of, view_of
+from hidet.runtime.binding.memory import aligned, array_of, view_of
 from hidet.types import f32
 
 

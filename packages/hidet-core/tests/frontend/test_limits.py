@@ -4,7 +4,7 @@ import pytest
 
 from hidet import ops, symbol, trace_from
 from hidet.errors import BadArgument
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.limits import Limits
 from hidet.graph import tracing
 from hidet.ir.expr import Var
 from hidet.types import i32

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hidet.frontend import native as module
-from hidet.frontend.native import native
+from hidet.frontend.running import native as module
+from hidet.frontend.running.native import native
 
 SOURCE = 'extern "C" long twice(long x) { return 2 * x; }'
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hidet.frontend.execute import HostStep, View
-from hidet.frontend.regions import Joined, Region, joined
+from hidet.frontend.running.execute import HostStep, View
+from hidet.frontend.running.regions import Joined, Region, joined
+from hidet.frontend.running.staying import HostCall, Staying, numpy_step
 from hidet.frontend.saved import build_model
-from hidet.frontend.staying import HostCall, Staying, numpy_step
 from hidet.graph import FlowGraph, Foreign, Tensor, symbol, tracing
-from hidet.runtime.memory import array_of
+from hidet.runtime.binding.memory import array_of
 
 Array = np.ndarray[Any, Any]
 SEEN: list[str] = []

@@ -1,8 +1,8 @@
 import pytest
 
 from hidet.errors import Place, UnsupportedOp
-from hidet.frontend.coverage import Coverage, Use
-from hidet.frontend.report import FallbackWarning, require_complete, table, warning
+from hidet.frontend.importing.coverage import Coverage, Use
+from hidet.frontend.importing.report import FallbackWarning, require_complete, table, warning
 
 SORTS = tuple(
     Use("sort", Place("model.py", line, function="forward"), "no converter") for line in range(1, 6)

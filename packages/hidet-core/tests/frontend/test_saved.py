@@ -14,9 +14,9 @@ import hidet
 from hidet.build.arguments import host_array
 from hidet.build.compiled import CompiledGraph
 from hidet.errors import BadArchive, BadArgument, FrontendMissing
-from hidet.frontend.execute import View
+from hidet.frontend.running.execute import View
+from hidet.frontend.running.staying import HostCall, Staying
 from hidet.frontend.saved import build_model, saved_steps
-from hidet.frontend.staying import HostCall, Staying
 from hidet.graph import tracing
 
 PLUGIN = """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hidet.frontend.single import one_number
+from hidet.frontend.importing.single import one_number
 
 
 @pytest.mark.parametrize(

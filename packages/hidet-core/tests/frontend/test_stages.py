@@ -5,8 +5,8 @@ import pytest
 
 from hidet import ops
 from hidet.errors import ShapeMismatch
-from hidet.frontend.host_values import HostFunction, HostValue, is_on_host
-from hidet.frontend.stages import StagedModel, staged
+from hidet.frontend.running.host_values import HostFunction, HostValue, is_on_host
+from hidet.frontend.running.stages import StagedModel, staged
 from hidet.graph import FlowGraph, from_numpy, symbol, tracing
 from hidet.graph.told import require
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.frontend.running.staying import HostCall, Staying, numpy_step
 from hidet.frontend.saved import build_model
-from hidet.frontend.staying import HostCall, Staying, numpy_step
 from hidet.graph import FlowGraph, Tensor, symbol, tracing
 from hidet.options import options
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hidet import load, ops
-from hidet.frontend.execute import Origin, Runner, View, prepare_runner
-from hidet.frontend.weights import GraphWeights, Weights
+from hidet.frontend.running.execute import Origin, Runner, View, prepare_runner
+from hidet.frontend.running.weights import GraphWeights, Weights
 from hidet.graph import FlowGraph, Tensor, asarray, tracing
 from hidet.types import f32
 

@@ -5,7 +5,7 @@ from hidet.fusion import Group, partition
 from hidet.fusion.following import Following
 from hidet.fusion.moves import Landing
 from hidet.graph import symbol, trace_from
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.options import options
 
 X, W = symbol((4, 8)), symbol((8, 12))

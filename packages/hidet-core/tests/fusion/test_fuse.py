@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from hidet import ops, sim
-from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement, neighbours, reachable, split
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement, neighbours, reachable, split
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Get, Load

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build import schedule
-from hidet.build.grouping import grouped
-from hidet.build.schedule import implement
+from hidet.build.choosing import schedule
+from hidet.build.choosing.grouping import grouped
+from hidet.build.choosing.schedule import implement
 from hidet.fusion.group import Inset
 from hidet.graph import Tensor, evaluate, symbol, trace_from
 from hidet.ir.expr import Pack

@@ -3,11 +3,11 @@
 import pytest
 
 from hidet import ops
-from hidet.build.grouping import grouped
+from hidet.build.choosing.grouping import grouped
 from hidet.fusion import joins, partition
 from hidet.fusion.joins import join
 from hidet.graph import symbol, trace_from
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.options import options
 from hidet.target import Target
 

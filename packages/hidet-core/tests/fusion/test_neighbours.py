@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.choices import choices
-from hidet.build.schedule import implement, neighbours, reachable
+from hidet.build.choosing.choices import choices
+from hidet.build.choosing.schedule import implement, neighbours, reachable
 from hidet.fusion import partition
 from hidet.fusion.neighbours import has_neighbours
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import constant
 from hidet.ir.stmt import Put
 from hidet.ir.walk import rebuild_body
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated

@@ -6,9 +6,9 @@ import pytest
 from hidet import ops
 from hidet.fusion import partition
 from hidet.graph import symbol, trace_from
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
-from hidet.optimize.duplicate_creators import duplicate_creators
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
+from hidet.optimize.merge.duplicate_creators import duplicate_creators
 from hidet.options import options
 
 

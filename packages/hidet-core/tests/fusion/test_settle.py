@@ -10,7 +10,7 @@ from hidet.ir.expr import Settle
 from hidet.ir.walk import find
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES, After
-from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
+from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups
 from hidet.target import Target
 from hidet.testing.fused import groups_in
 

@@ -5,14 +5,14 @@ import pytest
 
 import hidet
 from hidet import ops
+from hidet.build.choosing.grouping import grouped, optimized
+from hidet.build.choosing.schedule import implement
 from hidet.build.compiled import build_graph
 from hidet.build.draft import plan_graph
-from hidet.build.grouping import grouped, optimized
-from hidet.build.schedule import implement
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.optimize import split
 from hidet.options import options
-from hidet.runtime.footprint import bound_at
+from hidet.runtime.binding.footprint import bound_at
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
@@ -174,7 +174,7 @@ def test_what_is_added_gives_its_place_to_one_of_the_results():
 
 def test_an_operator_without_a_way_out_is_followed_by_one_kernel(monkeypatch):
     """A schedule that writes its result otherwise than by hooks leaves all that follows to one."""
-    monkeypatch.setattr("hidet.build.schedule.reachable", lambda *given: False)
+    monkeypatch.setattr("hidet.build.choosing.schedule.reachable", lambda *given: False)
     x, w = symbol((7, 16)), symbol((16, 24))
     y = ops.matmul(x, w)
     assert kernels([y, ops.relu(y), ops.tanh(y) * 2.0], [x, w]) == [3]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import asarray, ops
-from hidet.build.schedule import implement
+from hidet.build.choosing.schedule import implement
 from hidet.errors import InternalError
 from hidet.fusion.group import require_made
 from hidet.fusion.siblings import MOST_RESULTS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build.choosing.grouping import grouped
 from hidet.build.compiled import build_graph
-from hidet.build.grouping import grouped
 from hidet.graph import asarray, symbol, trace_from
 from hidet.optimize import split
 from hidet.options import options

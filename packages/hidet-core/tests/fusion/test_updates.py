@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from hidet import ops
+from hidet.build.choosing.grouping import grouped, optimized
 from hidet.build.compile import compile_graph
-from hidet.build.grouping import grouped, optimized
-from hidet.frontend.execute import prepare_runner
+from hidet.frontend.running.execute import prepare_runner
 from hidet.graph import FlowGraph, symbol, tracing
 from hidet.optimize import split
 from hidet.options import options
-from hidet.runtime.memory import array_of, view_of
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.target import Target
 from hidet.types import f32, i64
 

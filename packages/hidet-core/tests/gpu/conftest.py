@@ -3,7 +3,7 @@
 import pytest
 
 from hidet.driver import build_ir_module
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.memory import array_of, to_device
 
 DEVICE = "cuda:0"
 

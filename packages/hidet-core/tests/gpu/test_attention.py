@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from hidet.build import choices as chosen
+from hidet.build.choosing import choices as chosen
 from hidet.build.compile import compile_graph
 from hidet.graph import refer
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import candidates
 from hidet.types import bf16, boolean, f16, f32
 

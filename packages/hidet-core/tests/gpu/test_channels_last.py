@@ -9,10 +9,10 @@ from hidet.build.compile import compile_graph
 from hidet.graph import evaluate
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear
+from hidet.ops.products.matmul import Linear
+from hidet.ops.windows.conv import Conv
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import candidates
 from hidet.target import Target
 from hidet.testing.compare import assert_close
@@ -56,7 +56,7 @@ def test_random_networks(seed):
 def test_any_point(op, number, monkeypatch):
     found = candidates(op, Target.parse("sm_90a"))
     each = Random(number).choice(found) if number else found[0]
-    monkeypatch.setattr("hidet.build.choices.choices", lambda *_: (each,))
+    monkeypatch.setattr("hidet.build.choosing.choices.choices", lambda *_: (each,))
     inputs = [Tensor(of, DEVICE) for of in op.types()]
     graph = FlowGraph(inputs, list(Node(op, tuple(inputs), device=DEVICE).outputs), op.name)
     arrays = [np.asarray(each) for each in op.examples(seed=number)]

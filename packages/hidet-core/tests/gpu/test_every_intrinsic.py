@@ -16,7 +16,7 @@ from hidet.driver import build_ir_module
 from hidet.intrinsics import INTRINSICS
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.memory import array_of, to_device
 
 from . import test_clusters as clusters
 from .intrinsic_examples import EXAMPLES, numbers

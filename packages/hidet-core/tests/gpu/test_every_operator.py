@@ -8,8 +8,8 @@ from hidet.build.compile import compile_graph
 from hidet.graph import OPERATORS, refer
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.testing.compare import assert_close
 
 pytestmark = pytest.mark.gpu

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from hidet.build import choices as chosen
 from hidet.build import draft
+from hidet.build.choosing import choices as chosen
 from hidet.build.compile import compile_graph
-from hidet.build.kernels import Recipes
+from hidet.build.planning.kernels import Recipes
 from hidet.build.target import target_on
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import candidates
 from hidet.types import f32
 

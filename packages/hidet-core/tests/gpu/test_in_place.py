@@ -8,8 +8,8 @@ from hidet.build.compile import compile_graph
 from hidet.build.target import target_of_device
 from hidet.graph import asarray, symbol, trace_from
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.types import dtype
 
 pytestmark = pytest.mark.gpu

@@ -1,15 +1,15 @@
 """Matrix instructions: the same script functions in the simulator, against float64, and on a GPU.
 
 Moves and integers agree bit for bit. Sums of floats are compared with the float64 product: the
-simulator rounds once for each instruction, the hardware cuts sums off (see hidet.intrinsics.mma),
-which bounds how far either may be away.
+simulator rounds once for each instruction, the hardware cuts sums off (see
+hidet.intrinsics.tensor_cores.mma), which bounds how far either may be away.
 """
 
 import numpy as np
 import pytest
 
-from hidet.intrinsics.mma import PRODUCTS
-from hidet.intrinsics.wgmma import sums_of
+from hidet.intrinsics.tensor_cores.mma import PRODUCTS
+from hidet.intrinsics.tensor_cores.wgmma import sums_of
 from hidet.lang import (
     address,
     attr,

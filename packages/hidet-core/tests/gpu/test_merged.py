@@ -7,8 +7,8 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.build.target import target_of_device
 from hidet.graph import evaluate, symbol, trace_from
+from hidet.runtime.binding.memory import array_of, to_device, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device, view_of
 from hidet.testing.graph_passes import weight
 from hidet.types import dtype
 

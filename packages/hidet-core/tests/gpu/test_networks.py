@@ -7,8 +7,8 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.graph.flow import trace_from
 from hidet.graph.tensor import symbol
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.types import f16, f32
 
 pytestmark = pytest.mark.gpu

@@ -8,8 +8,8 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.target import Target
 
 DEVICE = "cuda:0"

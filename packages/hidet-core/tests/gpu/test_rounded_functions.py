@@ -8,8 +8,8 @@ import pytest
 from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.graph import FlowGraph, Tensor
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.types import bf16, f16, f32
 
 pytestmark = pytest.mark.gpu

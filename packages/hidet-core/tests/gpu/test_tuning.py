@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build import choices as known
+from hidet.build.choosing import choices as known
 from hidet.build.compile import compile_graph
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.options import options
-from hidet.runtime.archive import Archive
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Buffer, Launch, Plan, Pointer
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Buffer, Launch, Plan, Pointer
 from hidet.testing.compare import assert_close
 from hidet.toolchain import compile_cuda
 from hidet.tuning import store

@@ -7,9 +7,9 @@ import hidet
 from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.graph import evaluate
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Launch
+from hidet.runtime.plans.plan import Launch
 from hidet.target import Target
 from hidet.testing.compare import assert_close
 from hidet.types import f16

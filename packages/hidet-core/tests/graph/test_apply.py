@@ -6,7 +6,7 @@ from hidet.errors import BadArgument, Place, ShapeMismatch
 from hidet.graph import FlowGraph, apply, asarray, placed, symbol, tracing
 from hidet.graph.creation import from_numpy
 from hidet.graph.evaluate import evaluate
-from hidet.ops.norm import LayerNorm
+from hidet.ops.reductions.norm import LayerNorm
 from hidet.types import f16, f32, i64
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hidet
 from hidet.errors import BadArgument
-from hidet.runtime import dlpack
+from hidet.runtime.devices import dlpack
 
 
 class Exporter:

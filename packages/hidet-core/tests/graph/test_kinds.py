@@ -3,9 +3,9 @@ import pytest
 from hidet.compute import Kind
 from hidet.graph import OPERATORS
 from hidet.graph.kinds import kind_of
-from hidet.ops.cumulative import CumSum
-from hidet.ops.reduce import Sum
-from hidet.ops.shape import Permute
+from hidet.ops.reductions.cumulative import CumSum
+from hidet.ops.reductions.reduce import Sum
+from hidet.ops.tensors.shape import Permute
 from hidet.types import f32
 
 

@@ -9,10 +9,10 @@ from hidet.graph import OPERATORS, Op, operator
 from hidet.graph.foreign import Foreign
 from hidet.graph.operator import operand_names
 from hidet.ir.expr import Var
-from hidet.ops.create import Full
-from hidet.ops.joining import Concat
-from hidet.ops.norm import LayerNorm
-from hidet.ops.shape import Reshape
+from hidet.ops.reductions.norm import LayerNorm
+from hidet.ops.tensors.create import Full
+from hidet.ops.tensors.joining import Concat
+from hidet.ops.tensors.shape import Reshape
 from hidet.types import TensorType, f16, f32, i32
 
 

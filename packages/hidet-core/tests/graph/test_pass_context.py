@@ -10,7 +10,7 @@ from hidet import ops, options
 from hidet.errors import BadArgument
 from hidet.graph import PassContext, from_numpy, optimize, symbol, trace_from
 from hidet.graph.pass_context import DROPPED
-from hidet.ops.matmul import Linear
+from hidet.ops.products.matmul import Linear
 from hidet.optimize import PASSES
 from hidet.schedules import load
 from hidet.schedules.base import candidates

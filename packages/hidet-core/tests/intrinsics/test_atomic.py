@@ -5,7 +5,7 @@ import pytest
 
 from hidet.errors import DtypeMismatch
 from hidet.intrinsics import INTRINSICS
-from hidet.intrinsics.atomic import NUMBERS
+from hidet.intrinsics.synchronization.atomic import NUMBERS
 from hidet.ir.expr import Address, Builtin, Const, Load, Var, constant
 from hidet.ir.stmt import Declare, Invoke, Store
 from hidet.sim import launch

@@ -4,7 +4,7 @@ import pytest
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
-from hidet.intrinsics.bulk import NEAR_REDUCTIONS, REDUCTIONS
+from hidet.intrinsics.synchronization.bulk import NEAR_REDUCTIONS, REDUCTIONS
 from hidet.ir.expr import Address, Const, Var
 from hidet.ir.stmt import Declare, Invoke
 from hidet.types import PointerType, Scope, TensorType, f32, i32, u16, u32, u64

@@ -5,7 +5,7 @@ import pytest
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
-from hidet.intrinsics.descriptors import Descriptor, decoded, lines
+from hidet.intrinsics.tensor_maps.descriptors import Descriptor, decoded, lines
 from hidet.ir.expr import Address, Const, Var
 from hidet.ir.stmt import Invoke
 from hidet.lang.cuda import wgmma_layout

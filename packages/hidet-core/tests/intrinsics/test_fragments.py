@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hidet.intrinsics.fragments import table
-from hidet.intrinsics.mma import PRODUCTS
+from hidet.intrinsics.tensor_cores.fragments import table
+from hidet.intrinsics.tensor_cores.mma import PRODUCTS
 from hidet.mapping.fragments import ldmatrix, mma_c, wgmma_a, wgmma_c
 
 PRODUCED = list(dict.fromkeys(of for p in PRODUCTS.values() for of in (p.a, p.b, p.c)))

@@ -6,7 +6,7 @@ from by_hand import c, registers
 
 from hidet.errors import BadKernel
 from hidet.intrinsics import INTRINSICS
-from hidet.intrinsics.mma import PRODUCTS
+from hidet.intrinsics.tensor_cores.mma import PRODUCTS
 from hidet.ir.expr import Address, Const, Load, Var
 from hidet.ir.stmt import Declare, If, Invoke, Store
 from hidet.sim import DivergentBarrier, launch

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet.build.launches import sized
-from hidet.build.record import lowered
+from hidet.build.reports.record import lowered
 from hidet.errors import BadTensorMap, SimulationError
 from hidet.ir.expr import Var
 from hidet.lang import attr, f16, i32, script, shared_tensor, u64

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from hidet.build.sizes import plan_size
+from hidet.build.choosing.sizes import plan_size
 from hidet.codegen.cuda import emit
 from hidet.driver import build_ir_module
 from hidet.errors import BadArgument, BadTensorMap
 from hidet.lang import bf16, f16, f32
 from hidet.passes.pipeline import lower
 from hidet.runtime import Archive, Buffer, Executor, Launch, Plan, Pointer, Scalar
-from hidet.runtime.device import cuda_capability, device_count
-from hidet.runtime.maps import map_of
-from hidet.runtime.memory import View, array_of, to_device
+from hidet.runtime.binding.memory import View, array_of, to_device
+from hidet.runtime.devices.device import cuda_capability, device_count
+from hidet.runtime.plans.maps import map_of
 from hidet.toolchain import compile_cuda
 
 from .test_tma import LOADS, REDUCTIONS, STORES, swizzled_boxes

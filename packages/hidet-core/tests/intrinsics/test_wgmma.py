@@ -4,7 +4,7 @@ import pytest
 
 from hidet.codegen.cuda import emit
 from hidet.errors import BadKernel
-from hidet.intrinsics.wgmma import sums_of
+from hidet.intrinsics.tensor_cores.wgmma import sums_of
 from hidet.lang import attr, f32, register_tensor, script, shared_tensor, static
 from hidet.lang.cuda import (
     threadIdx,

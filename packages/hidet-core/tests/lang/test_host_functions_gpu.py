@@ -7,7 +7,7 @@ import pytest
 
 import hidet
 from hidet.lang import attr, cdiv, f32, i32, script, tensor
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.memory import array_of, to_device
 
 from .launched_kernels import added, halves, parts, size
 

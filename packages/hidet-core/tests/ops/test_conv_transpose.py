@@ -7,8 +7,8 @@ import pytest
 
 from hidet import ops
 from hidet.graph import FlowGraph, evaluate, symbol
-from hidet.ops.conv import Conv
-from hidet.ops.pad import Pad
+from hidet.ops.tensors.pad import Pad
+from hidet.ops.windows.conv import Conv
 from hidet.types import f64
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
-from hidet.frontend.execute import prepare_runner
+from hidet.frontend.running.execute import prepare_runner
 from hidet.graph import FlowGraph, symbol
-from hidet.runtime.memory import array_of, view_of
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.types import f32, i64
 
 X = np.random.default_rng(0).random((4, 9, 3), np.float32)

@@ -6,9 +6,9 @@ import pytest
 from hidet import ops
 from hidet.build.eager import executor_for, given_view
 from hidet.graph import asarray, evaluate, symbol, trace_from
-from hidet.runtime.driver import call, cu
-from hidet.runtime.memory import array_of
-from hidet.runtime.stream import Stream
+from hidet.runtime.binding.memory import array_of
+from hidet.runtime.devices.driver import call, cu
+from hidet.runtime.devices.stream import Stream
 from hidet.testing.compare import assert_close
 
 pytestmark = pytest.mark.gpu
@@ -132,7 +132,8 @@ def test_a_loop_of_a_thousand_turns_is_right_in_the_graph_and_driven_by_the_host
 
     (y,), _, _ = ops.loop(body, [x], trips=1000)
     check(y, x, values(7))
-    monkeypatch.setattr("hidet.runtime.stream_program.fits_graph", lambda bound, number: False)
+    program = "hidet.runtime.programs.stream_program"
+    monkeypatch.setattr(f"{program}.fits_graph", lambda bound, number: False)
     (z,), _, _ = ops.loop(body, [x + 0.0], trips=1000)
     check(z, x, values(7))
     assert "StreamRegion" in parts_of(trace_from(z, x))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.schedule import implement
+from hidet.build.choosing.schedule import implement
 from hidet.graph import asarray, evaluate, symbol, trace_from
 from hidet.graph.dims import size_symbol
 from hidet.options import options

@@ -8,7 +8,7 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
-from hidet.ops.resize_taps import ResizeTaps
+from hidet.ops.resampling.resize_taps import ResizeTaps
 from hidet.types import f64
 
 

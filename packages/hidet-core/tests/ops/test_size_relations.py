@@ -7,7 +7,7 @@ from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import ShapeMismatch
 from hidet.graph import FlowGraph, assuming, evaluate, guarded, symbol, tracing
-from hidet.ops.size_relations import asserted, assume_multiple
+from hidet.ops.elementwise.size_relations import asserted, assume_multiple
 from hidet.options import options
 
 TARGETS = pytest.mark.parametrize("target", ["cpu", "sim"])

@@ -10,7 +10,7 @@ from hidet.graph import FlowGraph, symbol
 from hidet.graph.dims import size_symbol
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import wrap
-from hidet.ops.slicing import slice_range
+from hidet.ops.tensors.slicing import slice_range
 from hidet.options import options
 
 BOUNDS = (None, -1, 0, 2, -2, 9, -9)

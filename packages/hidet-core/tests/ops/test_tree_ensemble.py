@@ -8,7 +8,7 @@ import pytest
 from hidet import ops
 from hidet.errors import BadArgument, DtypeMismatch
 from hidet.graph import from_numpy, symbol, trace_from, tracing
-from hidet.ops.tree_ensemble import TESTS, Trees
+from hidet.ops.models.tree_ensemble import TESTS, Trees
 
 HOLDS = {
     "<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater,

@@ -8,7 +8,7 @@ import pytest
 from hidet import ops
 from hidet.graph import evaluate, from_numpy, symbol, trace_from
 from hidet.optimize import optimize, split
-from hidet.optimize.assign_layout import assign_layout
+from hidet.optimize.layout.assign_layout import assign_layout
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import kinds, lines, same_value, weight

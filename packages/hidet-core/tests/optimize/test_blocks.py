@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.grouping import optimized
+from hidet.build.choosing.grouping import optimized
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.evaluate import evaluate
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
-from hidet.optimize.assign_layout import assign_layout
-from hidet.optimize.blocks import has_blocks
+from hidet.ops.windows.conv import Conv
+from hidet.optimize.layout.assign_layout import assign_layout
+from hidet.optimize.layout.blocks import has_blocks
 from hidet.target import Target
 from hidet.testing.graph_passes import kinds, same_value, weight
 from hidet.types import i32

@@ -5,7 +5,7 @@ import pytest
 from hidet import ops
 from hidet.graph import symbol, trace_from
 from hidet.optimize import optimize, split
-from hidet.optimize.channels_first import channels_first
+from hidet.optimize.layout.channels_first import channels_first
 from hidet.testing.graph_passes import kinds, same_value, weight
 
 

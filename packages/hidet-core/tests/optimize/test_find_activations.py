@@ -6,7 +6,7 @@ import pytest
 
 from hidet import ops
 from hidet.graph import symbol, trace_from
-from hidet.optimize.find_activations import find_activations
+from hidet.optimize.find.activations import find_activations
 from hidet.optimize.normalize import normalize
 from hidet.testing.graph_passes import kinds, lines, same_value
 

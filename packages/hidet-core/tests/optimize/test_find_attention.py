@@ -5,7 +5,7 @@ import pytest
 from hidet import ops
 from hidet.graph import symbol, trace_from, tracing
 from hidet.optimize import optimize
-from hidet.optimize.find_attention import find_attention
+from hidet.optimize.find.attention import find_attention
 from hidet.optimize.normalize import normalize
 from hidet.testing.graph_passes import kinds, lines, same_value
 

@@ -4,9 +4,9 @@ import pytest
 
 from hidet import ops
 from hidet.graph import symbol, trace_from
-from hidet.optimize.find_norms import find_norms
+from hidet.optimize.find.norms import find_norms
+from hidet.optimize.merge.share_results import share_results
 from hidet.optimize.normalize import normalize
-from hidet.optimize.share_results import share_results
 from hidet.testing.graph_passes import kinds, lines, same_value
 
 X, WEIGHT, BIAS = symbol((2, 3, 7)), symbol((7,)), symbol((7,))

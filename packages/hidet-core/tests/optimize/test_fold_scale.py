@@ -5,7 +5,7 @@ import pytest
 from hidet import ops
 from hidet.graph import symbol, trace_from
 from hidet.optimize import optimize, split
-from hidet.optimize.fold_scale import fold_scale
+from hidet.optimize.merge.fold_scale import fold_scale
 from hidet.testing.graph_passes import kinds, lines, same_value, weight
 
 

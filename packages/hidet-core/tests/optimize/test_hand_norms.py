@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.graph import evaluate, symbol, trace_from
-from hidet.optimize.hand_norms import hand_norms
+from hidet.optimize.merge.hand_norms import hand_norms
 from hidet.optimize.split import split
 from hidet.options import options
 from hidet.testing.graph_passes import kinds, same_value, weight

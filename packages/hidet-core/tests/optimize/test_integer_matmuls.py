@@ -8,7 +8,7 @@ from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.evaluate import evaluate
 from hidet.optimize import optimize
-from hidet.optimize.integer_matmuls import integer_matmuls
+from hidet.optimize.precision.integer_matmuls import integer_matmuls
 from hidet.testing.graph_passes import kinds, weight
 
 RNG = np.random.default_rng(7)

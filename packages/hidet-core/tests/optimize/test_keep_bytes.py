@@ -7,7 +7,7 @@ from hidet import ops
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.evaluate import evaluate
-from hidet.optimize.keep_bytes import keep_bytes
+from hidet.optimize.precision.keep_bytes import keep_bytes
 from hidet.testing.graph_passes import kinds
 
 SHAPE = 2, 3, 13, 7

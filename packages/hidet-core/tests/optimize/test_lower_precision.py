@@ -8,9 +8,9 @@ from hidet.build.compile import compile_graph
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.evaluate import evaluate
-from hidet.ops.create import full
+from hidet.ops.tensors.create import full
 from hidet.optimize import optimize, split
-from hidet.optimize.lower_precision import lower_precision
+from hidet.optimize.precision.lower_precision import lower_precision
 from hidet.options import options
 from hidet.types import bf16, f16, f32, f64, i64
 

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops
 from hidet.graph import evaluate, symbol, trace_from
-from hidet.optimize.merge_gates import merge_gates
+from hidet.optimize.merge.gates import merge_gates
 from hidet.testing.compare import assert_close
 from hidet.testing.fused import groups_of, simulated
 from hidet.testing.graph_passes import kinds, lines, same_value, weight

@@ -6,10 +6,10 @@ import pytest
 from hidet import ops
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.flow import FlowGraph
-from hidet.ops.attention import Attention
-from hidet.ops.create import scalar
+from hidet.ops.products.attention import Attention
+from hidet.ops.tensors.create import scalar
 from hidet.optimize import PASSES, optimize
-from hidet.optimize.duplicate_creators import duplicate_creators
+from hidet.optimize.merge.duplicate_creators import duplicate_creators
 from hidet.optimize.separate_outputs import separate_outputs
 from hidet.optimize.spell_attention import spell_attention
 from hidet.testing.graph_passes import lines, same_value

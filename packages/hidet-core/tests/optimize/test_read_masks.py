@@ -6,7 +6,7 @@ import pytest
 from hidet import ops
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
-from hidet.optimize.read_masks import read_masks
+from hidet.optimize.find.read_masks import read_masks
 from hidet.testing.graph_passes import kinds, same_value
 from hidet.types import boolean, f32, i64
 

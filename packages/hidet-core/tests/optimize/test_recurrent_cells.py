@@ -7,10 +7,10 @@ import pytest
 
 from hidet import ops, symbol
 from hidet.graph import FlowGraph, Tensor, asarray, evaluate, tracing
-from hidet.ops.control import Loop
-from hidet.ops.matmul import Linear, Matmul
-from hidet.ops.slicing import Slice
-from hidet.optimize.recurrent_cells import recurrent_cells
+from hidet.ops.flow.control import Loop
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.tensors.slicing import Slice
+from hidet.optimize.find.recurrent_cells import recurrent_cells
 from hidet.options import options
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from hidet import ops
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.graph.apply import tracing
 from hidet.graph.evaluate import evaluate
-from hidet.optimize.requantize import requantize
+from hidet.optimize.precision.requantize import requantize
 from hidet.testing.graph_passes import kinds
 
 ROWS, COLUMNS = 129, 7

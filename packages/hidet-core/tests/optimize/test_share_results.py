@@ -3,7 +3,7 @@
 from hidet import ops
 from hidet.graph import Node, symbol, trace_from
 from hidet.graph.foreign import Foreign, ResultTypes
-from hidet.optimize.share_results import share_results
+from hidet.optimize.merge.share_results import share_results
 from hidet.testing.graph_passes import kinds, lines, same_value
 
 

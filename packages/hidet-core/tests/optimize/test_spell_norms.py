@@ -5,7 +5,7 @@ import pytest
 from hidet import ops
 from hidet.graph import symbol, trace_from
 from hidet.graph.apply import apply
-from hidet.ops.channel_norm import BatchNorm
+from hidet.ops.reductions.channel_norm import BatchNorm
 from hidet.optimize import optimize, split
 from hidet.optimize.spell_norms import spell_norms
 from hidet.testing.graph_passes import kinds, same_value, weight

@@ -11,7 +11,7 @@ from hidet.ir.kernel import Kernel, Launch
 from hidet.ir.stmt import Declare, For, ForTasks, Invoke, LoopKind, Put, Store
 from hidet.mapping import auto_map, repeat, spatial
 from hidet.passes.base import run
-from hidet.passes.observers import Check
+from hidet.passes.launches.observers import Check
 from hidet.passes.pipeline import passes_for
 from hidet.sim import launch
 from hidet.types import Scope, TensorType, f32, i32

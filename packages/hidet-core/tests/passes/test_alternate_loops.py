@@ -10,7 +10,7 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
 from hidet.options import options
-from hidet.passes.alternate_loops import alternate_loops, alternated
+from hidet.passes.loops.alternate_loops import alternate_loops, alternated
 from hidet.passes.pipeline import lower
 from hidet.types import f32, i32
 

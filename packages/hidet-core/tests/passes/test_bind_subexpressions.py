@@ -12,7 +12,7 @@ from hidet.ir.expr import And, Const, Get, Load, Or, Select, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, Put, Store, While
 from hidet.ir.walk import statements
-from hidet.passes.bind_subexpressions import MOST, bind_subexpressions
+from hidet.passes.arithmetic.bind_subexpressions import MOST, bind_subexpressions
 from hidet.passes.pipeline import lower
 from hidet.target import Target
 from hidet.testing.fused import simulated

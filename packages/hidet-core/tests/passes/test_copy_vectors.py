@@ -8,7 +8,7 @@ from hidet.ir.expr import Cast, Load, Var, constant, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.copy_vectors import copy_vectors
+from hidet.passes.addresses.copy_vectors import copy_vectors
 from hidet.types import Scope, TensorType, bf16, f16, f32, f64, i32
 
 X, Y = Var("x", f32[64]), Var("y", f32[16])

@@ -2,7 +2,7 @@
 
 from hidet.ir.expr import And, Const, Expr, Load, Or, Select, Var
 from hidet.ir.walk import postorder
-from hidet.passes.dominators import WHOLE, dominators, harmless
+from hidet.passes.arithmetic.dominators import WHOLE, dominators, harmless
 from hidet.types import f32, i32
 
 a, b, v, w = (Var(name, i32) for name in "abvw")

@@ -7,10 +7,10 @@ from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Declare, ForTasks, If, Store
 from hidet.mapping import Swizzle, SwizzledLayout, column_major, repeat, row_major, spatial
 from hidet.mapping.slot import Slot
-from hidet.passes.flatten_indices import flatten_indices
-from hidet.passes.simplify import simplify
-from hidet.passes.unfold_tasks import unfold_tasks
-from hidet.passes.unroll import unroll
+from hidet.passes.addresses.flatten_indices import flatten_indices
+from hidet.passes.arithmetic.simplify import simplify
+from hidet.passes.loops.unfold_tasks import unfold_tasks
+from hidet.passes.loops.unroll import unroll
 from hidet.types import PointerType, Scope, TensorType, f32, i32
 
 THREAD = Builtin("threadIdx.x")

@@ -3,7 +3,7 @@
 from hidet.ir.expr import Var, wrap
 from hidet.ir.stmt import Assign, Declare, For
 from hidet.ir.walk import introduced, variables
-from hidet.passes.fresh import copied
+from hidet.passes.loops.fresh import copied
 from hidet.types import i32
 
 i, j, n = (Var(name, i32) for name in "ijn")

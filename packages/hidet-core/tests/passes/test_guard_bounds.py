@@ -5,7 +5,7 @@ import pytest
 from hidet.ir.expr import Builtin, Get, Var, select, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Declare, For, If, Put, Return
-from hidet.passes.guard_bounds import guard_bounds
+from hidet.passes.addresses.guard_bounds import guard_bounds
 from hidet.types import f32, i32
 
 THREAD, BLOCK = Builtin("threadIdx.x"), Builtin("blockIdx.x")

@@ -8,7 +8,7 @@ from hidet.ir.expr import Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import For, If, LoopKind, Store, While
 from hidet.ir.walk import find
-from hidet.passes.join_team import ENOUGH, join_team, operations
+from hidet.passes.launches.join_team import ENOUGH, join_team, operations
 from hidet.types import f32, i32
 
 x, y = Var("x", f32[64]), Var("y", f32[64])

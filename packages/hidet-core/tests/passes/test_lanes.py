@@ -3,7 +3,7 @@
 from hidet.ir.bounds import Bounds
 from hidet.ir.expr import Load, Var, select, wrap
 from hidet.ir.stmt import Declare
-from hidet.passes.lanes import Lanes, condition_of, fewest, guarded, reads, ways_to
+from hidet.passes.addresses.lanes import Lanes, condition_of, fewest, guarded, reads, ways_to
 from hidet.types import f32, i32
 
 x = Var("x", f32[64])

@@ -6,8 +6,8 @@ from hidet.errors import BadKernel
 from hidet.ir.expr import Builtin, Var, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import For, Store
-from hidet.passes.flatten_indices import flatten_indices
-from hidet.passes.launch_configuration import launch_configuration
+from hidet.passes.addresses.flatten_indices import flatten_indices
+from hidet.passes.launches.launch_configuration import launch_configuration
 from hidet.types import f32, i32
 
 m, n = Var("m", i32), Var("n", i32)

@@ -5,8 +5,8 @@ import pytest
 from hidet.ir.expr import Builtin, Load, Var, select, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Declare, If, Invoke, Store
+from hidet.passes.addresses.load_ahead import IN_FLIGHT, load_ahead
 from hidet.passes.base import run
-from hidet.passes.load_ahead import IN_FLIGHT, load_ahead
 from hidet.types import Scope, TensorType, VectorType, f16, f32, i32
 
 THREAD = Builtin("threadIdx.x")

@@ -11,7 +11,7 @@ from hidet.ir.functions import call
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import Declare, For, Store
 from hidet.ir.walk import postorder
-from hidet.passes.narrow_casts import narrow_casts
+from hidet.passes.arithmetic.narrow_casts import narrow_casts
 from hidet.passes.pipeline import lower
 from hidet.sim import launch
 from hidet.toolchain import compile_cpp

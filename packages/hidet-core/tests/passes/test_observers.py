@@ -9,7 +9,7 @@ from hidet.ir.expr import Var
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Break
 from hidet.passes.base import kernel_pass, run
-from hidet.passes.observers import Check, Dump, Time
+from hidet.passes.launches.observers import Check, Dump, Time
 from hidet.passes.pipeline import CUDA
 from hidet.types import i32
 

@@ -6,7 +6,7 @@ from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, Store
 from hidet.ir.walk import find
-from hidet.passes.order_barriers import order_barriers
+from hidet.passes.launches.order_barriers import order_barriers
 from hidet.types import Scope, TensorType, f32, i32
 
 THREAD = Builtin("threadIdx.x")

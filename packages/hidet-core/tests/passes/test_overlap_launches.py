@@ -7,7 +7,13 @@ from hidet import sim
 from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, Return, Store
-from hidet.passes.overlap_launches import SIGNAL, WAIT, is_wait, overlap_launches, waits_first
+from hidet.passes.launches.overlap_launches import (
+    SIGNAL,
+    WAIT,
+    is_wait,
+    overlap_launches,
+    waits_first,
+)
 from hidet.passes.pipeline import lower
 from hidet.types import Scope, TensorType, f32, i32
 

@@ -7,7 +7,7 @@ from hidet.ir.algebra import simplify_expression
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import wrap
 from hidet.mapping import col_repeat, predicated, project, repeat, spatial
-from hidet.passes.ownership import local_offset
+from hidet.passes.addresses.ownership import local_offset
 
 
 @pytest.mark.parametrize(

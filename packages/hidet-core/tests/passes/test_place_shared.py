@@ -11,8 +11,8 @@ from hidet.errors import BadKernel
 from hidet.ir.expr import Address, Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel
 from hidet.ir.stmt import Declare, For, Invoke, Store
-from hidet.passes.flatten_indices import flatten_indices
-from hidet.passes.place_shared import place_shared
+from hidet.passes.addresses.flatten_indices import flatten_indices
+from hidet.passes.addresses.place_shared import place_shared
 from hidet.sim import launch
 from hidet.types import PointerType, Scope, TensorType, f16, f32, i32
 

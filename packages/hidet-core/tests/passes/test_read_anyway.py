@@ -19,7 +19,7 @@ from hidet.ir.expr import (
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.read_anyway import read_anyway
+from hidet.passes.addresses.read_anyway import read_anyway
 from hidet.types import f32, i32
 
 x, y = Var("x", f32[5, 7]), Var("y", f32[40])

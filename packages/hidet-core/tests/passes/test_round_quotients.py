@@ -7,8 +7,8 @@ from hidet.ir.expr import Builtin, Cast, Const, Load, Var, constant, wrap
 from hidet.ir.functions import call, clamped
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import For, Store
+from hidet.passes.arithmetic.round_quotients import round_quotients
 from hidet.passes.pipeline import lower
-from hidet.passes.round_quotients import round_quotients
 from hidet.sim import launch
 from hidet.types import f32, i8, i32, u8
 

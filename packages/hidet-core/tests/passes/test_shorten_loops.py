@@ -8,7 +8,7 @@ from hidet.ir.expr import And, FloorDiv, Less, LessEqual, Load, Var, constant, w
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.shorten_loops import bound, shorten_loops
+from hidet.passes.loops.shorten_loops import bound, shorten_loops
 from hidet.types import f32, i32
 
 x, y = Var("x", f32[64]), Var("y", f32[64])

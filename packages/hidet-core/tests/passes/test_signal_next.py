@@ -7,9 +7,9 @@ from hidet import sim
 from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind, Launch
 from hidet.ir.stmt import Declare, If, Invoke, Store
-from hidet.passes.overlap_launches import WAIT, overlap_launches, waits_first
+from hidet.passes.launches.overlap_launches import WAIT, overlap_launches, waits_first
+from hidet.passes.launches.signal_next import SIGNAL, signal_next, signals
 from hidet.passes.pipeline import lower
-from hidet.passes.signal_next import SIGNAL, signal_next, signals
 from hidet.types import f32, i32
 
 INDEX = Builtin("blockIdx.x") * 128 + Builtin("threadIdx.x")

@@ -16,7 +16,7 @@ from hidet.ir.stmt import (
     Store,
     While,
 )
-from hidet.passes.simplify import simplify
+from hidet.passes.arithmetic.simplify import simplify
 from hidet.types import f32, i32
 
 THREAD, BLOCK = Builtin("threadIdx.x"), Builtin("blockIdx.x")

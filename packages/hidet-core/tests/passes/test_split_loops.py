@@ -21,8 +21,8 @@ from hidet.ir.expr import (
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.split_loops import MOST, split_loops
-from hidet.passes.thresholds import threshold
+from hidet.passes.loops.split_loops import MOST, split_loops
+from hidet.passes.loops.thresholds import threshold
 from hidet.types import boolean, f32, i32
 
 X, Y = Var("x", f32[41]), Var("y", f32[41])

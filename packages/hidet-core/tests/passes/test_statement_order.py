@@ -2,7 +2,7 @@
 
 from hidet.ir.expr import Get, Load, Var, wrap
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, Put, Store
-from hidet.passes.statement_order import goes_by_statement
+from hidet.passes.loops.statement_order import goes_by_statement
 from hidet.types import Scope, TensorType, f32, i32
 
 i, k = Var("i", i32), Var("k", i32)

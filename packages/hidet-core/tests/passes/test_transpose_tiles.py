@@ -8,8 +8,8 @@ from hidet.ir.expr import Add, And, Less, LessEqual, Load, Maximum, Select, Sub,
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, LoopKind, Store
 from hidet.ir.walk import find
+from hidet.passes.addresses.transpose_tiles import LEAST, SIDE, transpose_tiles
 from hidet.passes.pipeline import lower
-from hidet.passes.transpose_tiles import LEAST, SIDE, transpose_tiles
 from hidet.types import Scope, TensorType, f16, f32, i32
 
 ROW, COLUMN = Var("i", i32), Var("j", i32)

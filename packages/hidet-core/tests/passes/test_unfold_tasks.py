@@ -8,8 +8,8 @@ from hidet.ir.expr import Builtin, Load, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import ForTasks, Store
 from hidet.mapping import auto_map, predicated, repeat, spatial
+from hidet.passes.loops.unfold_tasks import unfold_tasks
 from hidet.passes.pipeline import lower
-from hidet.passes.unfold_tasks import unfold_tasks
 from hidet.types import f32, i32
 
 THREAD = Builtin("threadIdx.x")

@@ -4,7 +4,7 @@ from hidet.ir.expr import Builtin, Var, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Break, Declare, For, If, LoopKind, Store
 from hidet.ir.walk import introduced
-from hidet.passes.unroll import unroll
+from hidet.passes.loops.unroll import unroll
 from hidet.types import f32, i32
 
 x = Var("x", f32[64])

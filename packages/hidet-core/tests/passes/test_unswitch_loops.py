@@ -10,7 +10,7 @@ from hidet.ir.expr import And, Less, LessEqual, Load, Select, Var, constant, wra
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Declare, For, If, LoopKind, Store
 from hidet.ir.walk import find
-from hidet.passes.unswitch_loops import unswitch_loops
+from hidet.passes.loops.unswitch_loops import unswitch_loops
 from hidet.types import f32, i32
 
 X, Y, T = Var("x", f32[4, 8]), Var("y", f32[8]), Var("t", i32[1])

@@ -5,13 +5,13 @@ import pytest
 from hidet.ir.expr import Address, Builtin, Get, Load, Var, select, wrap
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Assign, Declare, For, If, Invoke, LoopKind, Put, Store
+from hidet.passes.addresses.flatten_indices import flatten_indices
+from hidet.passes.addresses.guard_bounds import guard_bounds
+from hidet.passes.addresses.vectorize_access import vectorize_access
+from hidet.passes.arithmetic.simplify import simplify
 from hidet.passes.base import run
-from hidet.passes.flatten_indices import flatten_indices
-from hidet.passes.guard_bounds import guard_bounds
+from hidet.passes.loops.unroll import unroll
 from hidet.passes.pipeline import lower
-from hidet.passes.simplify import simplify
-from hidet.passes.unroll import unroll
-from hidet.passes.vectorize_access import vectorize_access
 from hidet.types import PointerType, Scope, TensorType, boolean, f16, f32, i8, i32, u32
 
 THREAD = Builtin("threadIdx.x")

@@ -8,7 +8,8 @@ import sys
 import threading
 from itertools import count
 
-from hidet.runtime import captures, device, early
+from hidet.runtime.devices import captures, device
+from hidet.runtime.graphs import early
 
 WAITS = {"cuEventSynchronize", "cuEventQuery", "cuStreamSynchronize", "cuStreamQuery"}
 UNSAFE = WAITS | {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hidet.runtime import Archive, Buffer, Host, Launch, Plan, Pointer, Scalar
-from hidet.runtime.device import cuda_capability, device_count
+from hidet.runtime.devices.device import cuda_capability, device_count
 from hidet.target import Target
 from hidet.toolchain import compile_cpp, compile_cuda
 

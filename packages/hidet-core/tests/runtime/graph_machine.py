@@ -1,7 +1,7 @@
 """CUDA graphs without a GPU: what the driver is asked to build runs here, on the host's memory.
 
 Kernels are functions compiled for the CPU, which kernel nodes name by numbers. `decide` is what the
-PTX of `hidet.runtime.conditional` means.
+PTX of `hidet.runtime.graphs.conditional` means.
 """
 
 import ctypes
@@ -9,22 +9,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
-from hidet.runtime import (
-    captures,
-    conditional,
-    graph_nodes,
-    graph_region,
-    kernel_node,
-    memory_nodes,
-    relaunch,
-    segment,
-    stream_region,
-)
-from hidet.runtime.driver import cu
-from hidet.runtime.host_program import NUMBERS
-from hidet.runtime.plan import Launch, Scalar
-from hidet.runtime.region import HostMemory
-from hidet.runtime.stream_program import StreamProgram
+from hidet.runtime.devices import captures, memory_nodes
+from hidet.runtime.devices.driver import cu
+from hidet.runtime.graphs import conditional, kernel_node, segment
+from hidet.runtime.graphs import nodes as graph_nodes
+from hidet.runtime.graphs import region as graph_region
+from hidet.runtime.plans.plan import Launch, Scalar
+from hidet.runtime.programs import relaunch, stream_region
+from hidet.runtime.programs.host_program import NUMBERS
+from hidet.runtime.programs.region import HostMemory
+from hidet.runtime.programs.stream_program import StreamProgram
 
 
 @dataclass

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
 from hidet.runtime import Archive
-from hidet.runtime.archive import read
+from hidet.runtime.plans.archive import read
 
 from .conftest import diamond, weighted
 

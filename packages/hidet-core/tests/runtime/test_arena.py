@@ -3,7 +3,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.runtime.arena import ALIGNMENT, place
+from hidet.runtime.binding.arena import ALIGNMENT, place
 
 
 @st.composite

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 from hidet.errors import Capturing, CudaError
-from hidet.runtime import Archive, Executor, cuda_memory, cuda_program, executor
-from hidet.runtime.captures import Owner, wait_for_device
-from hidet.runtime.dlpack import exported
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.stream import Event, Stream, Work
-from hidet.runtime.view import View
+from hidet.runtime import Archive, Executor, executor
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices import cuda_memory
+from hidet.runtime.devices.captures import Owner, wait_for_device
+from hidet.runtime.devices.dlpack import exported
+from hidet.runtime.devices.stream import Event, Stream, Work
+from hidet.runtime.devices.view import View
+from hidet.runtime.programs import cuda_program
 
 from .capture_rules import forget, install
 from .conftest import diamond, hosted, weighted
@@ -242,8 +244,8 @@ def test_reading_values_fails_and_says_why(rules):
 
 def test_work_on_a_stream_that_fails_at_once_leaves_no_trace(rules, monkeypatch):
     restored = []
-    monkeypatch.setattr("hidet.runtime.stream.make_current", lambda device: "before")
-    monkeypatch.setattr("hidet.runtime.stream.restore", restored.append)
+    monkeypatch.setattr("hidet.runtime.devices.stream.make_current", lambda device: "before")
+    monkeypatch.setattr("hidet.runtime.devices.stream.restore", restored.append)
     fails = cu.CUresult.CUDA_ERROR_INVALID_HANDLE
     monkeypatch.setattr(rules, "cuStreamIsCapturing", lambda stream: (fails, 0), raising=False)
     with pytest.raises(CudaError, match="cuStreamIsCapturing"), Work("cuda:0", OTHER):

@@ -5,8 +5,8 @@ import pytest
 
 from hidet.errors import DtypeMismatch, ShapeMismatch
 from hidet.runtime import Plan
-from hidet.runtime.bound import FEW, SHORT, bind
-from hidet.runtime.memory import view_of
+from hidet.runtime.binding.bound import FEW, SHORT, bind
+from hidet.runtime.binding.memory import view_of
 
 from .conftest import buffer, diamond, joined, launch
 

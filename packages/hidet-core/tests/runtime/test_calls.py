@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
 from hidet.runtime import Plan
-from hidet.runtime.calls import MAX_DEPTH, check_calls
-from hidet.runtime.plan import Branch, Repeat
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.plans.calls import MAX_DEPTH, check_calls
+from hidet.runtime.plans.plan import Branch, Repeat
+from hidet.runtime.plans.plan_reader import read_plan
 
 from .conftest import buffer
 

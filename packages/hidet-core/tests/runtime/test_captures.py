@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from hidet.errors import OutOfMemory
-from hidet.runtime import Archive, Executor, captures, driver
-from hidet.runtime.captures import beside_captures, give_back, kept_piece, wait_for_device
-from hidet.runtime.device import make_current
-from hidet.runtime.driver import call
-from hidet.runtime.launchable import CudaModule
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.stream import Event, Stream
+from hidet.runtime import Archive, Executor
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices import captures, driver
+from hidet.runtime.devices.captures import beside_captures, give_back, kept_piece, wait_for_device
+from hidet.runtime.devices.device import make_current
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.launchable import CudaModule
+from hidet.runtime.devices.stream import Event, Stream
 
 from .conftest import ARCH, diamond
 
@@ -81,7 +82,9 @@ AT_THE_END = """
 import sys
 from types import SimpleNamespace
 from cuda.bindings import driver as cu
-from hidet.runtime import captures, driver, segment, sizes, stream
+from hidet.runtime.devices import captures, driver, stream
+from hidet.runtime.graphs import segment
+from hidet.runtime.plans import sizes
 
 def ended(*args):
     return (cu.CUresult.CUDA_ERROR_DEINITIALIZED, 0)

@@ -7,10 +7,10 @@ import pytest
 
 from hidet.errors import BadArchive, ShapeMismatch
 from hidet.runtime import Archive, Executor, Plan
-from hidet.runtime.calls import check_calls
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Branch, Then, ToldSize
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.plans.calls import check_calls
+from hidet.runtime.plans.plan import Branch, Then, ToldSize
+from hidet.runtime.plans.plan_reader import read_plan
 from hidet.sim import empty
 
 from .conftest import buffer

@@ -2,9 +2,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from hidet.runtime import cuda_memory
-from hidet.runtime.cuda_memory import LARGE, SMALL, CudaAllocator, rounded
-from hidet.runtime.stream import current
+from hidet.runtime.devices import cuda_memory
+from hidet.runtime.devices.cuda_memory import LARGE, SMALL, CudaAllocator, rounded
+from hidet.runtime.devices.stream import current
 
 
 @pytest.fixture

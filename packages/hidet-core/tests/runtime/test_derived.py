@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hidet.runtime import Plan
-from hidet.runtime.derived import Origin, derivations, shared
-from hidet.runtime.memory import view_of
+from hidet.runtime.binding.memory import view_of
+from hidet.runtime.plans.derived import Origin, derivations, shared
 
 from .conftest import buffer, launch
 

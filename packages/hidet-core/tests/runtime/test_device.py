@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from hidet.errors import BadArgument, NoDevice
-from hidet.runtime.device import canonical, cuda_capability, device_count, index_of
+from hidet.runtime.devices.device import canonical, cuda_capability, device_count, index_of
 
 
 def test_devices_have_one_spelling():

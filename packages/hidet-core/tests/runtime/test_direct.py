@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hidet.runtime import Archive, Executor, Plan, Scalar
-from hidet.runtime.memory import array_of, view_of
-from hidet.runtime.profile import HostRecorder, recorded
+from hidet.runtime.binding.memory import array_of, view_of
+from hidet.runtime.profiling.profile import HostRecorder, recorded
 
 from .conftest import buffer, diamond, launch
 

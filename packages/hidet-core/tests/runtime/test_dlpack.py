@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from hidet.errors import BadArgument
-from hidet.runtime import dlpack
-from hidet.runtime.dlpack import capsule_of, has_gaps, view_of_dlpack
+from hidet.runtime.devices import dlpack
+from hidet.runtime.devices.dlpack import capsule_of, has_gaps, view_of_dlpack
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from hidet.errors import CudaError, OutOfMemory
-from hidet.runtime import driver
+from hidet.runtime.devices import driver
 
 cu = pytest.importorskip("cuda.bindings.driver")
 

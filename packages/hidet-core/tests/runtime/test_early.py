@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from hidet.runtime import captures, early, kernel_node
-from hidet.runtime.early import early_launch
-from hidet.runtime.kernel_node import KernelNode
-from hidet.runtime.room import Room
-from hidet.runtime.segment import Segment
+from hidet.runtime.devices import captures
+from hidet.runtime.graphs import early, kernel_node
+from hidet.runtime.graphs.early import early_launch
+from hidet.runtime.graphs.kernel_node import KernelNode
+from hidet.runtime.graphs.segment import Segment
+from hidet.runtime.plans.room import Room
 
 from .conftest import launch
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from hidet.runtime import Archive, Executor, Plan
-from hidet.runtime.device import cuda_capability, device_count
-from hidet.runtime.driver import call, cu
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.room import Room
-from hidet.runtime.stream import Stream
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices.device import cuda_capability, device_count
+from hidet.runtime.devices.driver import call, cu
+from hidet.runtime.devices.stream import Stream
+from hidet.runtime.plans.room import Room
 
 from .conftest import ARCH, buffer, launch
 

@@ -5,8 +5,9 @@ import ctypes
 import pytest
 
 from hidet.errors import BadArgument, CudaError
-from hidet.runtime import Map, encode
-from hidet.runtime.driver import cu
+from hidet.runtime import Map
+from hidet.runtime.devices.driver import cu
+from hidet.runtime.graphs import encode
 from hidet.types import Im2col, Tile
 
 TILES = Map(3, "float16", Tile((8, 64), (2, 1)), "128B", "256B", "nan", (129, 72), (80,))

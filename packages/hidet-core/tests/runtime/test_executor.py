@@ -7,10 +7,10 @@ import pytest
 
 from hidet.errors import BadArchive, BadArgument, NoDevice, ShapeMismatch
 from hidet.runtime import Archive, Executor, Plan, View
-from hidet.runtime.device import device_count
+from hidet.runtime.binding.memory import HostAllocator, array_of, view_of
+from hidet.runtime.devices.device import device_count
+from hidet.runtime.devices.view import Place
 from hidet.runtime.executor import SHAPES_KEPT
-from hidet.runtime.memory import HostAllocator, array_of, view_of
-from hidet.runtime.view import Place
 
 from .conftest import buffer, diamond, hosted, joined, launch, weighted
 

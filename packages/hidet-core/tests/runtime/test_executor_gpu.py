@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from hidet.errors import BadArchive, BadArgument, CudaError
-from hidet.runtime import Archive, Executor, Plan, kernel_node, segment
-from hidet.runtime.bound import SHORT
-from hidet.runtime.cuda_program import STREAMS_KEPT
-from hidet.runtime.device import make_current
-from hidet.runtime.driver import call, cu
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.segment import Segment
-from hidet.runtime.stream import Stream, current, is_capturing
+from hidet.runtime import Archive, Executor, Plan
+from hidet.runtime.binding.bound import SHORT
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices.device import make_current
+from hidet.runtime.devices.driver import call, cu
+from hidet.runtime.devices.stream import Stream, current, is_capturing
+from hidet.runtime.graphs import kernel_node, segment
+from hidet.runtime.graphs.segment import Segment
+from hidet.runtime.programs.cuda_program import STREAMS_KEPT
 
 from .conftest import ARCH, buffer, diamond, hosted, launch, weighted
 

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from hidet.runtime.files import AS_USUAL, write_whole
+from hidet.runtime.plans.files import AS_USUAL, write_whole
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o000])

@@ -6,7 +6,7 @@ import pytest
 
 from hidet.errors import BadArgument
 from hidet.runtime import Plan
-from hidet.runtime.footprint import Footprint, footprint
+from hidet.runtime.binding.footprint import Footprint, footprint
 
 from .conftest import buffer, launch
 

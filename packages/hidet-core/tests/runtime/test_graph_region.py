@@ -10,9 +10,10 @@ import pytest
 from hidet import ops
 from hidet.build import eager
 from hidet.graph import asarray, evaluate, symbol, trace_from
-from hidet.runtime import executor, graph_region
-from hidet.runtime.segment import Segment
-from hidet.runtime.several_turns import NODES, turns_at_once
+from hidet.runtime import executor
+from hidet.runtime.graphs import region as graph_region
+from hidet.runtime.graphs.segment import Segment
+from hidet.runtime.plans.several_turns import NODES, turns_at_once
 from hidet.testing.compare import assert_close
 
 from .graph_machine import Machine
@@ -77,8 +78,8 @@ def test_a_loop_without_a_bound_ends_the_graph(machine, start):
 
 @pytest.mark.parametrize(("turns", "launches"), [(3, 1), (4, 2), (5, 2), (9, 3)])
 def test_the_host_looks_for_relaunch(machine, turns, launches, monkeypatch):
-    for module in (graph_region, "hidet.runtime.relaunch", "hidet.runtime.stream_program"):
-        target = module if isinstance(module, str) else module.__name__
+    programs = "hidet.runtime.programs"
+    for target in (graph_region.__name__, f"{programs}.relaunch", f"{programs}.stream_program"):
         monkeypatch.setattr(f"{target}.ITERATIONS", 4)
     x = symbol((7,))
     results = ops.while_loop(lambda v: ops.sum(v) < 7 * turns, lambda v: (v + 1.0,), x)

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import ops, symbol, trace_from
 from hidet.errors import OutOfMemory
-from hidet.runtime import host_memory
+from hidet.runtime.binding import host_memory
 
 
 def test_a_call_that_does_not_fit(monkeypatch):

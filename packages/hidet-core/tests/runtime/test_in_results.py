@@ -7,14 +7,14 @@ import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
-from hidet.frontend.execute import prepare_runner
+from hidet.frontend.running.execute import prepare_runner
 from hidet.graph import symbol, trace_from
 from hidet.options import options
 from hidet.runtime import Plan
-from hidet.runtime.bound import bind
+from hidet.runtime.binding.bound import bind
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.in_results import in_results
-from hidet.runtime.memory import array_of, view_of
-from hidet.runtime.plan import Buffer, Launch, Pointer
+from hidet.runtime.plans.plan import Buffer, Launch, Pointer
 from hidet.types import f32
 
 X, OUT, W, V = range(4)

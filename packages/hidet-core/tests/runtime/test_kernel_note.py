@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from hidet.errors import BadArchive
-from hidet.runtime.kernel_note import KernelNote, read_note
+from hidet.runtime.plans.kernel_note import KernelNote, read_note
 
 NOTE = KernelNote("f", ("matmul",), "panels", ["*", "n", 7], "float32", (0, 3), ("model.py:5",))
 

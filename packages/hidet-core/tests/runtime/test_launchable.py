@@ -5,7 +5,7 @@ import pytest
 
 from hidet.errors import BadArchive
 from hidet.runtime import Archive, Executor, View
-from hidet.runtime.launchable import HostModule
+from hidet.runtime.devices.launchable import HostModule
 from hidet.runtime.team import OnTeam
 from hidet.toolchain import compile_cpp
 

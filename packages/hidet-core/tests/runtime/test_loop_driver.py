@@ -9,10 +9,10 @@ from hidet import ops
 from hidet.build.compiled import build_graph
 from hidet.errors import BadArchive
 from hidet.graph import asarray, evaluate, symbol, trace_from
-from hidet.runtime.archive import read
-from hidet.runtime.loop_driver import MOST_ARGUMENTS, LoopDriver, drivable
-from hidet.runtime.plan import Launch, Pointer, Repeat
-from hidet.runtime.profile import HostRecorder, recorded
+from hidet.runtime.plans.archive import read
+from hidet.runtime.plans.loop_driver import MOST_ARGUMENTS, LoopDriver, drivable
+from hidet.runtime.plans.plan import Launch, Pointer, Repeat
+from hidet.runtime.profiling.profile import HostRecorder, recorded
 
 
 def fibonacci(limit, trips):

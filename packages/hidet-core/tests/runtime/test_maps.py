@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from hidet.errors import BadArchive, BadTensorMap
 from hidet.runtime import Archive, Map, Plan
-from hidet.runtime.bound import bind
-from hidet.runtime.memory import view_of
-from hidet.runtime.plan import Launch, Pointer, Scalar
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.binding.bound import bind
+from hidet.runtime.binding.memory import view_of
+from hidet.runtime.plans.plan import Launch, Pointer, Scalar
+from hidet.runtime.plans.plan_reader import read_plan
 from hidet.types import Im2col, TensorMapType, Tile, f16, f32
 
 from .conftest import buffer

@@ -7,7 +7,14 @@ import pytest
 
 from hidet.errors import BadArgument
 from hidet.runtime import View
-from hidet.runtime.memory import ALIGNMENT, HostAllocator, aligned, array_of, to_device, view_of
+from hidet.runtime.binding.memory import (
+    ALIGNMENT,
+    HostAllocator,
+    aligned,
+    array_of,
+    to_device,
+    view_of,
+)
 from hidet.types import u16
 
 

@@ -10,7 +10,7 @@ import hidet
 from hidet import ops, symbol, trace_from
 from hidet.errors import BadArgument, Place
 from hidet.graph import placed
-from hidet.runtime import nvtx
+from hidet.runtime.profiling import nvtx
 
 STUB = """
 #include <string.h>

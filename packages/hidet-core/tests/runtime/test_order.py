@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.runtime.bound import SHORT, bind
-from hidet.runtime.order import ancestors, dependencies, reduced
-from hidet.runtime.plan import Host, Plan
-from hidet.runtime.room import Room
-from hidet.runtime.view import View
+from hidet.runtime.binding.bound import SHORT, bind
+from hidet.runtime.binding.order import ancestors, dependencies, reduced
+from hidet.runtime.devices.view import View
+from hidet.runtime.plans.plan import Host, Plan
+from hidet.runtime.plans.room import Room
 
 from .conftest import buffer, diamond, hosted, launch
 

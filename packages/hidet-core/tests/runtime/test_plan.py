@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hidet.errors import BadArchive
-from hidet.runtime.plan import is_range
-from hidet.runtime.plan_reader import read_plan
+from hidet.runtime.plans.plan import is_range
+from hidet.runtime.plans.plan_reader import read_plan
 
 from .conftest import diamond, hosted, joined, weighted
 

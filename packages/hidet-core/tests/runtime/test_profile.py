@@ -9,9 +9,9 @@ import pytest
 from hidet import asarray, ops, symbol, trace_from
 from hidet.errors import BadArgument
 from hidet.options import options
-from hidet.runtime import cuda_program, executor, stream_profile
-from hidet.runtime.cuda_program import CudaProgram
-from hidet.runtime.profile import (
+from hidet.runtime import executor
+from hidet.runtime.profiling import stream_profile
+from hidet.runtime.profiling.profile import (
     RECORDER,
     HostRecorder,
     Profile,
@@ -20,6 +20,8 @@ from hidet.runtime.profile import (
     recorded,
     run_steps,
 )
+from hidet.runtime.programs import cuda_program
+from hidet.runtime.programs.cuda_program import CudaProgram
 
 from .graph_machine import Machine
 

@@ -12,9 +12,9 @@ from hidet import ops, symbol, trace_from
 from hidet.errors import BadArgument, Place
 from hidet.graph import placed
 from hidet.options import options
-from hidet.runtime import profiling
-from hidet.runtime.profile import RECORDER
-from hidet.runtime.profile_table import HEAD
+from hidet.runtime.profiling import profiling
+from hidet.runtime.profiling.profile import RECORDER
+from hidet.runtime.profiling.table import HEAD
 
 A, B = np.ones((131, 7), np.float32), np.ones((7, 29), np.float32)
 

@@ -4,9 +4,9 @@ import ctypes
 
 import pytest
 
-from hidet.runtime.bound import bind
-from hidet.runtime.region import HostMemory, run_region
-from hidet.runtime.view import View
+from hidet.runtime.binding.bound import bind
+from hidet.runtime.devices.view import View
+from hidet.runtime.programs.region import HostMemory, run_region
 
 from .test_calls import LOOP
 

@@ -5,9 +5,9 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.runtime.order import ancestors
-from hidet.runtime.plan import Launch, Pointer
-from hidet.runtime.reuse import reused
+from hidet.runtime.binding.order import ancestors
+from hidet.runtime.binding.reuse import reused
+from hidet.runtime.plans.plan import Launch, Pointer
 
 
 def launch(reads, writes, pairs=()):

@@ -1,7 +1,7 @@
 import gc
 
-from hidet.runtime.memory import HostAllocator
-from hidet.runtime.scratch import Scratch, shared_scratch
+from hidet.runtime.binding.memory import HostAllocator
+from hidet.runtime.binding.scratch import Scratch, shared_scratch
 
 
 class Counting(HostAllocator):

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from hidet.errors import BadArchive
-from hidet.runtime.sizes import checked_size, evaluate
+from hidet.runtime.plans.sizes import checked_size, evaluate
 
 
 def test_expressions_are_arithmetic_on_symbols():

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.runtime.room import Room
-from hidet.runtime.spread import spread
+from hidet.runtime.plans.room import Room
+from hidet.runtime.plans.spread import spread
 
 from .conftest import launch
 

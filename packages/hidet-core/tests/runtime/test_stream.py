@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from hidet.runtime.driver import call
-from hidet.runtime.stream import Event, Stream, Work, current, is_capturing
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.stream import Event, Stream, Work, current, is_capturing
 
 
 def test_the_default_stream_is_never_captured():

@@ -1,11 +1,11 @@
 import pytest
 
 from hidet.errors import BadArgument
-from hidet.runtime.timing import Timing, median_seconds
+from hidet.runtime.devices.timing import Timing, median_seconds
 
 
 def test_the_median_is_measured_without_the_warmups(monkeypatch, clock):
-    monkeypatch.setattr("hidet.runtime.timing.time", clock)
+    monkeypatch.setattr("hidet.runtime.devices.timing.time", clock)
     pauses = iter([0.05, 0.05, 0.002, 0.002, 0.002, 0.002, 0.05])
     found = median_seconds(lambda: clock.sleep(next(pauses)), repeats=5, warmups=2)
     assert found == pytest.approx(0.002)
@@ -40,7 +40,7 @@ def test_work_of_a_gpu_is_measured_between_two_events_of_its_stream(monkeypatch)
         def seconds_since(self, start):
             return len(noted) / 1000
 
-    monkeypatch.setattr("hidet.runtime.timing.Event", Noted)
+    monkeypatch.setattr("hidet.runtime.devices.timing.Event", Noted)
     found = median_seconds(
         lambda: noted.append("work"), device="cuda:0", stream=7, repeats=3, warmups=1
     )

@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hidet.errors import BadArchive, Capturing, ShapeMismatch
-from hidet.runtime import Archive, Executor, Plan, told
-from hidet.runtime.calls import MAX_STAGES, check_calls
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.plan import Then, ToldSize
-from hidet.runtime.plan_reader import read_plan
-from hidet.runtime.sizes import Relation
-from hidet.runtime.told import told_sizes
+from hidet.runtime import Archive, Executor, Plan
+from hidet.runtime.binding import told
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.binding.told import told_sizes
+from hidet.runtime.plans.calls import MAX_STAGES, check_calls
+from hidet.runtime.plans.plan import Then, ToldSize
+from hidet.runtime.plans.plan_reader import read_plan
+from hidet.runtime.plans.sizes import Relation
 from hidet.sim import empty
 
 from .conftest import buffer

@@ -9,9 +9,9 @@ import hidet
 from hidet.build.compile import compile_graph
 from hidet.errors import BadArgument
 from hidet.runtime import Archive, Executor
-from hidet.runtime.device import current_device, device_count, make_current, on
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.stream import Stream
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices.device import current_device, device_count, make_current, on
+from hidet.runtime.devices.stream import Stream
 
 from .conftest import ARCH, diamond, weighted
 

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from hidet.build.hoist import hoist
+from hidet.build.planning.hoist import hoist
 from hidet.errors import BadArchive
-from hidet.runtime.archive import Archive
-from hidet.runtime.bound import bind
-from hidet.runtime.plan import Plan
-from hidet.runtime.plan_reader import read_plan
-from hidet.runtime.sizes import Relation
-from hidet.runtime.variants import exclude
-from hidet.runtime.view import View
-from hidet.runtime.written_over import written_over
+from hidet.runtime.binding.bound import bind
+from hidet.runtime.binding.written_over import written_over
+from hidet.runtime.devices.view import View
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Plan
+from hidet.runtime.plans.plan_reader import read_plan
+from hidet.runtime.plans.sizes import Relation
+from hidet.runtime.plans.variants import exclude
 
 from .conftest import buffer, launch
 

@@ -5,11 +5,11 @@ import pytest
 
 from hidet import ops
 from hidet.build.compile import compile_graph
-from hidet.frontend.execute import prepare_runner
+from hidet.frontend.running.execute import prepare_runner
 from hidet.graph import symbol, trace_from
 from hidet.options import options
-from hidet.runtime.memory import array_of, view_of
-from hidet.runtime.written_over import written_over
+from hidet.runtime.binding.memory import array_of, view_of
+from hidet.runtime.binding.written_over import written_over
 from hidet.types import f32, i64
 
 TARGETS = ["cpu", "sim"]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hidet.runtime import Archive, Executor, Plan
-from hidet.runtime.device import attribute, cuda_capability, device_count
-from hidet.runtime.memory import array_of, to_device
-from hidet.runtime.room import Room
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.runtime.devices.device import attribute, cuda_capability, device_count
+from hidet.runtime.plans.room import Room
 from hidet.toolchain import compile_cuda
 
 from .conftest import ARCH, buffer, launch

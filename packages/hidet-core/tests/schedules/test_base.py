@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules import load
 from hidet.schedules.base import gains_by_channels_last
 from hidet.target import Target

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import FlowGraph, Tensor, evaluate
 from hidet.schedules.base import SCHEDULES

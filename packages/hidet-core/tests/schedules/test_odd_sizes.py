@@ -19,13 +19,13 @@ from hidet.compute import evaluate
 from hidet.errors import HidetError
 from hidet.graph import OPERATORS, refer
 from hidet.graph.operator import operand_names
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.create import Arange, Full
-from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.ops.handed_norm import LinearMoments, NormedLinear
-from hidet.ops.matmul import Linear, Matmul
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.grouped_matmul import GroupedMatmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.quantized.packed_linear import PackedLinear
+from hidet.ops.reductions.handed_norm import LinearMoments, NormedLinear
+from hidet.ops.tensors.create import Arange, Full
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.schedules import load
 from hidet.schedules.automatic import automatic

@@ -5,8 +5,8 @@ import pytest
 
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, wrap
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.contraction import digits, names_of
 from hidet.schedules.convolution import convolution_of
 from hidet.schedules.product import product_of

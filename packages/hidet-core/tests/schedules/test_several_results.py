@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import neighbours, reachable
+from hidet.build.choosing.schedule import neighbours, reachable
 from hidet.fusion import Group, fuse
 from hidet.graph import FlowGraph, Node, Tensor, evaluate
 from hidet.ir.kernel import Module
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.ops.matmul import Linear, Matmul
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.grouped_matmul import GroupedMatmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.quantized.packed_linear import PackedLinear
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES
 from hidet.target import Target

@@ -2,11 +2,11 @@
 
 import pytest
 
-from hidet.build.choices import choices, detour
+from hidet.build.choosing.choices import choices, detour
 from hidet.ir.expr import Var
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules import load
 from hidet.schedules.contraction import together
 from hidet.schedules.typical import CALLS, IMAGES, TYPICAL, estimated, expected, typical

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from catalogue import CASES
 
-from hidet.sim import Deadlock, MbarrierMisuse, MissingWait, blocks, deliveries, launch
+from hidet.sim import Deadlock, MbarrierMisuse, MissingWait, blocks, launch
+from hidet.sim.asynchronous import deliveries
 
 COPIED = """
     @script

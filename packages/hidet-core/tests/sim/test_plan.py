@@ -12,10 +12,10 @@ from hidet.errors import BadArchive, BadArgument
 from hidet.graph import evaluate
 from hidet.options import options
 from hidet.passes.base import with_body
-from hidet.passes.overlap_launches import is_wait
-from hidet.runtime.archive import read
+from hidet.passes.launches.overlap_launches import is_wait
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
+from hidet.runtime.plans.archive import read
 from hidet.sim import MissingGridWait, Uninitialised, WriteToInput
 from hidet.sim.plan import Kernels
 from hidet.target import Target
@@ -174,7 +174,7 @@ def test_weights_are_read_ahead_unless_the_kernel_before_computes_them(computed,
     bound = program.bound
     assert [len(step.ahead) for step in bound.steps] == [1, 1]
     assert [bound.overlaps(number) for number in range(2)] == [False, not computed]
-    monkeypatch.setattr("hidet.runtime.bound.may_overlap", lambda before, step: True)
+    monkeypatch.setattr("hidet.runtime.binding.bound.may_overlap", lambda before, step: True)
     arrays = {n: np.zeros(shape, np.float16) for n, shape in enumerate(bound.shapes)}
     wrong = pytest.raises(MissingGridWait, match="before griddepcontrol_wait")
     with wrong if computed else nullcontext():

@@ -89,7 +89,7 @@ from hidet.build.compile import compile_graph
 from hidet.graph import from_numpy, symbol, trace_from
 from hidet.options import options
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.tuning import store
 from hidet.tuning.contest import Contest
 

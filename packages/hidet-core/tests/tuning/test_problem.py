@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.attempt import alone
+from hidet.build.measured.attempt import alone
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.graph.dims import size_symbol

@@ -3,8 +3,8 @@
 import pytest
 
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.tuning.signature import bucket, signature
 from hidet.types import f16, f32, i32
 

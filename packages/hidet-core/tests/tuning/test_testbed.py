@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hidet.errors import NoDevice
-from hidet.runtime.archive import Archive
-from hidet.runtime.plan import Buffer, Launch, Plan, Pointer
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Buffer, Launch, Plan, Pointer
 from hidet.toolchain import compile_cpp
 from hidet.tuning import testbed
 from hidet.tuning.contest import Refused

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.attempt import Attempt, alone
 from hidet.build.compile import compile_graph
-from hidet.build.kernels import shape_of
+from hidet.build.measured.attempt import Attempt, alone
+from hidet.build.planning.kernels import shape_of
 from hidet.fusion.group import Group
 from hidet.graph import symbol, trace_from
 from hidet.options import options
-from hidet.runtime.archive import read
-from hidet.runtime.memory import array_of
+from hidet.runtime.binding.memory import array_of
+from hidet.runtime.plans.archive import read
 from hidet.target import Target
 from hidet.tuning.problem import problem_of
 from hidet.tuning.trial import Poisoned, Process, Trials

@@ -14,11 +14,11 @@ import numpy as np
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument, NeedsValue
 from hidet.errors.warning import pass_over
-from hidet.frontend.host_values import HostValue
 from hidet.frontend.model import Model
-from hidet.frontend.stages import StagedModel
-from hidet.frontend.staying import is_of_host, on_device
-from hidet.frontend.variants import Variants
+from hidet.frontend.running.host_values import HostValue
+from hidet.frontend.running.stages import StagedModel
+from hidet.frontend.running.staying import is_of_host, on_device
+from hidet.frontend.running.variants import Variants
 from hidet.graph import FlowGraph, Tensor
 from hidet.options import options as core_options
 from hidet_onnx.importing.forms import ABSENT, DECLARED, Form, Open, form_of, leaves, texts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from hidet.errors import BadArgument
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.limits import Limits
 from hidet.options import checked
 
 

@@ -13,11 +13,11 @@ from onnx import ModelProto, TensorProto, helper
 
 import hidet_onnx
 from hidet.errors import BadArgument, HidetError
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 TEXT, FLOAT, INT = TensorProto.STRING, TensorProto.FLOAT, TensorProto.INT64
 ML = "ai.onnx.ml"
-pytestmark = pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 
 
 def tensor(name: str, code: int, shape: list[Any] | None) -> Any:

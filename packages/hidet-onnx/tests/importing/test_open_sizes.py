@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, parser
 
 import hidet_onnx
 from hidet.errors import ShapeMismatch
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 SUPPRESSION = """<ir_version: 10, opset_import: ["" : 20]>
 g (float[1, n, 4] boxes, float[1, 1, m] scores, int64[one] most, float[1] overlap, float[1] least)

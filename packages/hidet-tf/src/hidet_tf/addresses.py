@@ -16,7 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from hidet.frontend.native import native
+from hidet.frontend.running.native import native
 from hidet_tf.tensors import place
 
 SOURCE = """

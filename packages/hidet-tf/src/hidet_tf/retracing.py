@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.build.arguments import described, glance
-from hidet.frontend.variants import Variants
+from hidet.frontend.running.variants import Variants
 from hidet.types import dtype
 from hidet_tf.dtypes import tf_dtype
 from hidet_tf.signature import Signature

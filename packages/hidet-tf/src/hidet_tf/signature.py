@@ -14,8 +14,8 @@ import tensorflow as tf
 from hidet.build.compiled import CompiledGraph
 from hidet.errors.warning import pass_over
 from hidet.frontend.model import Model
-from hidet.frontend.stages import StagedModel
-from hidet.frontend.staying import on_device
+from hidet.frontend.running.stages import StagedModel
+from hidet.frontend.running.staying import on_device
 from hidet.graph import Tensor
 from hidet.options import options
 from hidet_tf.effects import assigning, require_no_effects

@@ -20,8 +20,8 @@ from tensorflow.python.eager import context, execute
 
 from hidet.build.compiled import CompiledGraph
 from hidet.errors import NotYet
-from hidet.frontend.execute import Origin, View
-from hidet.frontend.weights import GraphWeights, Stamp
+from hidet.frontend.running.execute import Origin, View
+from hidet.frontend.running.weights import GraphWeights, Stamp
 from hidet.graph import Tensor, from_numpy
 from hidet_tf.addresses import remembered
 from hidet_tf.tensors import NUMPY, place

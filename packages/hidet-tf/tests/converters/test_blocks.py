@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import hidet_tf
 from hidet.graph import FlowGraph
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.optimize import optimize
 from hidet_tf.importing.imported import import_function
 

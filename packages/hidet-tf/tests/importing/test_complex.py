@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import hidet_tf
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 X = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)
 

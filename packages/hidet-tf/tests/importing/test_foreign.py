@@ -11,7 +11,7 @@ import tensorflow as tf
 import hidet
 import hidet_tf
 from hidet.errors import BadArgument, UnsupportedOp
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 X = np.random.default_rng(0).standard_normal((4, 3, 3)).astype(np.float32)
 TEXT = np.array([["the Cat", "sat"], ["on", "The mat"]])

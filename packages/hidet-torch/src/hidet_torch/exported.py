@@ -14,9 +14,9 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from hidet.errors import BadArgument, ShapeMismatch, UnsupportedOp
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.execute import Profile
-from hidet.frontend.report import require_complete
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.report import require_complete
+from hidet.frontend.running.execute import Profile
 from hidet.graph import FlowGraph
 from hidet_torch.calling.accepted import Accepted
 from hidet_torch.calling.fixed import Quick

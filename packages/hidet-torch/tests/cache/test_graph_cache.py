@@ -15,7 +15,7 @@ import torch
 from compiling import close
 from torch import nn
 
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch import dynamo_config
 from hidet_torch.cache import graph_cache
 from hidet_torch.capture import later
@@ -174,7 +174,7 @@ def test_who_forgot_no_grad_finds_the_graph_too(traced: Spy) -> None:
         lambda x: torch.special.bessel_j0(x) + 1,  # PyTorch runs it
     ],
 )
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_other_graphs_than_plain_ones_are_traced_each_time(
     function: Callable[..., Any], traced: Spy
 ) -> None:

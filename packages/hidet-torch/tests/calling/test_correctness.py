@@ -130,7 +130,7 @@ class Noting(nn.Module):
         return torch.relu(noted(noted(x + 1) * 3)) + x
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 @pytest.mark.parametrize("exported", [False, True])
 @torch.no_grad()
 def test_calls_that_keep_their_place_have_a_row(exported: bool, capsys: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import hidet_torch
-from hidet.runtime.host_program import HostProgram
+from hidet.runtime.programs.host_program import HostProgram
 from hidet_torch import refresh
 from hidet_torch.cache import graph_cache
 from hidet_torch.calling import run

@@ -8,7 +8,7 @@ from compiling import close
 from torch import nn
 
 import hidet_torch
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.backend import hidet
 from hidet_torch.calling.run import filled
 from hidet_torch.memory.dtypes import PARTS, TO_HIDET
@@ -50,7 +50,7 @@ class Factored(nn.Module):
         return torch.linalg.cholesky(torch.relu(x)) * 2 + torch.linalg.cholesky(x @ x.mT)
 
 
-@pytest.mark.filterwarnings("error::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("error::hidet.frontend.importing.report.FallbackWarning")
 @pytest.mark.parametrize("exported", [False, True])
 def test_an_error_in_the_middle_of_a_call_is_raised_and_the_next_call_is_right(
     exported: bool,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from hidet.frontend.coverage import Coverage, Use
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.coverage import Coverage, Use
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.calling.share import CALLS, FIRST, Share
 
 LEFT = Use("aten.special_bessel_j0", reason="no converter")

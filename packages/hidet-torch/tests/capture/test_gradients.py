@@ -11,7 +11,7 @@ import torch
 from compiling import close, compiled
 from torch import nn
 
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.calling.run import GraphCall
 
 
@@ -72,7 +72,7 @@ def test_gradients_are_those_of_eager_and_the_user_is_told_once(calls: list[int]
     assert len(calls) == 2
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_a_step_of_training_after_another() -> None:
     net, twin = model().train(), model().train()
     twin.load_state_dict(net.state_dict())
@@ -87,7 +87,7 @@ def test_a_step_of_training_after_another() -> None:
         close(a, b)
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_results_without_gradients_and_that_are_no_tensors() -> None:
     weight = nn.Parameter(torch.randn(4, 4))
 
@@ -134,7 +134,7 @@ def test_what_cannot_run_twice_stays_in_pytorch(kind: str, calls: list[int]) -> 
     assert net.weight.grad is not None
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_a_weight_changed_before_its_gradient_is_taken_is_noticed() -> None:
     net, x = model(), torch.randn(3, 8)
     found = compiled(net)(x)
@@ -144,7 +144,7 @@ def test_a_weight_changed_before_its_gradient_is_taken_is_noticed() -> None:
         found.sum().backward()
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_sizes_that_change() -> None:
     net = model()
     fast = compiled(net, dynamic=True)

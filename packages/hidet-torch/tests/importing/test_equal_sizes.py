@@ -15,7 +15,7 @@ from torch.export import Dim
 import hidet
 import hidet_torch
 from hidet.errors import ShapeMismatch
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 
 
 class Cached(nn.Module):

@@ -11,12 +11,12 @@ from torch.special import bessel_j0, bessel_j1
 from tracing import imported
 
 import hidet_torch
-from hidet.frontend.execute import View
-from hidet.frontend.staying import HostCall
+from hidet.frontend.running.execute import View
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import Foreign
 from hidet_torch.importing.foreign import ForeignStep, may_stay
 
-pytestmark = pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 
 
 class Calling(torch.nn.Module):

@@ -11,7 +11,7 @@ from torch import nn
 
 import hidet_torch
 from hidet.errors import NotYet, UnsupportedOp
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.importing.refused import Refused
 
 

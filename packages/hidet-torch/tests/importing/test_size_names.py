@@ -17,7 +17,7 @@ from torch.export import Dim
 import hidet
 import hidet_torch
 from hidet.errors import BadArgument, ShapeMismatch
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.exported import CompiledModel
 
 
@@ -113,7 +113,7 @@ class Foreign(nn.Module):
         return torch.special.bessel_j0(torch.relu(x)).view(-1) + x.shape[0]
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_parts_that_pytorch_runs_read_named_sizes() -> None:
     for given in (Dim("rows"), Dim.DYNAMIC):
         fast = compiled(Foreign(), (x(3),), {0: given})

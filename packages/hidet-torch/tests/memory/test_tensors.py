@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from hidet.frontend.execute import View
+from hidet.frontend.running.execute import View
 from hidet_torch.memory.tensors import TorchAllocator, device_of, storage_of, tensor_of, view_of
 
 

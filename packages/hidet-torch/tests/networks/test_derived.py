@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import hidet_torch
-from hidet.runtime import derived
+from hidet.runtime.plans import derived
 from hidet_torch.weights.weights import LIVE
 
 

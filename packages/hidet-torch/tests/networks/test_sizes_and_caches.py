@@ -10,7 +10,7 @@ import pytest
 import torch
 from compiling import close, compiled
 
-from hidet.frontend.execute import prepare_runner
+from hidet.frontend.running.execute import prepare_runner
 from hidet_torch.calling import run
 
 
@@ -61,7 +61,7 @@ def test_sizes_as_numbers(name: str) -> None:
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 def test_sizes_as_numbers_of_what_runs_in_pytorch() -> None:
     function = lambda x: torch.cdist(x * 2, x, p=float(x.shape[0])) + x.shape[0] / 4
     fast = compiled(function, dynamic=True)
@@ -71,7 +71,7 @@ def test_sizes_as_numbers_of_what_runs_in_pytorch() -> None:
 
 
 @torch.no_grad()
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_what_runs_in_pytorch_between_changes_of_shape(dynamic: bool) -> None:
     def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:

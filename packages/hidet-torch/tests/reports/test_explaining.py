@@ -36,7 +36,7 @@ def test_kernels_and_why_they_are_several_are_told_for_a_gpu_that_is_not_there()
     assert "    apart: softmax reads it from memory: an element of linear takes many" in told
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 @pytest.mark.filterwarnings("ignore:The tensor attributes")
 @torch.no_grad()
 def test_a_model_of_which_nothing_is_captured_is_told() -> None:

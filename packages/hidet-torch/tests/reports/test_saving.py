@@ -150,7 +150,7 @@ class Viewing(nn.Module):
         return torch.relu(x), x.t()
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontend.report.FallbackWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontend.importing.report.FallbackWarning")
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [

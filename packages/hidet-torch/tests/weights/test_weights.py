@@ -13,7 +13,7 @@ from torch import nn
 import hidet_torch
 from hidet.errors import Capturing
 from hidet.runtime import Executor
-from hidet.runtime.host_program import HostProgram
+from hidet.runtime.programs.host_program import HostProgram
 from hidet_torch.weights.weight import Weight
 from hidet_torch.weights.weights import Weights
 

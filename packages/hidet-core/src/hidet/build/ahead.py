@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hidet import options
-from hidet.build.kernels import (
+from hidet.build.caching.key import has_only_our_schedules
+from hidet.build.planning.kernels import (
     Made,
     Recipes,
     Shape,
@@ -20,10 +21,9 @@ from hidet.build.kernels import (
     shape_of,
     worked_out,
 )
-from hidet.build.key import has_only_our_schedules
-from hidet.build.remote import Ended, Team
-from hidet.build.units import Units
-from hidet.build.workers import as_done
+from hidet.build.workers.pool import as_done
+from hidet.build.workers.remote import Ended, Team
+from hidet.build.workers.units import Units
 from hidet.errors.warning import told_line, warn
 from hidet.fusion.group import Group
 from hidet.runtime.cores import cores

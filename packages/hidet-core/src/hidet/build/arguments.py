@@ -17,9 +17,9 @@ import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.graph.tensor import Tensor
-from hidet.runtime.device import index_of
-from hidet.runtime.dlpack import has_gaps, view_of_dlpack
-from hidet.runtime.memory import View, start_of
+from hidet.runtime.binding.memory import View, start_of
+from hidet.runtime.devices.device import index_of
+from hidet.runtime.devices.dlpack import has_gaps, view_of_dlpack
 from hidet.types import dtype
 
 Glance: TypeAlias = tuple[int, Any, int | None, Any]

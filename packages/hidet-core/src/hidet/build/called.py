@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hidet.graph.flow import FlowGraph
-from hidet.runtime.archive import Archive
-from hidet.runtime.plan import Guard, Plan
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Guard, Plan
 
 
 def as_called(archive: Archive, graph: FlowGraph) -> Archive:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from hidet import options, seams
-from hidet.build.cache import Cache
-from hidet.build.key import key_of_graph
-from hidet.build.places import with_places
+from hidet.build.caching.cache import Cache
+from hidet.build.caching.key import key_of_graph
+from hidet.build.planning.places import with_places
 from hidet.build.target import target_for
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
-from hidet.runtime.archive import Archive, read
+from hidet.runtime.plans.archive import Archive, read
 from hidet.target import Target
 
 

@@ -14,20 +14,20 @@ from hidet.build.arguments import Glance, current_stream, described, glance
 from hidet.build.called import as_called
 from hidet.build.compile import compile_graph
 from hidet.build.eager import as_tensor, given_view, type_of
-from hidet.build.packing import packed
+from hidet.build.planning.packing import packed
 from hidet.build.target import device_of, target_for
 from hidet.errors import BadArchive, BadArgument
 from hidet.errors.warning import warn
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
-from hidet.runtime.archive import Archive
-from hidet.runtime.bound import called, check_count, typed
-from hidet.runtime.device import canonical, device_count, host_flags
+from hidet.runtime.binding.bound import called, check_count, typed
+from hidet.runtime.binding.memory import View, array_of
+from hidet.runtime.devices.device import canonical, device_count, host_flags
 from hidet.runtime.executor import Executor, Program, check_target
-from hidet.runtime.host_program import HostStep
-from hidet.runtime.memory import View, array_of
-from hidet.runtime.plan import Host, Plan
-from hidet.runtime.profile import Profile as Profile
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Host, Plan
+from hidet.runtime.profiling.profile import Profile as Profile
+from hidet.runtime.programs.host_program import HostStep
 from hidet.target import Target
 from hidet.types import TensorType, dtype
 

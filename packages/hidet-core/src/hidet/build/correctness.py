@@ -12,7 +12,7 @@ import numpy as np
 from hidet.build.compile import compile_graph
 from hidet.build.differences import Report, Row, expected_error, harmonic_error
 from hidet.build.eager import as_tensor, given_view, type_of
-from hidet.build.iterations import given_to_bodies, needs_framework
+from hidet.build.stages.iterations import given_to_bodies, needs_framework
 from hidet.build.target import device_of
 from hidet.errors import BadArgument, UnsupportedOp
 from hidet.graph.body import Region
@@ -21,7 +21,7 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor, moved
 from hidet.ir.expr import Expr, Var
-from hidet.ops.in_place import updated_tensor
+from hidet.ops.indexing.in_place import updated_tensor
 from hidet.runtime.executor import Executor
 from hidet.types import DType, TensorType
 

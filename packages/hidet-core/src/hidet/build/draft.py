@@ -8,24 +8,24 @@ from itertools import chain
 from hidet import options
 from hidet.__about__ import __version__
 from hidet.build import ahead
-from hidet.build.bodies import regions
-from hidet.build.grouping import grouped, optimized
-from hidet.build.hoist import hoist
-from hidet.build.kernels import Recipes
-from hidet.build.noted import with_notes
-from hidet.build.places import positions_of
-from hidet.build.planner import Follows, Planner, lowered_groups
-from hidet.build.record import GraphStages
-from hidet.build.stages import Stage, cut
+from hidet.build.choosing.grouping import grouped, optimized
+from hidet.build.measured.tuned import tuned
+from hidet.build.planning.hoist import hoist
+from hidet.build.planning.kernels import Recipes
+from hidet.build.planning.noted import with_notes
+from hidet.build.planning.places import positions_of
+from hidet.build.planning.planner import Follows, Planner, lowered_groups
+from hidet.build.reports.record import GraphStages
+from hidet.build.stages.bodies import regions
+from hidet.build.stages.stages import Stage, cut
 from hidet.build.target import device_of, target_for
-from hidet.build.tuned import tuned
-from hidet.build.units import Units
+from hidet.build.workers.units import Units
 from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
 from hidet.optimize import split
-from hidet.runtime.archive import Archive
-from hidet.runtime.plan import Plan
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.plan import Plan
 from hidet.runtime.progress import at_work
 from hidet.target import Target
 

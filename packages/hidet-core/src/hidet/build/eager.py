@@ -13,8 +13,8 @@ from hidet.build.target import device_of
 from hidet.errors import BadArgument
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Tensor
+from hidet.runtime.binding.memory import View, array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import View, array_of, to_device
 from hidet.types import TensorType, dtype
 
 KEPT = 256

@@ -16,14 +16,14 @@ from hidet.errors import BadArgument, DtypeMismatch, at
 from hidet.ir import host
 from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Call, Kernel, Module, TensorMap
-from hidet.runtime.arena import rounded
-from hidet.runtime.device import index_of, is_current, primary_context
-from hidet.runtime.kernel_node import KernelNode
-from hidet.runtime.launchable import CudaModule, HostModule
-from hidet.runtime.maps import Map, fixed, map_of
-from hidet.runtime.memory import Allocator
-from hidet.runtime.plan import Argument, Launch, Pointer, Scalar
-from hidet.runtime.stream import Work
+from hidet.runtime.binding.arena import rounded
+from hidet.runtime.binding.memory import Allocator
+from hidet.runtime.devices.device import index_of, is_current, primary_context
+from hidet.runtime.devices.launchable import CudaModule, HostModule
+from hidet.runtime.devices.stream import Work
+from hidet.runtime.graphs.kernel_node import KernelNode
+from hidet.runtime.plans.maps import Map, fixed, map_of
+from hidet.runtime.plans.plan import Argument, Launch, Pointer, Scalar
 from hidet.runtime.team import OnTeam, threads_of
 from hidet.sim.arguments import Bound, around, match_shape
 from hidet.types import DType, PointerType, TensorType

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from hidet import options
-from hidet.build import effects, record
 from hidet.build.arguments import READERS, Described, Glance, described, glance, host_array
 from hidet.build.launches import CudaLaunches, HostLaunches, as_number, is_number, sized
-from hidet.build.limits import check_shared
+from hidet.build.planning import effects
+from hidet.build.planning.limits import check_shared
+from hidet.build.reports import record
 from hidet.build.target import target_of_device
-from hidet.build.units import Units
+from hidet.build.workers.units import Units
 from hidet.errors import (
     BadArgument,
     BadKernel,
@@ -30,9 +31,9 @@ from hidet.errors import (
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Call, Kernel, Module
 from hidet.ir.walk import find
-from hidet.runtime.device import cuda_capability, current_device, device_count
-from hidet.runtime.launchable import CudaModule, host_modules
-from hidet.runtime.memory import allocator_for
+from hidet.runtime.binding.memory import allocator_for
+from hidet.runtime.devices.device import cuda_capability, current_device, device_count
+from hidet.runtime.devices.launchable import CudaModule, host_modules
 from hidet.sim.launch import launch as simulate
 from hidet.sim.report import Report
 from hidet.target import Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.build.grouping import grouped, optimized
+from hidet.build.choosing.grouping import grouped, optimized
 from hidet.build.target import target_for
 from hidet.fusion.group import Group
 from hidet.graph.flow import FlowGraph

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hidet import options
 from hidet.errors import BadArchive, BadArgument
 from hidet.graph.flow import FlowGraph
-from hidet.runtime.device import canonical, cuda_capability, device_count
+from hidet.runtime.devices.device import canonical, cuda_capability, device_count
 from hidet.runtime.executor import check_target
-from hidet.runtime.plan import Plan
+from hidet.runtime.plans.plan import Plan
 from hidet.target import Target
 from hidet.toolchain import probe_isa
 

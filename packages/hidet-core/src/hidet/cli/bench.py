@@ -13,7 +13,7 @@ from hidet.cli.example import example
 from hidet.cli.run import arguments, assigned
 from hidet.errors import BadArgument
 from hidet.frontend.files import frontend_for
-from hidet.runtime.timing import median_seconds
+from hidet.runtime.devices.timing import median_seconds
 
 
 def bench(model: str, device: str | None, inputs: list[str], sizes: list[str], repeat: int) -> int:

@@ -14,7 +14,7 @@ from hidet.cli.bench_table import Measured, table
 from hidet.errors import BadArgument, HidetError
 from hidet.frontend import installed, load
 from hidet.graph import asarray
-from hidet.runtime.timing import device_seconds, host_seconds
+from hidet.runtime.devices.timing import device_seconds, host_seconds
 
 WARM_UPS = 3
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet import options
-from hidet.build.cache import Cache
+from hidet.build.caching.cache import Cache
 from hidet.errors import BadArgument
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 
 from hidet.__about__ import __version__
-from hidet.build.cache import Cache
+from hidet.build.caching.cache import Cache
 from hidet.cli.cache import spelled
 from hidet.errors import BadArgument, HidetError, NoDevice
 from hidet.frontend import installed
 from hidet.options import OPTIONS
 from hidet.runtime.cores import cores
-from hidet.runtime.device import cuda_capability, cuda_name, device_count
-from hidet.runtime.driver import call
+from hidet.runtime.devices.device import cuda_capability, cuda_name, device_count
+from hidet.runtime.devices.driver import call
 from hidet.runtime.team import threads_of
 from hidet.toolchain import compile_cpp, compile_cuda, cpp_version, cuda_version, probe_isa
 

@@ -12,10 +12,10 @@ from hidet.build.compiled import CompiledGraph, load
 from hidet.errors import BadArgument
 from hidet.frontend.files import compile_file, frontend_for
 from hidet.graph import Tensor, asarray, randint, randn
-from hidet.runtime.bound import between, typed
-from hidet.runtime.plan import Buffer
-from hidet.runtime.sizes import evaluate
-from hidet.runtime.timing import median_seconds
+from hidet.runtime.binding.bound import between, typed
+from hidet.runtime.devices.timing import median_seconds
+from hidet.runtime.plans.plan import Buffer
+from hidet.runtime.plans.sizes import evaluate
 from hidet.types import dtype
 
 CALLS = 20

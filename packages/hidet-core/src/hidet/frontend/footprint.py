@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hidet.build.draft import plan_graph
 from hidet.graph.flow import FlowGraph
-from hidet.runtime.footprint import Footprint, footprint
+from hidet.runtime.binding.footprint import Footprint, footprint
 
 __all__ = ["Footprint", "footprint_of"]
 

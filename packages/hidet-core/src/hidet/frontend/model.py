@@ -11,12 +11,12 @@ from typing import Any
 from hidet.build.compiled import CompiledGraph, Profile
 from hidet.errors import BadArgument
 from hidet.errors.warning import warn
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.host_values import HostFunction
-from hidet.frontend.report import require_complete, table, warning
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.report import require_complete, table, warning
+from hidet.frontend.running.host_values import HostFunction
+from hidet.frontend.running.stages import StagedModel
+from hidet.frontend.running.staying import HostCall
 from hidet.frontend.saved import build_model
-from hidet.frontend.stages import StagedModel
-from hidet.frontend.staying import HostCall
 from hidet.graph import FlowGraph, asarray
 from hidet.options import options
 

@@ -9,8 +9,8 @@ from typing import Any
 from hidet.build.compiled import CompiledGraph, build_graph
 from hidet.errors import BadArchive
 from hidet.frontend.discover import frontend, load
-from hidet.frontend.execute import HostStep
-from hidet.frontend.staying import HostCall
+from hidet.frontend.running.execute import HostStep
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph
 
 

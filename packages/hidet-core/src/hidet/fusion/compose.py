@@ -9,7 +9,7 @@ from hidet.compute import Grid, Input
 from hidet.fusion.traits import decides
 from hidet.fusion.unrounded import Unrounded
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.cast import Cast
+from hidet.ops.tensors.cast import Cast
 
 
 def compose(

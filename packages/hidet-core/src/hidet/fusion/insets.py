@@ -10,8 +10,8 @@ from hidet.fusion.compose import leading_to
 from hidet.fusion.group import Group, Inset, Note
 from hidet.graph.tensor import Node, Tensor
 from hidet.mapping.slot import Slot
-from hidet.ops.joining import Concat
-from hidet.ops.slicing import Slice
+from hidet.ops.tensors.joining import Concat
+from hidet.ops.tensors.slicing import Slice
 from hidet.optimize.separate_outputs import copied
 from hidet.types import Size
 

@@ -15,7 +15,7 @@ from hidet.fusion.roles import Roles
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.in_place import updated_tensor
+from hidet.ops.indexing.in_place import updated_tensor
 
 MOST_RESULTS = 4
 """To how many tensors such a kernel writes: each takes registers."""

@@ -24,7 +24,7 @@ from hidet.ir.expr import (
 )
 from hidet.ir.node import Node
 from hidet.ir.walk import contains, find, postorder
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.schedules.attention import FEW_ROWS
 
 TESTS = frozenset({"floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit"})

@@ -10,9 +10,9 @@ import numpy as np
 
 from hidet.errors import BadArgument
 from hidet.graph.tensor import Tensor, moved, spelled_device
-from hidet.runtime.cuda_memory import CudaAllocator
-from hidet.runtime.dlpack import view_of_dlpack
-from hidet.runtime.memory import array_of
+from hidet.runtime.binding.memory import array_of
+from hidet.runtime.devices.cuda_memory import CudaAllocator
+from hidet.runtime.devices.dlpack import view_of_dlpack
 from hidet.types import DType, TensorType, boolean, f32, i64
 from hidet.types import dtype as dtype_of
 

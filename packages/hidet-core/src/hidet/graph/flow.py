@@ -19,8 +19,8 @@ from hidet.graph.tensor import Node, Tensor, alike
 from hidet.graph.told import Told, found_in, stages_of
 from hidet.ir.expr import Var
 from hidet.ir.order import producers_first
-from hidet.runtime.files import AS_USUAL, write_whole
-from hidet.runtime.plan import Limits, is_range
+from hidet.runtime.plans.files import AS_USUAL, write_whole
+from hidet.runtime.plans.plan import Limits, is_range
 from hidet.types import TensorType, i64
 
 ANY_SIZE: Mapping[str, Limits] = MappingProxyType({})

@@ -19,7 +19,7 @@ from hidet.graph.tensor import Tensor
 from hidet.graph.told import Told, Within, found_in, telling
 from hidet.ir.expr import Var, wrap
 from hidet.ir.walk import variables
-from hidet.runtime.plan import Limits
+from hidet.runtime.plans.plan import Limits
 from hidet.types import Size
 
 

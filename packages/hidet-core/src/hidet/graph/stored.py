@@ -28,7 +28,7 @@ from hidet.graph.tensor import Node, Tensor, moved, spelled_device
 from hidet.graph.told import Relation, Told
 from hidet.ir.expr import Expr, Var
 from hidet.ir.stored import Reader, Writer
-from hidet.runtime.plan import Limits, is_range
+from hidet.runtime.plans.plan import Limits, is_range
 from hidet.types import TensorType, dtype
 
 if TYPE_CHECKING:

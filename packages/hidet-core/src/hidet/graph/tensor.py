@@ -17,9 +17,9 @@ from hidet.compute.sizes import Shape, product, tidy
 from hidet.errors import BadArgument, Place
 from hidet.graph.operator import Op
 from hidet.ir.expr import Var
-from hidet.runtime.dlpack import device_type, exported
-from hidet.runtime.memory import array_of, to_device, view_of
-from hidet.runtime.view import View
+from hidet.runtime.binding.memory import array_of, to_device, view_of
+from hidet.runtime.devices.dlpack import device_type, exported
+from hidet.runtime.devices.view import View
 from hidet.types import DType, Size, TensorType, f32, i32
 from hidet.types import dtype as dtype_of
 

@@ -23,7 +23,7 @@ from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import Expr, Var, wrap
 from hidet.ir.order import producers_first
 from hidet.ir.walk import substitute, variables
-from hidet.runtime.plan import Limits
+from hidet.runtime.plans.plan import Limits
 from hidet.types import Size, i32
 
 SIZE = (0, None)

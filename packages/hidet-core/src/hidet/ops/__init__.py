@@ -1,6 +1,6 @@
 """The public functions of all operators: `ops.relu(x)`, `ops.matmul(a, b)`."""
 
-from hidet.ops.activation import (
+from hidet.ops.elementwise.activation import (
     celu,
     elu,
     gelu,
@@ -24,11 +24,7 @@ from hidet.ops.activation import (
     tanhshrink,
     threshold,
 )
-from hidet.ops.adaptive_pool import adaptive_avg_pool, adaptive_max_indices, adaptive_max_pool
-from hidet.ops.attention import attention
-from hidet.ops.attention_weights import attention_weights
-from hidet.ops.auto_pad import same_padding
-from hidet.ops.bessel import (
+from hidet.ops.elementwise.bessel import (
     modified_bessel_i0,
     modified_bessel_i1,
     modified_bessel_k0,
@@ -39,7 +35,7 @@ from hidet.ops.bessel import (
     scaled_modified_bessel_k1,
     spherical_bessel_j0,
 )
-from hidet.ops.binary import (
+from hidet.ops.elementwise.binary import (
     add,
     atan2,
     bitwise_and,
@@ -65,98 +61,13 @@ from hidet.ops.binary import (
     subtract,
     trunc_divide,
 )
-from hidet.ops.bitcast import bitcast
-from hidet.ops.branches import if_
-from hidet.ops.cast import cast
-from hidet.ops.channel_norm import batch_norm, batch_norm_training, group_norm, instance_norm
-from hidet.ops.compact import nonzero
-from hidet.ops.compare import equal, greater, greater_equal, less, less_equal, not_equal
-from hidet.ops.conv import conv, conv1d, conv2d, conv3d
-from hidet.ops.conv_transpose import conv_transpose
-from hidet.ops.create import (
-    arange,
-    full,
-    full_like,
-    iota,
-    linspace,
-    ones,
-    ones_like,
-    scalar,
-    size_value,
-    zeros,
-    zeros_like,
-)
-from hidet.ops.cumulative import cummax, cummin, cumprod, cumsum
-from hidet.ops.deform_conv import deform_conv
-from hidet.ops.einsum import einsum
-from hidet.ops.factors import cholesky, lu, triangular_solve
-from hidet.ops.fold import fold
-from hidet.ops.fourier import dft, stft
-from hidet.ops.grid_sample import affine_grid, grid_sample
-from hidet.ops.grouped_matmul import grouped_matmul
-from hidet.ops.handed_norm import linear_moments, normed_linear
-from hidet.ops.householder import qr, reflected, reflections
-from hidet.ops.in_place import in_place, origin, updated_tensor
-from hidet.ops.index import embedding, gather, index, index_select, one_hot, take
-from hidet.ops.integer_matmul import conv_integer, matmul_integer
-from hidet.ops.joining import concat, stack, tile
-from hidet.ops.linalg import det, inverse, slogdet, solve
-from hidet.ops.local_norm import local_response_norm
-from hidet.ops.loops import loop, scan, while_loop
-from hidet.ops.losses import cross_entropy, negative_log_likelihood
-from hidet.ops.lp_pool import lp_pool
-from hidet.ops.matmul import linear, matmul
-from hidet.ops.max_unpool import max_unpool
-from hidet.ops.narrow_casts import exponent_cast, saturating_cast
-from hidet.ops.non_max_suppression import non_max_suppression, ranked_boxes
-from hidet.ops.norm import layer_norm, moments, rms_norm
-from hidet.ops.optimizers import adagrad, adam, momentum_step
-from hidet.ops.ordering import argsort, searchsorted, sort, topk
-from hidet.ops.packed_linear import packed_linear
-from hidet.ops.pad import pad
-from hidet.ops.polygamma import polygamma
-from hidet.ops.pool import avg_pool, max_pool, max_pool_with_indices
-from hidet.ops.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
-from hidet.ops.quantize import dequantize, quantize
-from hidet.ops.random import (
-    bernoulli,
-    dropout,
-    multinomial,
-    random_bits,
-    random_normal,
-    random_uniform,
-)
-from hidet.ops.rearrange import depth_to_space, reverse_sequence, space_to_depth
-from hidet.ops.recurrent import gates, interleave_gates, recurrence
-from hidet.ops.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
-from hidet.ops.resize import resize
-from hidet.ops.roi_align import roi_align
-from hidet.ops.scaled_erfc import erfcx
-from hidet.ops.scatter import index_add, index_put, scatter
-from hidet.ops.scores import binarized, imputed, kernel_products, post_transform, scaled_by
-from hidet.ops.select import clamp, masked_fill, tril, triu, where
-from hidet.ops.selection import compress, masked_select, repeat_interleave
-from hidet.ops.shape import copy, expand, flatten, permute, reshape, squeeze, transpose, unsqueeze
-from hidet.ops.signal_windows import blackman_window, hamming_window, hann_window, mel_weights
-from hidet.ops.singular import pseudo_inverse, singular_values, symmetric_eigenvalues
-from hidet.ops.size_from import size_from
-from hidet.ops.slicing import (
-    chunk,
-    flip,
-    roll,
-    select,
-    select_scatter,
-    slice,
-    slice_scatter,
-    split,
-    window,
-)
-from hidet.ops.softmax import hardmax, log_softmax, softmax
-from hidet.ops.special import digamma, erfinv, lgamma
-from hidet.ops.statistics import logsumexp, norm, std, var
-from hidet.ops.strided import as_strided, diagonal, sliding
-from hidet.ops.tree_ensemble import tree_ensemble
-from hidet.ops.unary import (
+from hidet.ops.elementwise.compare import equal, greater, greater_equal, less, less_equal, not_equal
+from hidet.ops.elementwise.narrow_casts import exponent_cast, saturating_cast
+from hidet.ops.elementwise.polygamma import polygamma
+from hidet.ops.elementwise.scaled_erfc import erfcx
+from hidet.ops.elementwise.select import clamp, masked_fill, tril, triu, where
+from hidet.ops.elementwise.special import digamma, erfinv, lgamma
+from hidet.ops.elementwise.unary import (
     absolute,
     acos,
     acosh,
@@ -196,7 +107,119 @@ from hidet.ops.unary import (
     tanh,
     trunc,
 )
-from hidet.ops.unique import unique, unique_consecutive
+from hidet.ops.flow.branches import if_
+from hidet.ops.flow.loops import loop, scan, while_loop
+from hidet.ops.indexing.compact import nonzero
+from hidet.ops.indexing.in_place import in_place, origin, updated_tensor
+from hidet.ops.indexing.index import embedding, gather, index, index_select, one_hot, take
+from hidet.ops.indexing.ordering import argsort, searchsorted, sort, topk
+from hidet.ops.indexing.positions_nd import gather_nd, one_hot_values, scatter_nd, tensor_scatter
+from hidet.ops.indexing.rearrange import depth_to_space, reverse_sequence, space_to_depth
+from hidet.ops.indexing.scatter import index_add, index_put, scatter
+from hidet.ops.indexing.selection import compress, masked_select, repeat_interleave
+from hidet.ops.indexing.unique import unique, unique_consecutive
+from hidet.ops.matrices.factors import cholesky, lu, triangular_solve
+from hidet.ops.matrices.householder import qr, reflected, reflections
+from hidet.ops.matrices.linalg import det, inverse, slogdet, solve
+from hidet.ops.matrices.singular import pseudo_inverse, singular_values, symmetric_eigenvalues
+from hidet.ops.models.losses import cross_entropy, negative_log_likelihood
+from hidet.ops.models.non_max_suppression import non_max_suppression, ranked_boxes
+from hidet.ops.models.optimizers import adagrad, adam, momentum_step
+from hidet.ops.models.recurrent import gates, interleave_gates, recurrence
+from hidet.ops.models.scores import binarized, imputed, kernel_products, post_transform, scaled_by
+from hidet.ops.models.tree_ensemble import tree_ensemble
+from hidet.ops.products.attention import attention
+from hidet.ops.products.attention_weights import attention_weights
+from hidet.ops.products.einsum import einsum
+from hidet.ops.products.grouped_matmul import grouped_matmul
+from hidet.ops.products.matmul import linear, matmul
+from hidet.ops.quantized.integer_matmul import conv_integer, matmul_integer
+from hidet.ops.quantized.packed_linear import packed_linear
+from hidet.ops.quantized.quantize import dequantize, quantize
+from hidet.ops.random_numbers.random import (
+    bernoulli,
+    dropout,
+    multinomial,
+    random_bits,
+    random_normal,
+    random_uniform,
+)
+from hidet.ops.reductions.channel_norm import (
+    batch_norm,
+    batch_norm_training,
+    group_norm,
+    instance_norm,
+)
+from hidet.ops.reductions.cumulative import cummax, cummin, cumprod, cumsum
+from hidet.ops.reductions.handed_norm import linear_moments, normed_linear
+from hidet.ops.reductions.local_norm import local_response_norm
+from hidet.ops.reductions.norm import layer_norm, moments, rms_norm
+from hidet.ops.reductions.reduce import all, any, argmax, argmin, max, mean, min, prod, sum
+from hidet.ops.reductions.softmax import hardmax, log_softmax, softmax
+from hidet.ops.reductions.statistics import logsumexp, norm, std, var
+from hidet.ops.resampling.grid_sample import affine_grid, grid_sample
+from hidet.ops.resampling.resize import resize
+from hidet.ops.resampling.roi_align import roi_align
+from hidet.ops.signals.fourier import dft, stft
+from hidet.ops.signals.signal_windows import (
+    blackman_window,
+    hamming_window,
+    hann_window,
+    mel_weights,
+)
+from hidet.ops.tensors.bitcast import bitcast
+from hidet.ops.tensors.cast import cast
+from hidet.ops.tensors.create import (
+    arange,
+    full,
+    full_like,
+    iota,
+    linspace,
+    ones,
+    ones_like,
+    scalar,
+    size_value,
+    zeros,
+    zeros_like,
+)
+from hidet.ops.tensors.joining import concat, stack, tile
+from hidet.ops.tensors.pad import pad
+from hidet.ops.tensors.shape import (
+    copy,
+    expand,
+    flatten,
+    permute,
+    reshape,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
+from hidet.ops.tensors.size_from import size_from
+from hidet.ops.tensors.slicing import (
+    chunk,
+    flip,
+    roll,
+    select,
+    select_scatter,
+    slice,
+    slice_scatter,
+    split,
+    window,
+)
+from hidet.ops.tensors.strided import as_strided, diagonal, sliding
+from hidet.ops.windows.adaptive_pool import (
+    adaptive_avg_pool,
+    adaptive_max_indices,
+    adaptive_max_pool,
+)
+from hidet.ops.windows.auto_pad import same_padding
+from hidet.ops.windows.conv import conv, conv1d, conv2d, conv3d
+from hidet.ops.windows.conv_transpose import conv_transpose
+from hidet.ops.windows.deform_conv import deform_conv
+from hidet.ops.windows.fold import fold
+from hidet.ops.windows.lp_pool import lp_pool
+from hidet.ops.windows.max_unpool import max_unpool
+from hidet.ops.windows.pool import avg_pool, max_pool, max_pool_with_indices
 
 __all__ = [
     "absolute", "acos", "acosh", "adagrad", "adam", "adaptive_avg_pool", "adaptive_max_indices",

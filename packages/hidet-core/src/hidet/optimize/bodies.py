@@ -9,8 +9,8 @@ from hidet.graph.body import Body, Region
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite, rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.control import Loop
-from hidet.ops.in_place import in_place
+from hidet.ops.flow.control import Loop
+from hidet.ops.indexing.in_place import in_place
 from hidet.optimize.instruments import GraphPass
 
 

@@ -11,8 +11,8 @@ from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import flattened
 from hidet.graph.rewrite import reading, rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.control import TURN, If, Loop
-from hidet.ops.create import Full
+from hidet.ops.flow.control import TURN, If, Loop
+from hidet.ops.tensors.create import Full
 
 MOST_NODES = 256
 """How many operators a loop may become when it is written out turn by turn."""

@@ -12,16 +12,16 @@ from hidet.graph.apply import apply, placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.cast import Cast
-from hidet.ops.conv import Conv
-from hidet.ops.create import Full
-from hidet.ops.families import Binary
-from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.ops.in_place import updated_tensor
-from hidet.ops.layout import taken_apart
-from hidet.ops.matmul import Matmul
-from hidet.ops.pad import Pad
-from hidet.ops.shape import Expand, Permute, Reshape
+from hidet.ops.elementwise.families import Binary
+from hidet.ops.indexing.in_place import updated_tensor
+from hidet.ops.products.grouped_matmul import GroupedMatmul
+from hidet.ops.products.matmul import Matmul
+from hidet.ops.tensors.cast import Cast
+from hidet.ops.tensors.create import Full
+from hidet.ops.tensors.layout import taken_apart
+from hidet.ops.tensors.pad import Pad
+from hidet.ops.tensors.shape import Expand, Permute, Reshape
+from hidet.ops.windows.conv import Conv
 from hidet.types import DType
 from hidet.types.narrow import NARROW, keeps_codes
 

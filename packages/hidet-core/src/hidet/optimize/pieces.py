@@ -8,8 +8,8 @@ from itertools import accumulate
 from math import prod
 
 from hidet.graph.tensor import Tensor
-from hidet.ops.joining import Concat
-from hidet.ops.shape import Permute, Reshape
+from hidet.ops.tensors.joining import Concat
+from hidet.ops.tensors.shape import Permute, Reshape
 
 
 @dataclass(frozen=True)

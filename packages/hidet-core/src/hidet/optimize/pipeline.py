@@ -8,34 +8,34 @@ from functools import partial
 from hidet import options
 from hidet.graph.flow import FlowGraph
 from hidet.graph.operator import Op
-from hidet.ops.conv import Conv
-from hidet.optimize.assign_layout import assign_layout
+from hidet.ops.windows.conv import Conv
 from hidet.optimize.bodies import optimize_bodies
-from hidet.optimize.channels_first import channels_first
-from hidet.optimize.channels_last import Saving, no_saving
 from hidet.optimize.control import settle_control
-from hidet.optimize.duplicate_creators import duplicate_creators
-from hidet.optimize.find_activations import find_activations
-from hidet.optimize.find_attention import find_attention
-from hidet.optimize.find_norms import find_norms
-from hidet.optimize.fold_scale import fold_scale
-from hidet.optimize.hand_norms import hand_norms
+from hidet.optimize.find.activations import find_activations
+from hidet.optimize.find.attention import find_attention
+from hidet.optimize.find.norms import find_norms
+from hidet.optimize.find.read_masks import read_masks
+from hidet.optimize.find.recurrent_cells import recurrent_cells
 from hidet.optimize.instruments import GraphPass, Observer, instruments
-from hidet.optimize.integer_matmuls import integer_matmuls
-from hidet.optimize.keep_bytes import keep_bytes
-from hidet.optimize.lower_precision import lower_precision
-from hidet.optimize.merge_gates import merge_gates
-from hidet.optimize.merge_siblings import merge_siblings
+from hidet.optimize.layout.assign_layout import assign_layout
+from hidet.optimize.layout.channels_first import channels_first
+from hidet.optimize.layout.channels_last import Saving, no_saving
+from hidet.optimize.merge.duplicate_creators import duplicate_creators
+from hidet.optimize.merge.fold_scale import fold_scale
+from hidet.optimize.merge.gates import merge_gates
+from hidet.optimize.merge.hand_norms import hand_norms
+from hidet.optimize.merge.share_results import share_results
+from hidet.optimize.merge.siblings import merge_siblings
 from hidet.optimize.normalize import normalize
-from hidet.optimize.read_masks import read_masks
-from hidet.optimize.recurrent_cells import recurrent_cells
-from hidet.optimize.requantize import requantize
+from hidet.optimize.precision.integer_matmuls import integer_matmuls
+from hidet.optimize.precision.keep_bytes import keep_bytes
+from hidet.optimize.precision.lower_precision import lower_precision
+from hidet.optimize.precision.requantize import requantize
+from hidet.optimize.precision.unpack_weights import unpack_weights
 from hidet.optimize.separate_outputs import separate_outputs
-from hidet.optimize.share_results import share_results
 from hidet.optimize.spell_attention import spell_attention
 from hidet.optimize.spell_norms import spell_norms
 from hidet.optimize.unflatten_batch import unflatten_batch
-from hidet.optimize.unpack_weights import unpack_weights
 
 PASSES: tuple[GraphPass, ...] = (
     settle_control,  # first: what it writes out is changed with all that is around it

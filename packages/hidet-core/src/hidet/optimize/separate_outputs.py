@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.in_place import updated_tensor
-from hidet.ops.shape import Reshape
+from hidet.ops.indexing.in_place import updated_tensor
+from hidet.ops.tensors.shape import Reshape
 
 
 def separate_outputs(graph: FlowGraph) -> FlowGraph:

@@ -12,10 +12,10 @@ from hidet.graph.operator import Op
 from hidet.graph.rewrite import rewrite
 from hidet.graph.tensor import Node, Tensor
 from hidet.ir.expr import wrap
-from hidet.ops.attention import Attention
-from hidet.ops.attention_weights import attention_weights
-from hidet.ops.matmul import matmul
-from hidet.ops.shape import reshape
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.attention_weights import attention_weights
+from hidet.ops.products.matmul import matmul
+from hidet.ops.tensors.shape import reshape
 
 
 def spell_attention(

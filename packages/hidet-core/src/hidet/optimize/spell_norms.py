@@ -8,9 +8,9 @@ from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.channel_norm import BatchNorm
+from hidet.ops.reductions.channel_norm import BatchNorm
 from hidet.optimize.constants import Constants
-from hidet.optimize.fold_scale import affine
+from hidet.optimize.merge.fold_scale import affine
 
 
 def spell_norms(graph: FlowGraph) -> FlowGraph:

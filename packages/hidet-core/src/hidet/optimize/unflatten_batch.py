@@ -8,8 +8,8 @@ from hidet.graph.apply import placed, tracing
 from hidet.graph.flow import FlowGraph
 from hidet.graph.rewrite import rewrite_from
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.matmul import Matmul
-from hidet.ops.shape import Reshape
+from hidet.ops.products.matmul import Matmul
+from hidet.ops.tensors.shape import Reshape
 from hidet.optimize.constants import Readers
 from hidet.optimize.normalize import before_reshape, maker
 

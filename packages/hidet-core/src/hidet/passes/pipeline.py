@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hidet.ir.kernel import Kernel, KernelKind
-from hidet.passes.alternate_loops import alternate_loops
+from hidet.passes.addresses.copy_vectors import copy_vectors
+from hidet.passes.addresses.flatten_indices import flatten_indices
+from hidet.passes.addresses.guard_bounds import guard_bounds
+from hidet.passes.addresses.load_ahead import load_ahead
+from hidet.passes.addresses.place_shared import place_shared
+from hidet.passes.addresses.read_anyway import read_anyway
+from hidet.passes.addresses.transpose_tiles import transpose_tiles
+from hidet.passes.addresses.vectorize_access import vectorize_access
+from hidet.passes.arithmetic.bind_subexpressions import bind_subexpressions
+from hidet.passes.arithmetic.narrow_casts import narrow_casts
+from hidet.passes.arithmetic.round_quotients import round_quotients
+from hidet.passes.arithmetic.simplify import simplify
 from hidet.passes.base import Observer, Pass, run
-from hidet.passes.bind_subexpressions import bind_subexpressions
-from hidet.passes.copy_vectors import copy_vectors
-from hidet.passes.evaluate_both import evaluate_both
-from hidet.passes.flatten_indices import flatten_indices
-from hidet.passes.guard_bounds import guard_bounds
-from hidet.passes.join_team import join_team
-from hidet.passes.launch_configuration import launch_configuration
-from hidet.passes.load_ahead import load_ahead
-from hidet.passes.narrow_casts import narrow_casts
-from hidet.passes.order_barriers import order_barriers
-from hidet.passes.overlap_launches import overlap_launches
-from hidet.passes.place_shared import place_shared
-from hidet.passes.read_anyway import read_anyway
-from hidet.passes.round_quotients import round_quotients
-from hidet.passes.shorten_loops import shorten_loops
-from hidet.passes.signal_next import signal_next
-from hidet.passes.simplify import simplify
-from hidet.passes.split_loops import split_loops
-from hidet.passes.transpose_tiles import transpose_tiles
-from hidet.passes.unfold_tasks import unfold_tasks
-from hidet.passes.unroll import unroll
-from hidet.passes.unswitch_loops import unswitch_loops
-from hidet.passes.vectorize_access import vectorize_access
+from hidet.passes.launches.join_team import join_team
+from hidet.passes.launches.launch_configuration import launch_configuration
+from hidet.passes.launches.order_barriers import order_barriers
+from hidet.passes.launches.overlap_launches import overlap_launches
+from hidet.passes.launches.signal_next import signal_next
+from hidet.passes.loops.alternate_loops import alternate_loops
+from hidet.passes.loops.evaluate_both import evaluate_both
+from hidet.passes.loops.shorten_loops import shorten_loops
+from hidet.passes.loops.split_loops import split_loops
+from hidet.passes.loops.unfold_tasks import unfold_tasks
+from hidet.passes.loops.unroll import unroll
+from hidet.passes.loops.unswitch_loops import unswitch_loops
 
 CUDA: tuple[Pass, ...] = (
     round_quotients,  # first: quotients look as operators wrote them, in narrow types too

@@ -1,10 +1,10 @@
 """Runs archives: plans, binaries and weights. Knows bytes and launches, never IR."""
 
-from hidet.runtime.archive import Archive
+from hidet.runtime.binding.memory import Allocator, View
 from hidet.runtime.executor import Executor
-from hidet.runtime.maps import Map
-from hidet.runtime.memory import Allocator, View
-from hidet.runtime.plan import Buffer, Host, Launch, Plan, Pointer, Scalar
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.maps import Map
+from hidet.runtime.plans.plan import Buffer, Host, Launch, Plan, Pointer, Scalar
 
 __all__ = [
     "Allocator",

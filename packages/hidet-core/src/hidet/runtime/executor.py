@@ -10,26 +10,26 @@ from threading import Lock
 from typing import cast
 
 from hidet.errors import BadArchive, BadArgument, Capturing
-from hidet.runtime.archive import Archive
-from hidet.runtime.bound import BoundPlan, bind, called
-from hidet.runtime.captures import aside, wait_for_device
-from hidet.runtime.chain import Chain
-from hidet.runtime.cuda_program import CudaProgram
-from hidet.runtime.derived import Derived, Origins, derivations, shared
-from hidet.runtime.device import canonical, cuda_capability, host_flags
-from hidet.runtime.driver import call
-from hidet.runtime.host_memory import require_room
-from hidet.runtime.host_program import HostProgram, HostStep
-from hidet.runtime.launchable import CudaModule, HostModule, host_modules
-from hidet.runtime.memory import Allocator, allocator_for, to_device
-from hidet.runtime.plan import Host, Launch, Plan
-from hidet.runtime.profile import CountRecorder, Profile, profile_of
-from hidet.runtime.scratch import Scratch, shared_scratch
-from hidet.runtime.simulated_program import SimulatedProgram, load_simulated
-from hidet.runtime.stream import Work, is_capturing
-from hidet.runtime.stream_profile import stream_profile
+from hidet.runtime.binding.bound import BoundPlan, bind, called
+from hidet.runtime.binding.host_memory import require_room
+from hidet.runtime.binding.memory import Allocator, allocator_for, to_device
+from hidet.runtime.binding.scratch import Scratch, shared_scratch
+from hidet.runtime.devices.captures import aside, wait_for_device
+from hidet.runtime.devices.device import canonical, cuda_capability, host_flags
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.launchable import CudaModule, HostModule, host_modules
+from hidet.runtime.devices.stream import Work, is_capturing
+from hidet.runtime.devices.view import View
+from hidet.runtime.plans.archive import Archive
+from hidet.runtime.plans.derived import Derived, Origins, derivations, shared
+from hidet.runtime.plans.plan import Host, Launch, Plan
+from hidet.runtime.profiling.profile import CountRecorder, Profile, profile_of
+from hidet.runtime.profiling.stream_profile import stream_profile
+from hidet.runtime.programs.chain import Chain
+from hidet.runtime.programs.cuda_program import CudaProgram
+from hidet.runtime.programs.host_program import HostProgram, HostStep
+from hidet.runtime.programs.simulated_program import SimulatedProgram, load_simulated
 from hidet.runtime.team import threads_of
-from hidet.runtime.view import View
 from hidet.target import Target
 
 SHAPES_KEPT = 64

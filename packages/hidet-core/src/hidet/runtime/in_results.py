@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from hidet.runtime.plan import Launch, Plan, Step
-from hidet.runtime.reuse import times_given
+from hidet.runtime.binding.reuse import times_given
+from hidet.runtime.plans.plan import Launch, Plan, Step
 
 Shapes = Sequence[tuple[int, ...]]
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from hidet.compute.sizes import Shape, product, same
 from hidet.ir.expr import Value
 from hidet.lang import min as minimum
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.schedules.contraction import Index, digits
 from hidet.schedules.typical import estimated, size_bytes
 from hidet.types import Size, TensorType, f32

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from hidet.compute.sizes import Shape, product
 from hidet.ir.expr import Value, wrap
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.schedules.typical import estimated
 from hidet.types import Size, TensorType

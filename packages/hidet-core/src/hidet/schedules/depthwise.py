@@ -7,7 +7,7 @@ from typing import Any
 
 from hidet.compute import accumulator
 from hidet.compute.sizes import same
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.typical import estimated
 from hidet.types import DType, Size
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from hidet.cost import Work
 from hidet.graph import Op
-from hidet.ops.conv import Conv
-from hidet.ops.grouped_matmul import GroupedMatmul
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.grouped_matmul import GroupedMatmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.contraction import Contraction
 from hidet.schedules.convolution import convolution_of
 from hidet.schedules.grouped import grouped_of

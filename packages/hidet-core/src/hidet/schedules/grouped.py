@@ -18,7 +18,7 @@ from hidet.compute.sizes import same
 from hidet.ir.expr import Value
 from hidet.lang import ScriptFunction, attr, cast, cdiv, load, maximum, minimum, script
 from hidet.lang.cuda import blockIdx, threadIdx
-from hidet.ops.grouped_matmul import GroupedMatmul
+from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.schedules.contraction import Index
 from hidet.schedules.product import Product
 from hidet.schedules.typical import estimated

@@ -13,17 +13,17 @@ from hidet.schedules.cpu import matvec as _cpu_matvec
 from hidet.schedules.cpu import packed_linear as _cpu_packed_linear
 from hidet.schedules.cpu import packed_panels as _cpu_packed_panels
 from hidet.schedules.cpu import sort as _cpu_sort
-from hidet.schedules.cuda import attention as _cuda_attention
-from hidet.schedules.cuda import attention_wgmma as _cuda_attention_wgmma
-from hidet.schedules.cuda import conv_overlap as _cuda_conv_overlap
-from hidet.schedules.cuda import conv_wgmma as _cuda_conv_wgmma
-from hidet.schedules.cuda import depthwise as _cuda_depthwise
-from hidet.schedules.cuda import depthwise_last as _cuda_depthwise_last
-from hidet.schedules.cuda import matmul_few_rows as _cuda_matmul_few_rows
-from hidet.schedules.cuda import matmul_normed as _cuda_matmul_normed
-from hidet.schedules.cuda import matmul_wgmma as _cuda_matmul_wgmma
-from hidet.schedules.cuda import packed_linear as _cuda_packed_linear
-from hidet.schedules.cuda import tiles as _cuda_tiles
+from hidet.schedules.cuda.attention import schedule as _cuda_attention
+from hidet.schedules.cuda.attention import warpgroups as _cuda_attention_wgmma
+from hidet.schedules.cuda.convolution import conv_overlap as _cuda_conv_overlap
+from hidet.schedules.cuda.convolution import depthwise as _cuda_depthwise
+from hidet.schedules.cuda.convolution import depthwise_last as _cuda_depthwise_last
+from hidet.schedules.cuda.few_rows import matmul as _cuda_matmul_few_rows
+from hidet.schedules.cuda.few_rows import packed_linear as _cuda_packed_linear
+from hidet.schedules.cuda.normed import matmul as _cuda_matmul_normed
+from hidet.schedules.cuda.tiles import schedules as _cuda_tiles
+from hidet.schedules.cuda.warpgroups import convolution as _cuda_conv_wgmma
+from hidet.schedules.cuda.warpgroups import matmul as _cuda_matmul_wgmma
 
 LOADED = (
     _cpu_attention,

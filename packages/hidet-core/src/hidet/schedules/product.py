@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 
 from hidet.compute.sizes import Shape, product, same
 from hidet.ir.expr import Value, wrap
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.contraction import Contraction, Index, digits, together
 from hidet.types import Size, TensorType
 

@@ -11,8 +11,8 @@ from typing import Any
 from hidet.ir.expr import Expr, Reinterpret
 from hidet.lang import cast
 from hidet.lang.memory import get
-from hidet.ops.matmul import Linear
-from hidet.ops.packed_linear import MIDDLE, PackedLinear
+from hidet.ops.products.matmul import Linear
+from hidet.ops.quantized.packed_linear import MIDDLE, PackedLinear
 from hidet.schedules.product import Product, product_of
 from hidet.types import VectorType, f32, i32, u8
 

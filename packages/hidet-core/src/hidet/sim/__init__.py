@@ -21,8 +21,8 @@ from hidet.sim.faults import (
     WriteToInput,
 )
 from hidet.sim.launch import launch
+from hidet.sim.memories.undefined import empty
 from hidet.sim.report import Access, Report
-from hidet.sim.undefined import empty
 
 __all__ = [
     "Access",

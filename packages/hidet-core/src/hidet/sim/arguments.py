@@ -12,11 +12,11 @@ import numpy as np
 from hidet.errors import BadArgument, DtypeMismatch, Place, ShapeMismatch, at
 from hidet.ir.expr import Expr, Var
 from hidet.ir.walk import variables
-from hidet.runtime.dlpack import view_of_dlpack
-from hidet.runtime.memory import array_of
+from hidet.runtime.binding.memory import array_of
+from hidet.runtime.devices.dlpack import view_of_dlpack
 from hidet.sim.constants import number
+from hidet.sim.memories.undefined import is_undefined
 from hidet.sim.memory import Buffer, fresh, wrapped
-from hidet.sim.undefined import is_undefined
 from hidet.types import DType, PointerType, Scope, TensorType, u8
 from hidet.types.narrow import STORED
 

@@ -12,15 +12,16 @@ import numpy as np
 
 from hidet.ir.expr import Var
 from hidet.ir.kernel import KernelKind
-from hidet.sim import agents, clusters
-from hidet.sim.actors import Team
-from hidet.sim.clocks import Clocks
-from hidet.sim.deliveries import deliver
+from hidet.sim.asynchronous import agents
+from hidet.sim.asynchronous.deliveries import deliver
 from hidet.sim.faults import Deadlock
-from hidet.sim.gang import Gang, Residents, Run, block_index, coordinates
+from hidet.sim.interpreter.program import Program
 from hidet.sim.memory import Buffer, Pointer
-from hidet.sim.program import Program
-from hidet.sim.races import LastReader, Shadow
+from hidet.sim.order.actors import Team
+from hidet.sim.order.clocks import Clocks
+from hidet.sim.order.races import LastReader, Shadow
+from hidet.sim.threads import clusters
+from hidet.sim.threads.gang import Gang, Residents, Run, block_index, coordinates
 from hidet.sim.values import Array
 from hidet.target import WARP, WARPGROUP
 from hidet.types import Scope

@@ -11,7 +11,7 @@ from hidet.errors import BadArgument
 from hidet.ir.expr import Binary, Cast, Const, Expr, Math, Select, Unary, Var
 from hidet.ir.functions import meaning
 from hidet.ir.numeric import BINARY, UNARY
-from hidet.sim.conversions import cast
+from hidet.sim.memories.conversions import cast
 
 
 def number(e: Expr, known: Mapping[Var, Any]) -> Any:

@@ -12,7 +12,7 @@ from hidet.ir.node import Node
 from hidet.ir.stmt import Body, Declare, For, ForTasks, If, Invoke, Stmt, While
 from hidet.ir.walk import find
 from hidet.sim.faults import ResourceOveruse
-from hidet.sim.shared import DEVICE
+from hidet.sim.memories.shared import DEVICE
 from hidet.types import DType, PointerType, Scope, TensorType, VectorType
 
 STEP = 8

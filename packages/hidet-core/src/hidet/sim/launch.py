@@ -14,14 +14,14 @@ from hidet.ir.expr import Expr, Var
 from hidet.ir.kernel import Call, Kernel, KernelKind, Module, TensorMap, single
 from hidet.ir.stmt import Declare, For, ForTasks
 from hidet.ir.walk import postorder, variables
-from hidet.sim import dependents
 from hidet.sim.arguments import Bound, around, bind, match_shape, workspace
 from hidet.sim.blocks import run_blocks
 from hidet.sim.estimate import check_dynamic, check_registers, estimate
-from hidet.sim.gang import Run
+from hidet.sim.interpreter.program import Program, compiled
+from hidet.sim.memories import dependents
 from hidet.sim.memory import Pointer
-from hidet.sim.program import Program, compiled
 from hidet.sim.report import Report
+from hidet.sim.threads.gang import Run
 from hidet.target import MAX_CLUSTER, MAX_THREADS
 from hidet.types import PointerType, Scope, TensorType
 from hidet.types.tensor_map import check_tensor
@@ -46,8 +46,8 @@ def launch(
     array from `hidet.sim.empty` must have been written. Without `measure` the report does not count
     accesses one by one, which is faster.
 
-    Of several launches, one is dependent (see `hidet.sim.dependents`) if its kernel waits for the
-    grids before it, or the kernel before lets it begin early.
+    Of several launches, one is dependent (see `hidet.sim.memories.dependents`) if its kernel waits
+    for the grids before it, or the kernel before lets it begin early.
     """
     module = module_of(kernel)
     report = Report(measures=measure)

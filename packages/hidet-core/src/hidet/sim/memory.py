@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hidet.sim.holds import Holds
-from hidet.sim.races import Shadow
+from hidet.sim.order.holds import Holds
+from hidet.sim.order.races import Shadow
 from hidet.sim.values import Array, Value
 from hidet.types import Scope
 

@@ -11,15 +11,15 @@ import numpy as np
 from hidet.errors import BadArchive
 from hidet.ir.expr import Var
 from hidet.ir.stored import restored
-from hidet.runtime.bound import BoundPlan
-from hidet.runtime.maps import Map
-from hidet.runtime.plan import Branch, Host, Launch, Pointer, Repeat, Scalar
-from hidet.runtime.profile import run_step
+from hidet.runtime.binding.bound import BoundPlan
+from hidet.runtime.plans.maps import Map
+from hidet.runtime.plans.plan import Branch, Host, Launch, Pointer, Repeat, Scalar
+from hidet.runtime.profiling.profile import run_step
 from hidet.sim.arguments import Bound, scalar
-from hidet.sim.dependents import hold
+from hidet.sim.interpreter.program import Program, compiled
 from hidet.sim.launch import run_kernel
+from hidet.sim.memories.dependents import hold
 from hidet.sim.memory import Buffer, wrapped
-from hidet.sim.program import Program, compiled
 from hidet.sim.report import Report
 from hidet.types import Scope, dtype
 

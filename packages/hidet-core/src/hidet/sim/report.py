@@ -59,7 +59,7 @@ class Report:
     """Whether accesses are counted one by one."""
     seen: dict[Any, Access] = field(default_factory=dict, repr=False)
     patterns: dict[Any, tuple[int, int]] = field(default_factory=dict, repr=False)
-    """What patterns of addresses cost: see `hidet.sim.traffic`."""
+    """What patterns of addresses cost: see `hidet.sim.memories.traffic`."""
 
     def access(self, kernel: str, site: int, place: Place | None, verb: str, buffer: Any) -> Access:
         """The counts of one access in the kernel, by its statement and its tensor."""

@@ -18,7 +18,7 @@ import pytest
 import hidet
 from hidet.errors import HidetError, UnsupportedOp
 from hidet.frontend import API, frontend, installed
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet.options import options
 from hidet.testing.compare import assert_close
 from hidet.testing.frontend_author import Author

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hidet import sim
-from hidet.build.choices import has_schedule
-from hidet.build.grouping import optimized, united
-from hidet.build.recipe import overlap_on
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.grouping import optimized, united
+from hidet.build.choosing.schedule import implement
+from hidet.build.planning.recipe import overlap_on
 from hidet.fusion import Group, partition
 from hidet.graph import FlowGraph, Op, Tensor, evaluate
 from hidet.ir.kernel import Call, Module

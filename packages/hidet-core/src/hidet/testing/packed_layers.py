@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.types import TensorType, u8
 
 UNIT = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}

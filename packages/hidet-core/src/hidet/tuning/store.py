@@ -16,7 +16,7 @@ from platformdirs import user_cache_dir
 from hidet import options
 from hidet.errors import BadArgument
 from hidet.errors.warning import warn
-from hidet.runtime.files import write_whole
+from hidet.runtime.plans.files import write_whole
 from hidet.tuning.origin import origin
 from hidet.tuning.record import Record, canonical
 from hidet.tuning.report import TuningWarning

@@ -21,15 +21,15 @@ from filelock import FileLock
 from numpy import float64, uint8
 
 from hidet.errors import CudaError, HidetError, OutOfMemory
-from hidet.runtime.archive import read
+from hidet.runtime.binding.memory import Allocator, allocator_for, array_of, to_device
+from hidet.runtime.binding.scratch import Scratch
 from hidet.runtime.cores import usual_threads
-from hidet.runtime.driver import call
+from hidet.runtime.devices.driver import call
+from hidet.runtime.devices.stream import Work
+from hidet.runtime.devices.timing import device_seconds, flushing, host_seconds, thread_seconds
+from hidet.runtime.devices.view import View
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import Allocator, allocator_for, array_of, to_device
-from hidet.runtime.scratch import Scratch
-from hidet.runtime.stream import Work
-from hidet.runtime.timing import device_seconds, flushing, host_seconds, thread_seconds
-from hidet.runtime.view import View
+from hidet.runtime.plans.archive import read
 from hidet.tuning.verdict import Expected, Problem, constant_name, difference
 
 

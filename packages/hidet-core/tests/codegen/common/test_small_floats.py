@@ -8,7 +8,7 @@ from hidet.ir.expr import Cast, Const, Load, Math, Select, Var
 from hidet.ir.functions import CODES, meaning
 from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.stmt import Store
-from hidet.passes.narrow_casts import narrow_casts
+from hidet.passes.arithmetic.narrow_casts import narrow_casts
 from hidet.types import PointerType, f8e8m0, f32, i32, u8
 from hidet.types.narrow import FORMATS
 

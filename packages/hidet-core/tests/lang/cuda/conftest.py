@@ -8,7 +8,7 @@ import pytest
 from hidet.build.module import build_module
 from hidet.codegen.cuda import emit
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.sim import launch
 from hidet.toolchain import compile_cuda
 

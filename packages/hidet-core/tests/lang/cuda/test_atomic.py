@@ -5,7 +5,7 @@ import pytest
 
 from hidet.codegen.cuda import emit
 from hidet.errors import BadKernel, DtypeMismatch
-from hidet.intrinsics.atomic import ALLOWED, NUMBERS, VECTORS
+from hidet.intrinsics.synchronization.atomic import ALLOWED, NUMBERS, VECTORS
 from hidet.lang import attr, f32, i32, script, shared_tensor, u32
 from hidet.lang import load as load_lanes
 from hidet.lang.cuda import (

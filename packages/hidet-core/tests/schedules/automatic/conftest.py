@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.codegen import cuda
 from hidet.fusion import partition
 from hidet.graph import FlowGraph, Tensor, evaluate

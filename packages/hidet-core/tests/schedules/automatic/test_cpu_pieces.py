@@ -6,7 +6,7 @@ import pytest
 from hidet import ops, sim
 from hidet.ir.expr import Div, Math
 from hidet.ir.walk import find
-from hidet.schedules.automatic import cpu_pieces
+from hidet.schedules.automatic.cpu import pieces as cpu_pieces
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import bf16, f32, f64

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from hidet import ops
-from hidet.build.recipe import room_of
+from hidet.build.planning.recipe import room_of
 from hidet.compute import Input
 from hidet.ir.kernel import LetsNext
+from hidet.passes.launches.signal_next import signals
 from hidet.passes.pipeline import lower
-from hidet.passes.signal_next import signals
-from hidet.schedules.automatic.cuda_columns import choose_columns, power
+from hidet.schedules.automatic.cuda.columns import choose_columns, power
 from hidet.schedules.automatic.emit import row_level
 from hidet.schedules.automatic.plan import plan
 from hidet.target import Target

@@ -2,8 +2,8 @@
 
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Get, Var, convert
-from hidet.schedules.automatic.cuda_common import Common
-from hidet.schedules.automatic.grid import THREAD
+from hidet.schedules.automatic.cuda.common import Common
+from hidet.schedules.automatic.cuda.grid import THREAD
 from hidet.types import f16, f32, i8, i32
 
 N, K = Var("n", i32), Var("k", i32)

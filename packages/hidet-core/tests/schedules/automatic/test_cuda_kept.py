@@ -3,7 +3,7 @@
 import pytest
 
 from hidet.ir.expr import Get, Math, Var, convert
-from hidet.schedules.automatic.cuda_kept import Kept
+from hidet.schedules.automatic.cuda.kept import Kept
 from hidet.types import f16, f32, i32
 
 X = Var("x", f16[64])

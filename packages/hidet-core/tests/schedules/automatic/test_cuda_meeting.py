@@ -6,7 +6,7 @@ from hidet.compute import Input
 from hidet.compute.functions import exp
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, constant
-from hidet.schedules.automatic.cuda_meeting import Crowd, meetings
+from hidet.schedules.automatic.cuda.meeting import Crowd, meetings
 from hidet.schedules.automatic.emit import Accumulator, row_level
 from hidet.schedules.automatic.plan import plan
 from hidet.types import f32, i32

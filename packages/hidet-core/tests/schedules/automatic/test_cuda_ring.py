@@ -4,8 +4,8 @@ import pytest
 
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Get, Var, convert
-from hidet.schedules.automatic.cuda_ring import Ring
-from hidet.schedules.automatic.grid import THREAD
+from hidet.schedules.automatic.cuda.grid import THREAD
+from hidet.schedules.automatic.cuda.ring import Ring
 from hidet.types import f16, f32, i32
 
 N, K = Var("n", i32), Var("k", i32)

@@ -6,7 +6,7 @@ import pytest
 
 from hidet import ops
 from hidet.passes.pipeline import lower
-from hidet.schedules.automatic import cuda_turns
+from hidet.schedules.automatic.cuda import turns as cuda_turns
 from hidet.target import Target
 from hidet.types import boolean, f16, f32
 

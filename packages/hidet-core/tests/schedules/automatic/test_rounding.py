@@ -4,7 +4,7 @@ import pytest
 
 from hidet.ir.expr import Var, convert
 from hidet.ir.functions import call
-from hidet.schedules.automatic.rounding import only_rounded
+from hidet.schedules.automatic.cuda.rounding import only_rounded
 from hidet.types import bf16, f16, f32
 
 P, S, X = (Var(name, f32) for name in "psx")

@@ -8,8 +8,8 @@ import pytest
 
 from hidet.codegen import cpu
 from hidet.graph import refer
-from hidet.ops.attention import Attention
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.passes.pipeline import lower
 from hidet.schedules.cpu.attention import Lanes, attention_rows
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels

@@ -6,7 +6,7 @@ import pytest
 from hidet import sim
 from hidet.graph import refer
 from hidet.ir.expr import Var
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.attention import Lanes, attention_rows
 from hidet.target import Target

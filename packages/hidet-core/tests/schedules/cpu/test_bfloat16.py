@@ -5,8 +5,8 @@ import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv_last import conv_last
 from hidet.schedules.cpu.conv_last_layout import PixelTile

@@ -5,7 +5,7 @@ import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels, has_channels
 from hidet.schedules.cpu.conv_last import is_of_pixels

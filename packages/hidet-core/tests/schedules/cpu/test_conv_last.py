@@ -5,7 +5,7 @@ import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import candidates, gains_by_channels_last
 from hidet.schedules.cpu.conv_last import conv_last
 from hidet.schedules.cpu.conv_last_layout import Pixels, PixelTile

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet.ir.expr import Var
-from hidet.ops.grouped_matmul import GroupedMatmul
+from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.grouped_matmul import GroupedRegisters, grouped_panels
 from hidet.target import Target

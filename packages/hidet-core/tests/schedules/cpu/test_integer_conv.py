@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import SCHEDULES, candidates
 from hidet.schedules.convolution import convolution_of
 from hidet.schedules.cpu.conv import ConvRegisters, conv_panels

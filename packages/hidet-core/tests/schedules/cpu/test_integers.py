@@ -8,7 +8,7 @@ import pytest
 import hidet
 from hidet import sim
 from hidet.ir.expr import Var
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels
 from hidet.schedules.cpu.panel_elements import BYTES, PAIRS, elements_of

@@ -7,7 +7,7 @@ from hidet import sim
 from hidet.ir.expr import Var
 from hidet.ir.stmt import For, LoopKind
 from hidet.ir.walk import find
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu import matvec_columns, panel_layout
 from hidet.schedules.cpu.matmul import MatmulRegisters, matmul_panels

@@ -6,7 +6,7 @@ import pytest
 from hidet import ops, sim
 from hidet.graph import asarray, evaluate, refer, symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.ordering import Sort
+from hidet.ops.indexing.ordering import Sort
 from hidet.schedules.base import candidates
 from hidet.schedules.cpu.sort import FEW, LONG, Rows, sorted_rows
 from hidet.target import Target

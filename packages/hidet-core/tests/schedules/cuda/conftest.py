@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.driver import build_ir_module
 from hidet.fusion import partition
 from hidet.graph import evaluate
 from hidet.options import options
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.schedules.base import Choice
 from hidet.target import Target
 from hidet.testing.compare import assert_close

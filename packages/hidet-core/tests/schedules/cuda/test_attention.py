@@ -7,12 +7,12 @@ from hidet import sim
 from hidet.graph import refer
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var, wrap
-from hidet.ops.attention import CAPPED, Attention
+from hidet.ops.products.attention import CAPPED, Attention
 from hidet.schedules.attention import rows_of
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
-from hidet.schedules.cuda.attention_space import Blocks
-from hidet.schedules.cuda.attention_walk import own_rows
+from hidet.schedules.cuda.attention.schedule import attention_mma, by_tensor_cores
+from hidet.schedules.cuda.attention.space import Blocks
+from hidet.schedules.cuda.attention.walk import own_rows
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import bf16, boolean, f16, f32, f64, i32

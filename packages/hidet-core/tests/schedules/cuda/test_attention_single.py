@@ -9,11 +9,11 @@ from hidet import sim
 from hidet.graph import refer
 from hidet.lang import attr, cast, f32, script, tf32
 from hidet.lang.cuda import threadIdx
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.options import options
-from hidet.schedules.cuda.attention import attention_mma, by_tensor_cores
-from hidet.schedules.cuda.attention_space import Blocks
-from hidet.schedules.cuda.two_parts import large_of, small_of
+from hidet.schedules.cuda.attention.schedule import attention_mma, by_tensor_cores
+from hidet.schedules.cuda.attention.space import Blocks
+from hidet.schedules.cuda.tiles.two_parts import large_of, small_of
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import boolean

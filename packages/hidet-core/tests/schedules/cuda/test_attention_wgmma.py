@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build import choices as chosen
+from hidet.build.choosing import choices as chosen
 from hidet.build.compile import compile_graph
 from hidet.codegen import cuda
 from hidet.graph import refer
@@ -14,14 +14,14 @@ from hidet.graph.tensor import Tensor
 from hidet.ir.evaluate import evaluate
 from hidet.ir.expr import Var
 from hidet.ir.walk import variables
-from hidet.ops.attention import CAPPED, Attention
+from hidet.ops.products.attention import CAPPED, Attention
 from hidet.options import options
 from hidet.passes.pipeline import lower
+from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, view_of
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.attention_groups import Groups
-from hidet.schedules.cuda.attention_wgmma import attention_wgmma, by_warpgroups
+from hidet.schedules.cuda.attention.groups import Groups
+from hidet.schedules.cuda.attention.warpgroups import attention_wgmma, by_warpgroups
 from hidet.target import Target
 from hidet.toolchain.nvrtc import compile_cuda
 from hidet.types import bf16, boolean, f16, f32, i32
@@ -95,7 +95,7 @@ def test_keys_that_are_more_than_rows(m, n, causal):
 
 
 def test_rows_of_all_heads_are_there_once_in_several_sections(monkeypatch):
-    monkeypatch.setattr("hidet.schedules.cuda.attention_wgmma.ROUNDS", 1 / 32)
+    monkeypatch.setattr("hidet.schedules.cuda.attention.warpgroups.ROUNDS", 1 / 32)
     op = Attention(f16[10, 130, 64], f16[5, 130, 64], f16[5, 130, 64], None, True, 0.2)
     near(*run(op, Groups(1, 64, 2, 2)), f16)
 

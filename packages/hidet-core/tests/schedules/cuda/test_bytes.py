@@ -8,12 +8,12 @@ import pytest
 from hidet import ops, sim
 from hidet.graph import symbol, trace_from
 from hidet.graph.apply import tracing
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Matmul
+from hidet.ops.products.matmul import Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import SCHEDULES, candidates
-from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups
-from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
-from hidet.schedules.cuda.mma_bytes import ByteStages, ByteWarps
+from hidet.schedules.cuda.tiles.mma_bytes import ByteStages, ByteWarps
+from hidet.schedules.cuda.warpgroups.convolution import ConvWarpgroups
+from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups
 from hidet.target import Target
 from hidet.testing.graph_passes import weight
 from hidet.types import i8, i32, u8

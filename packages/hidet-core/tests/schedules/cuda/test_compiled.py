@@ -5,8 +5,8 @@ import re
 import pytest
 
 from hidet.codegen import cuda
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.base import candidates

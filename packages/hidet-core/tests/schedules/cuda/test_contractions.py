@@ -7,11 +7,11 @@ import pytest
 
 from hidet import sim
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import SCHEDULES, candidates
-from hidet.schedules.cuda.mma import Warps
-from hidet.schedules.cuda.simt import Threads
+from hidet.schedules.cuda.tiles.mma import Warps
+from hidet.schedules.cuda.tiles.simt import Threads
 from hidet.target import Target
 from hidet.testing.fused import as_run
 from hidet.types import bf16, f16, f32, f64, i32

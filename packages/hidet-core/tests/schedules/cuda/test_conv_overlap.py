@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.graph import refer, symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
-from hidet.schedules.cuda.conv_overlap import OverlapTile, by_overlap, conv_overlap
-from hidet.schedules.cuda.overlap import overlap_of
+from hidet.schedules.cuda.convolution.conv_overlap import OverlapTile, by_overlap, conv_overlap
+from hidet.schedules.cuda.convolution.overlap import overlap_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
 from hidet.testing.as_meant import as_meant

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
-from hidet.schedules.cuda.conv_wgmma import ConvWarpgroups, by_wgmma, conv_wgmma, image
-from hidet.schedules.cuda.wgmma_window import Lines, Pixels
-from hidet.schedules.cuda.windows import windows_of
+from hidet.schedules.cuda.warpgroups.convolution import ConvWarpgroups, by_wgmma, conv_wgmma, image
+from hidet.schedules.cuda.warpgroups.window import Lines, Pixels
+from hidet.schedules.cuda.warpgroups.windows import windows_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target
 from hidet.testing.as_meant import as_meant

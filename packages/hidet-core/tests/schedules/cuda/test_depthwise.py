@@ -7,11 +7,11 @@ import pytest
 
 from hidet import sim
 from hidet.codegen import cuda
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.passes.pipeline import lower
 from hidet.schedules import load
 from hidet.schedules.base import candidates, gains_by_channels_last
-from hidet.schedules.cuda.patch import Patch
+from hidet.schedules.cuda.convolution.patch import Patch
 from hidet.schedules.depthwise import Depthwise
 from hidet.target import Target
 from hidet.testing.fused import as_run

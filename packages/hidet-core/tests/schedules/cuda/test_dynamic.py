@@ -10,14 +10,14 @@ from hidet.codegen import cuda
 from hidet.graph import evaluate
 from hidet.ir.evaluate import evaluate as evaluate_size
 from hidet.ir.expr import Var
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
-from hidet.runtime.maps import Map
+from hidet.runtime.plans.maps import Map
 from hidet.schedules.base import SCHEDULES, candidates
-from hidet.schedules.cuda.pipeline import Stages, in_stages
+from hidet.schedules.cuda.tiles.pipeline import Stages, in_stages
 from hidet.schedules.product import product_of
 from hidet.target import Target
 from hidet.testing.compare import assert_close

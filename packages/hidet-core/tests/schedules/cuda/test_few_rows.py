@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.options import options
 from hidet.schedules.base import candidates
-from hidet.schedules.cuda.few_rows import FEW
-from hidet.schedules.cuda.few_rows_mma import WarpReading
-from hidet.schedules.cuda.few_rows_simt import ThreadReading
-from hidet.schedules.cuda.lane_sums import LaneSums
-from hidet.schedules.cuda.matmul_few_rows import (
+from hidet.schedules.cuda.few_rows.lane_sums import LaneSums
+from hidet.schedules.cuda.few_rows.matmul import (
     MatmulFewRows,
     MatmulFewRowsWarps,
     matmul_few_rows,
     matmul_few_rows_mma,
 )
+from hidet.schedules.cuda.few_rows.mma import WarpReading
+from hidet.schedules.cuda.few_rows.rows import FEW
+from hidet.schedules.cuda.few_rows.simt import ThreadReading
 from hidet.schedules.product import product_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target

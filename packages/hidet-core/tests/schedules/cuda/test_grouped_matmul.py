@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import has_schedule
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.grouped_matmul import GroupedMatmul
+from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.optimize import optimize
 from hidet.schedules.base import SCHEDULES, candidates
 from hidet.target import Target

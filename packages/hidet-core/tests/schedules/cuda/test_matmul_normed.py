@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices
+from hidet.build.choosing.choices import choices
 from hidet.driver import build_ir_module
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.handed_norm import RUN, LinearMoments, NormedLinear
+from hidet.ops.reductions.handed_norm import RUN, LinearMoments, NormedLinear
 from hidet.passes.pipeline import lower
-from hidet.runtime.memory import array_of, to_device
-from hidet.schedules.cuda.matmul_normed import (
+from hidet.runtime.binding.memory import array_of, to_device
+from hidet.schedules.cuda.normed.matmul import (
     Handing,
     Norming,
     handable,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hidet import sim
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.schedules.base import SCHEDULES, candidates
 from hidet.target import Target

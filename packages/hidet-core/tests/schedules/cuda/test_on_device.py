@@ -5,17 +5,17 @@ import random
 import numpy as np
 import pytest
 
-from hidet.build import choices as chosen
 from hidet.build import draft
+from hidet.build.choosing import choices as chosen
 from hidet.build.compile import compile_graph
-from hidet.build.kernels import Recipes
+from hidet.build.planning.kernels import Recipes
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules.base import candidates
 from hidet.types import bf16, f16, f32
 

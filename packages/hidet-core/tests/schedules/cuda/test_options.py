@@ -5,9 +5,9 @@ import pytest
 
 from hidet import sim
 from hidet.codegen import cuda
-from hidet.ops.attention import Attention
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.attention import Attention
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
 from hidet.schedules import load

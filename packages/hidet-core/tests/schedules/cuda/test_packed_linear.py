@@ -10,7 +10,7 @@ from hidet import ops
 from hidet.build.compile import compile_graph
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.schedules.base import candidates
 from hidet.target import Target
 from hidet.testing.packed_layers import close, layer

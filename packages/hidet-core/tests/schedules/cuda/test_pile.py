@@ -5,21 +5,21 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices, has_schedule
+from hidet.build.choosing.choices import choices, has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.build.compile import compile_graph
-from hidet.build.schedule import implement
 from hidet.codegen import cuda
 from hidet.cost import seconds
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.graph.flow import FlowGraph
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.conv import Conv
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.windows.conv import Conv
 from hidet.options import options
 from hidet.passes.pipeline import lower
+from hidet.runtime.binding.memory import array_of, to_device
 from hidet.runtime.executor import Executor
-from hidet.runtime.memory import array_of, to_device
 from hidet.schedules import load
 from hidet.schedules.base import candidates
 from hidet.target import Target

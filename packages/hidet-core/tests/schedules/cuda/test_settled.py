@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.schedule import implement
+from hidet.build.choosing.schedule import implement
 from hidet.graph import symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.options import options
 from hidet.schedules.base import Choice
-from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups
+from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups
 from hidet.target import Target
 from hidet.testing.fused import as_run, groups_in
 from hidet.types import bf16, f16, i32

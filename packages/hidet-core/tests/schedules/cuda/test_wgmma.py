@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 
 from hidet import ops, sim
-from hidet.build.choices import choices, has_schedule
-from hidet.build.schedule import implement
+from hidet.build.choosing.choices import choices, has_schedule
+from hidet.build.choosing.schedule import implement
 from hidet.fusion import partition
 from hidet.graph import evaluate, symbol, trace_from
 from hidet.ir.expr import Var
 from hidet.ir.stmt import Invoke
 from hidet.ir.walk import find, variables
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.options import options
-from hidet.passes.overlap_launches import is_hint, is_wait, waits_first
+from hidet.passes.launches.overlap_launches import is_hint, is_wait, waits_first
+from hidet.passes.launches.signal_next import signals
 from hidet.passes.pipeline import lower
-from hidet.passes.signal_next import signals
 from hidet.schedules.base import SCHEDULES, Choice
-from hidet.schedules.cuda.matmul_wgmma import MatrixWarpgroups, by_wgmma, matmul_wgmma
+from hidet.schedules.cuda.warpgroups.matmul import MatrixWarpgroups, by_wgmma, matmul_wgmma
 from hidet.schedules.product import product_of
 from hidet.schedules.space import from_json, to_json
 from hidet.target import Target

@@ -8,7 +8,7 @@ from typing import Any
 
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NeedsValue, NotYet
-from hidet.frontend.operands import integer, numbers
+from hidet.frontend.importing.operands import integer, numbers
 from hidet.graph import Tensor
 from hidet.graph.known import known, needs_value
 from hidet.types import Size, boolean, i64

@@ -7,8 +7,8 @@ from typing import Any
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet
-from hidet.frontend.operands import number, sizes_of
-from hidet.frontend.slices import range_between
+from hidet.frontend.importing.operands import number, sizes_of
+from hidet.frontend.importing.slices import range_between
 from hidet.graph import Tensor
 from hidet.types import boolean, f32, i64
 from hidet_onnx.converters.here import here

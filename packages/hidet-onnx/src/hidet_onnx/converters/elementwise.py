@@ -8,7 +8,7 @@ from typing import Any
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.operands import literal
+from hidet.frontend.importing.operands import literal
 from hidet.graph import Tensor
 from hidet.types import f32, f64
 from hidet_onnx.converters.table import onnx

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hidet.errors import InternalError
-from hidet.frontend.host_values import HostFunction
+from hidet.frontend.running.host_values import HostFunction
 
 
 @dataclass(frozen=True)

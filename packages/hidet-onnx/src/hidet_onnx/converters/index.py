@@ -6,7 +6,7 @@ from typing import Literal
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.operands import size_of
+from hidet.frontend.importing.operands import size_of
 from hidet.graph import Tensor
 from hidet.graph.known import known
 from hidet.types import Size, i64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hidet.frontend import operands
+from hidet.frontend.importing import operands
 from hidet.graph import Tensor
 from hidet.types import DType
 from hidet_onnx.converters.here import here

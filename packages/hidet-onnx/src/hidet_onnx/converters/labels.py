@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.host_values import HostFunction, HostValue
+from hidet.frontend.running.host_values import HostFunction, HostValue
 from hidet.graph import Tensor
 from hidet.types import i64
 from hidet_onnx.converters.here import here

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from hidet import ops
 from hidet.errors import BadArgument
 from hidet.graph import Tensor
-from hidet.ops.losses import Reduction
+from hidet.ops.models.losses import Reduction
 from hidet_onnx.converters.table import onnx
 
 

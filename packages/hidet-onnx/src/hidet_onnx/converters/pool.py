@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.compute.sizes import product, tidy
 from hidet.errors import BadArgument
-from hidet.frontend.operands import numbers
+from hidet.frontend.importing.operands import numbers
 from hidet.graph import Tensor
 from hidet.types import i64
 from hidet_onnx.converters.here import here

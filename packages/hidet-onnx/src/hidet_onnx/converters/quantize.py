@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.ops.quantize import for_each
+from hidet.ops.quantized.quantize import for_each
 from hidet.types import f32, f64, u8
 from hidet_onnx.converters.cast import FLOAT8, saturated
 from hidet_onnx.converters.table import onnx

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidet import ops
-from hidet.frontend.host_values import HostFunction
+from hidet.frontend.running.host_values import HostFunction
 from hidet.graph import Tensor
 from hidet.types import DType, f32, i32, i64
 from hidet_onnx.converters.here import here

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from hidet import ops
 from hidet.compute.sizes import equal
-from hidet.frontend.operands import integer, integers
+from hidet.frontend.importing.operands import integer, integers
 from hidet.graph import Tensor
 from hidet.types import boolean, f64
 from hidet_onnx.converters.table import onnx

@@ -7,11 +7,11 @@ from typing import Any, get_args
 
 from hidet import ops
 from hidet.errors import BadArgument, LimitExceeded
-from hidet.frontend.operands import sizes_of, values
+from hidet.frontend.importing.operands import sizes_of, values
 from hidet.graph import Tensor
-from hidet.ops.grid_sample import Padding
-from hidet.ops.resize import AspectRatio
-from hidet.ops.resize_taps import Coordinates, Mode, Rounding
+from hidet.ops.resampling.grid_sample import Padding
+from hidet.ops.resampling.resize import AspectRatio
+from hidet.ops.resampling.resize_taps import Coordinates, Mode, Rounding
 from hidet_onnx.converters.table import onnx
 
 

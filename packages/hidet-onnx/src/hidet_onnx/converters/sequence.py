@@ -9,7 +9,7 @@ import numpy as np
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.operands import integer, numbers
+from hidet.frontend.importing.operands import integer, numbers
 from hidet.graph import Tensor
 from hidet.types import boolean, i64
 from hidet_onnx.converters.known import constant

@@ -8,7 +8,7 @@ from typing import Literal
 from hidet import ops
 from hidet.compute.sizes import agree, product, same
 from hidet.errors import BadArgument, NotYet, ShapeMismatch
-from hidet.frontend.operands import (
+from hidet.frontend.importing.operands import (
     integer,
     integers,
     number,
@@ -22,7 +22,7 @@ from hidet.graph.dims import axes_of
 from hidet.graph.told import require, teller
 from hidet.ir.expr import Expr
 from hidet.ir.walk import variables
-from hidet.ops.size_relations import assume_multiple
+from hidet.ops.elementwise.size_relations import assume_multiple
 from hidet.types import Size, i64
 from hidet_onnx.converters.here import here
 from hidet_onnx.converters.known import constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet import ops
-from hidet.frontend.operands import integer, number, numbers, size_of
+from hidet.frontend.importing.operands import integer, number, numbers, size_of
 from hidet.graph import Tensor
 from hidet.types import f32
 from hidet_onnx.converters.here import here

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hidet.frontend.operands import elements, integers
-from hidet.frontend.slices import slice_between
+from hidet.frontend.importing.operands import elements, integers
+from hidet.frontend.importing.slices import slice_between
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_onnx.converters.table import onnx

@@ -10,7 +10,7 @@ import numpy as np
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.host_values import HostValue
+from hidet.frontend.running.host_values import HostValue
 from hidet.graph import Tensor
 from hidet.types import f32
 from hidet_onnx.converters.known import constant

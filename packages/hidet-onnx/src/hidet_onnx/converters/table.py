@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing.converters import Converters
 
 F = TypeVar("F", bound=Callable[..., Any])
 

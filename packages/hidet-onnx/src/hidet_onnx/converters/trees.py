@@ -9,9 +9,9 @@ import numpy as np
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet
-from hidet.frontend.host_values import HostValue
+from hidet.frontend.running.host_values import HostValue
 from hidet.graph import Tensor
-from hidet.ops.tree_ensemble import Trees
+from hidet.ops.models.tree_ensemble import Trees
 from hidet.types import f32, i64
 from hidet_onnx.converters.known import constant
 from hidet_onnx.converters.labels import labelled

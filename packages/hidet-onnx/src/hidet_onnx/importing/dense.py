@@ -6,9 +6,9 @@ from hidet import ops
 from hidet.graph import FlowGraph, Node, Tensor
 from hidet.graph.apply import placed, tracing
 from hidet.graph.rewrite import rewrite_from
-from hidet.ops.families import Binary
-from hidet.ops.matmul import Linear, Matmul
-from hidet.ops.shape import Permute
+from hidet.ops.elementwise.families import Binary
+from hidet.ops.products.matmul import Linear, Matmul
+from hidet.ops.tensors.shape import Permute
 
 Users = dict[Tensor, list[Node]]
 

@@ -9,13 +9,13 @@ from typing import Any
 from onnx import helper
 
 from hidet.errors import BadArgument
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.gather import following, gathered, moved
-from hidet.frontend.host_values import HostFunction, HostValue
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.limits import Limits
 from hidet.frontend.model import Model
-from hidet.frontend.results import Results
-from hidet.frontend.staying import HostCall
+from hidet.frontend.running.gather import following, gathered, moved
+from hidet.frontend.running.host_values import HostFunction, HostValue
+from hidet.frontend.running.results import Results
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.types import Size, TensorType, dtype
 from hidet_onnx.importing.dense import with_dense_layers

@@ -12,12 +12,12 @@ from onnx import GraphProto, NodeProto, SparseTensorProto, TypeProto
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet, Place
-from hidet.frontend.coverage import Use
-from hidet.frontend.host_values import HostFunction, HostValue, flat, is_on_host
-from hidet.frontend.importer import LOST, Importer
-from hidet.frontend.limits import Limits
-from hidet.frontend.single import as_number, one_number
-from hidet.frontend.staying import HostCall
+from hidet.frontend.importing.coverage import Use
+from hidet.frontend.importing.importer import LOST, Importer
+from hidet.frontend.importing.limits import Limits
+from hidet.frontend.importing.single import as_number, one_number
+from hidet.frontend.running.host_values import HostFunction, HostValue, flat, is_on_host
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
 from hidet_onnx.converters import TAKES_HOST_VALUES, load, table

@@ -10,7 +10,7 @@ from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 from hidet.compute.guards import known_late
 from hidet.errors import NotYet
-from hidet.frontend.host_values import HostValue
+from hidet.frontend.running.host_values import HostValue
 from hidet.graph import Tensor
 from hidet.graph.known import known
 from hidet.ir.expr import Var

@@ -14,10 +14,10 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TypeProto, ValueInfoProto, helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from hidet.frontend.execute import HostStep
-from hidet.frontend.host_values import HostFunction, is_on_host
-from hidet.frontend.limits import Limits
-from hidet.frontend.staying import HostCall, numpy_step
+from hidet.frontend.importing.limits import Limits
+from hidet.frontend.running.execute import HostStep
+from hidet.frontend.running.host_values import HostFunction, is_on_host
+from hidet.frontend.running.staying import HostCall, numpy_step
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_onnx.host import RANKS, own

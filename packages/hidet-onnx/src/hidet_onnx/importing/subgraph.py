@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from onnx import GraphProto
 
 from hidet.errors import NotYet
-from hidet.frontend.importer import LOST
+from hidet.frontend.importing.importer import LOST
 
 if TYPE_CHECKING:
     from hidet_onnx.importing.importer import OnnxImporter

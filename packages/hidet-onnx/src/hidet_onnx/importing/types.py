@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from onnx import TypeProto, ValueInfoProto
 
 from hidet.errors import BadArgument
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.limits import Limits
 from hidet.ir.expr import Var
 from hidet.types import DType, Size, i32
 from hidet_onnx.dtypes import element, is_text, spelled

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import SparseTensorProto, TensorProto, numpy_helper
 
 from hidet.errors import BadArgument
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.limits import Limits
 from hidet_onnx.dtypes import is_text, numpy_type, spelled
 from hidet_onnx.reading.external import Folder
 

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from onnx import IR_VERSION, FunctionProto, ModelProto, NodeProto, OperatorSetIdProto, defs
 
 from hidet.errors import BadArgument, NotYet
-from hidet.frontend.limits import Limits
+from hidet.frontend.importing.limits import Limits
 from hidet_onnx.reading.names import require_text
 
 Key = tuple[str, str, str]

@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 
 from hidet import ops
 from hidet.compute.sizes import product, tidy
-from hidet.frontend.operands import integers
+from hidet.frontend.importing.operands import integers
 from hidet.graph import Node, Tensor, apply
-from hidet.ops.conv import Conv
-from hidet.ops.layout import to_last, to_second
-from hidet.ops.shape import Permute, Reshape
+from hidet.ops.tensors.layout import to_last, to_second
+from hidet.ops.tensors.shape import Permute, Reshape
+from hidet.ops.windows.conv import Conv
 from hidet.types import Size
 from hidet_tf.converters.shape import widths
 from hidet_tf.converters.table import tf

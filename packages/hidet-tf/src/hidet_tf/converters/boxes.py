@@ -5,7 +5,7 @@ from __future__ import annotations
 from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import NotYet
-from hidet.frontend.operands import integer
+from hidet.frontend.importing.operands import integer
 from hidet.graph import Tensor
 from hidet.types import Size, f32, i32
 from hidet_tf.converters.table import tf

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.errors import NotYet
-from hidet.frontend import complex_numbers as numbers
-from hidet.frontend.complex_numbers import Complex, ComplexOf, as_complex
-from hidet.frontend.operands import size_of, sizes_of
+from hidet.frontend.importing import complex_numbers as numbers
+from hidet.frontend.importing.complex_numbers import Complex, ComplexOf, as_complex
+from hidet.frontend.importing.operands import size_of, sizes_of
 from hidet.graph import Tensor
 from hidet.types import DType
 from hidet_tf.converters.table import tf

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import NotYet
-from hidet.frontend.operands import sizes_of
+from hidet.frontend.importing.operands import sizes_of
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_tf.converters.table import tf

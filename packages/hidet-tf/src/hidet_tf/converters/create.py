@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.errors import NeedsValue
-from hidet.frontend.operands import integer, number, sizes_of
-from hidet.frontend.slices import range_between
+from hidet.frontend.importing.operands import integer, number, sizes_of
+from hidet.frontend.importing.slices import range_between
 from hidet.graph import Tensor
 from hidet_tf.converters.table import tf
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from hidet import ops
 from hidet.errors import NeedsValue, NotYet
-from hidet.frontend.operands import integer, integers, size_of, sizes_of
+from hidet.frontend.importing.operands import integer, integers, size_of, sizes_of
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_tf.converters.table import tf

@@ -8,8 +8,8 @@ from typing import Any
 from hidet import ops
 from hidet.compute.sizes import broadcast, tidy
 from hidet.errors import NotYet
-from hidet.frontend.matrices import require_few
-from hidet.frontend.operands import integer, integers
+from hidet.frontend.importing.matrices import require_few
+from hidet.frontend.importing.operands import integer, integers
 from hidet.graph import Tensor
 from hidet.types import DType
 from hidet_tf.converters.table import tf

@@ -13,7 +13,7 @@ from typing import Any
 
 from hidet import ops
 from hidet.errors import NotYet
-from hidet.frontend.operands import elements, integers, size_tensor
+from hidet.frontend.importing.operands import elements, integers, size_tensor
 from hidet.graph import Tensor
 from hidet.types import DType, Size, i32, i64
 from hidet_tf.converters.table import tf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
-from hidet.frontend.operands import constant, size_of
+from hidet.frontend.importing.operands import constant, size_of
 from hidet.graph import Tensor
 from hidet.types import DType, f32, i32
 from hidet_tf.converters.table import tf

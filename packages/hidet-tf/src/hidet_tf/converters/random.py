@@ -15,10 +15,10 @@ import numpy as np
 from hidet import ops
 from hidet.compute.sizes import product, tidy
 from hidet.errors import NotYet
-from hidet.frontend.operands import constant, integer, integers, sizes_of
+from hidet.frontend.importing.operands import constant, integer, integers, sizes_of
 from hidet.graph import Tensor
 from hidet.graph.evaluate import refer
-from hidet.ops.random_bits import RandomBits
+from hidet.ops.random_numbers.random_bits import RandomBits
 from hidet.types import DType, Size, bf16, f16, f32, f64, i64, u32, u64
 from hidet_tf.converters.table import tf
 

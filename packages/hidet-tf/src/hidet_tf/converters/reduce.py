@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from hidet import ops
 from hidet.compute.sizes import product as product_of
-from hidet.frontend.operands import integer, integers
+from hidet.frontend.importing.operands import integer, integers
 from hidet.graph import Tensor
 from hidet.types import DType, i64
 from hidet_tf.converters.table import tf

@@ -7,9 +7,9 @@ from typing import Any
 from hidet import ops
 from hidet.compute.sizes import tidy
 from hidet.errors import NotYet
-from hidet.frontend.operands import constant, integers, sizes_of, values
+from hidet.frontend.importing.operands import constant, integers, sizes_of, values
 from hidet.graph import Tensor
-from hidet.ops.resize_taps import Coordinates
+from hidet.ops.resampling.resize_taps import Coordinates
 from hidet.types import f32
 from hidet_tf.converters.resize_weights import (
     Array,

@@ -8,7 +8,7 @@ from typing import Any
 from hidet import ops
 from hidet.compute.grid import Rule
 from hidet.compute.sizes import product
-from hidet.frontend.operands import size_of
+from hidet.frontend.importing.operands import size_of
 from hidet.graph import Tensor
 from hidet.types import DType, Size, i64
 from hidet_tf.converters.table import tf

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.compute.sizes import broadcast, product, tidy
 from hidet.errors import BadArgument
-from hidet.frontend.operands import (
+from hidet.frontend.importing.operands import (
     integer,
     integers,
     number,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.compute.sizes import product, tidy
-from hidet.frontend.operands import elements, integers
-from hidet.frontend.slices import slice_between
+from hidet.frontend.importing.operands import elements, integers
+from hidet.frontend.importing.slices import slice_between
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_tf.converters.table import tf

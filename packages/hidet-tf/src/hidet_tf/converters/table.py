@@ -13,6 +13,6 @@ results are a tuple; a result that is a list is its elements.
 
 from __future__ import annotations
 
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing.converters import Converters
 
 tf: Converters[str] = Converters("hidet-tf")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hidet import ops
-from hidet.frontend.operands import constant, size_tensor
+from hidet.frontend.importing.operands import constant, size_tensor
 from hidet.graph import Tensor
-from hidet.ops.positions_nd import Combine
+from hidet.ops.indexing.positions_nd import Combine
 from hidet.types import DType, i32
 from hidet_tf.converters.index import gather
 from hidet_tf.converters.slices import strided_slice_update

@@ -10,7 +10,7 @@ from hidet.compute.sizes import Shape, tidy
 from hidet.errors import BadArgument, NotYet
 from hidet.graph import Tensor
 from hidet.ir.expr import Expr
-from hidet.ops.layout import to_last, to_second
+from hidet.ops.tensors.layout import to_last, to_second
 from hidet.types import Size
 
 Sides = list[tuple[int, int]]

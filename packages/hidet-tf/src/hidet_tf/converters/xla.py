@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.compute.sizes import same
-from hidet.frontend.operands import elements
+from hidet.frontend.importing.operands import elements
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_tf.converters.table import tf

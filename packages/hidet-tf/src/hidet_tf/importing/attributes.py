@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from hidet.frontend.complex_numbers import ComplexOf
+from hidet.frontend.importing.complex_numbers import ComplexOf
 from hidet.types import DType
 from hidet_tf.dtypes import hidet_dtype
 from hidet_tf.importing.walk import FuncGraph, function_graph

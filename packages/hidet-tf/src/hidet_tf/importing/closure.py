@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.errors import NotYet
-from hidet.frontend.host_values import HostValue
-from hidet.frontend.importer import LOST
+from hidet.frontend.importing.importer import LOST
+from hidet.frontend.running.host_values import HostValue
 from hidet.graph import Tensor
 from hidet_tf.importing.region import GIVEN, Region
 from hidet_tf.importing.resource import Resource

@@ -10,12 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from hidet.errors import BadArgument
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.gather import following, gathered, moved
-from hidet.frontend.host_values import HostFunction, HostValue
+from hidet.frontend.importing.coverage import Coverage
 from hidet.frontend.model import Model
-from hidet.frontend.results import Results
-from hidet.frontend.staying import HostCall
+from hidet.frontend.running.gather import following, gathered, moved
+from hidet.frontend.running.host_values import HostFunction, HostValue
+from hidet.frontend.running.results import Results
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Tensor, assuming, guarded, tracing
 from hidet.graph.known import without_asking
 from hidet.ir.expr import Var

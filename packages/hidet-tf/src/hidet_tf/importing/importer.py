@@ -12,12 +12,12 @@ import tensorflow as tf
 
 from hidet import ops
 from hidet.errors import HidetError, InternalError, NotYet, Place
-from hidet.frontend.complex_numbers import Complex
-from hidet.frontend.host_values import HostFunction, HostValue
-from hidet.frontend.importer import Importer
-from hidet.frontend.limits import Limits
-from hidet.frontend.single import as_number, one_number
-from hidet.frontend.staying import HostCall
+from hidet.frontend.importing.complex_numbers import Complex
+from hidet.frontend.importing.importer import Importer
+from hidet.frontend.importing.limits import Limits
+from hidet.frontend.importing.single import as_number, one_number
+from hidet.frontend.running.host_values import HostFunction, HostValue
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_tf.converters import load

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from hidet.frontend.host_values import HostFunction, HostValue
+from hidet.frontend.running.host_values import HostFunction, HostValue
 from hidet.graph import Tensor, trace_from
 from hidet_tf.importing.foreign import TfRun
 from hidet_tf.importing.region import GIVEN, Region

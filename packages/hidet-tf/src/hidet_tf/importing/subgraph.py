@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from hidet.errors import NotYet
-from hidet.frontend.importer import LOST
+from hidet.frontend.importing.importer import LOST
 from hidet_tf.importing.induction import Induction
 from hidet_tf.importing.walk import ASSIGNS, FuncGraph, mentions
 from hidet_tf.variables import Variable

@@ -15,7 +15,7 @@ from torch._functorch import config
 from torch.backends import cuda, cudnn, mha, mkldnn, opt_einsum
 from torch.utils import deterministic
 
-from hidet.frontend.known import digest_of_sources
+from hidet.frontend.importing.known import digest_of_sources
 from hidet_torch.__about__ import __version__
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.execute import load_runner
-from hidet.frontend.known import find_graph, keep, key_on, recall
+from hidet.frontend.importing.known import find_graph, keep, key_on, recall
+from hidet.frontend.running.execute import load_runner
 from hidet.graph import Tensor
 from hidet.types import TensorType, dtype
 from hidet_torch.cache.cache_key import inputs_text, state

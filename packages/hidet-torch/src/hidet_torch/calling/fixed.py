@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch._prims_common import make_contiguous_strides_for
 
-from hidet.frontend.execute import Runner, View
+from hidet.frontend.running.execute import Runner, View
 from hidet_torch.calling.input_check import like, unlike
 from hidet_torch.importing.foreign import numbers
 from hidet_torch.importing.imported import Interface, LiveInput, Output

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.execute import Runner, View, prepare_runner
+from hidet.frontend.running.execute import Runner, View, prepare_runner
 from hidet_torch.calling.fixed import Quick, fixed_call
 from hidet_torch.calling.overwriting import as_written, overwritten
 from hidet_torch.calling.share import Share

@@ -10,9 +10,9 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.execute import HostStep, View
-from hidet.frontend.report import dominated
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.report import dominated
+from hidet.frontend.running.execute import HostStep, View
 from hidet_torch.calling.caller import warn
 
 FIRST, CALLS = 2, 5

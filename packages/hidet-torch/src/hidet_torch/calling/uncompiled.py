@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.coverage import Coverage
+from hidet.frontend.importing.coverage import Coverage
 
 NOTHING_TOLD = Coverage(())
 

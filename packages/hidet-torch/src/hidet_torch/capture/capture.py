@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from hidet.frontend.coverage import Coverage
-from hidet.frontend.report import FallbackWarning, require_complete, warning
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.report import FallbackWarning, require_complete, warning
 from hidet_torch.calling.caller import warn
 from hidet_torch.calling.correctness import report_first
 from hidet_torch.calling.fixed import is_plain

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from hidet.frontend.report import FallbackWarning
+from hidet.frontend.importing.report import FallbackWarning
 from hidet_torch.calling.caller import warn
 
 

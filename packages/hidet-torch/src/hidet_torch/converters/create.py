@@ -7,7 +7,7 @@ from typing import Any
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.ops.create import Scalar
+from hidet.ops.tensors.create import Scalar
 from hidet.types import DType, Size, i64
 from hidet_torch.converters.rounding import rounded
 from hidet_torch.converters.table import aten, torch

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
-from hidet.frontend.matrices import FEW
+from hidet.frontend.importing.matrices import FEW
 from hidet.graph import Tensor
-from hidet.ops.factors import known_sizes
-from hidet.ops.householder import Reflections, eye
-from hidet.ops.linalg import identities
+from hidet.ops.matrices.factors import known_sizes
+from hidet.ops.matrices.householder import Reflections, eye
+from hidet.ops.matrices.linalg import identities
 from hidet.types import DType, f32, f64, i64
 from hidet_torch.converters.table import Untold, aten, require, torch
 

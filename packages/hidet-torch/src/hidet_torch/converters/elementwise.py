@@ -10,7 +10,7 @@ from typing import Any
 from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
-from hidet.ops.create import Scalar
+from hidet.ops.tensors.create import Scalar
 from hidet.types import DType, boolean, f32, i64
 from hidet_torch.converters.rounding import rounded
 from hidet_torch.converters.table import aten, overload, overloads, primitives, require, torch

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.compute.sizes import product
-from hidet.frontend.complex_numbers import Complex
+from hidet.frontend.importing.complex_numbers import Complex
 from hidet.graph import Tensor
 from hidet.types import Size
 from hidet_torch.converters.pairs import pairs

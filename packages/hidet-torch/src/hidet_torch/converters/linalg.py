@@ -9,10 +9,10 @@ from __future__ import annotations
 from hidet import ops
 from hidet.compute.sizes import agree, broadcast
 from hidet.errors import NotYet
-from hidet.frontend.matrices import require_few
+from hidet.frontend.importing.matrices import require_few
 from hidet.graph import Tensor
-from hidet.ops.factors import Factors
-from hidet.ops.linalg import identities, solutions
+from hidet.ops.matrices.factors import Factors
+from hidet.ops.matrices.linalg import identities, solutions
 from hidet.types import f32, f64, i32
 from hidet_torch.converters.table import aten, require, torch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hidet import ops
-from hidet.frontend.matrices import require_few
+from hidet.frontend.importing.matrices import require_few
 from hidet.graph import Tensor
 from hidet.types import f32, f64, i64
 from hidet_torch.converters.linalg import info, pivots, solve_triangular

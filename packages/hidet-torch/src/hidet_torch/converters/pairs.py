@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, TypeGuard
 
 from hidet import ops
 from hidet.errors import NotYet
-from hidet.frontend import complex_numbers as numbers
-from hidet.frontend.complex_numbers import Complex, ComplexOf, as_complex
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing import complex_numbers as numbers
+from hidet.frontend.importing.complex_numbers import Complex, ComplexOf, as_complex
+from hidet.frontend.importing.converters import Converters
 from hidet.graph import Tensor
 from hidet.types import DType
 from hidet_torch.converters.elementwise import mixed

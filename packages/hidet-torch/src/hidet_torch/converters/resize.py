@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.ops.resize import scaled
+from hidet.ops.resampling.resize import scaled
 from hidet.types import Size, f32, i64
 from hidet_torch.converters.table import aten, torch
 

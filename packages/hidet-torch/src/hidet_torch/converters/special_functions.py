@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hidet import ops
 from hidet.compute.sizes import broadcast, product
 from hidet.graph import Tensor
-from hidet.ops.polygamma import BERNOULLI
+from hidet.ops.elementwise.polygamma import BERNOULLI
 from hidet.types import DType, boolean, f32, f64, i64
 from hidet_torch.converters.elementwise import Operand
 from hidet_torch.converters.polynomials import wide

@@ -9,7 +9,7 @@ from typing import Any
 import torch as pytorch
 
 from hidet.errors import NotYet
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing.converters import Converters
 
 torch: Converters[Any] = Converters("torch")
 

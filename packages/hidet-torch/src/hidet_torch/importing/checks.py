@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.staying import HostCall
+from hidet.frontend.running.staying import HostCall
 from hidet_torch.importing.facts import has_effects
 from hidet_torch.importing.foreign import ForeignCall, ForeignStep, Instruction, Slot
 

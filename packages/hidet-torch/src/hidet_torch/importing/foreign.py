@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from hidet.frontend.execute import HostStep, Place, View
-from hidet.frontend.regions import Region
+from hidet.frontend.running.execute import HostStep, Place, View
+from hidet.frontend.running.regions import Region
 from hidet_torch.memory.tensors import tensor_at
 from hidet_torch.weights.weight import ALIGNMENT
 

@@ -11,10 +11,10 @@ import torch
 
 from hidet import ops
 from hidet.errors import InternalError, NotYet, Place
-from hidet.frontend.complex_numbers import ComplexOf
-from hidet.frontend.importer import Importer
-from hidet.frontend.regions import joined
-from hidet.frontend.staying import HostCall
+from hidet.frontend.importing.complex_numbers import ComplexOf
+from hidet.frontend.importing.importer import Importer
+from hidet.frontend.running.regions import joined
+from hidet.frontend.running.staying import HostCall
 from hidet.graph import FlowGraph, Guards, Tensor, assuming, guarded_with, tracing
 from hidet.graph.dims import same
 from hidet.types import TensorType, u8

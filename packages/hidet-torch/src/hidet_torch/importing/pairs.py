@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from hidet.errors import NotYet
-from hidet.frontend.complex_numbers import Complex
-from hidet.frontend.importer import NO_CONVERTER
+from hidet.frontend.importing.complex_numbers import Complex
+from hidet.frontend.importing.importer import NO_CONVERTER
 from hidet.graph import Tensor
 from hidet_torch.converters.pairs import pairs
 from hidet_torch.importing.facts import is_complex

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from hidet.errors import NotYet
-from hidet.frontend.coverage import Coverage, Use
+from hidet.frontend.importing.coverage import Coverage, Use
 from hidet_torch.importing.facts import CHECKS
 from hidet_torch.importing.place import place_of
 from hidet_torch.importing.told import is_about_sizes

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from hidet import ops
-from hidet.frontend.results import Results
+from hidet.frontend.running.results import Results
 from hidet.graph import Tensor
 from hidet_torch.importing.imported import Alias, Mutation, Output
 from hidet_torch.importing.sizes import Sizes

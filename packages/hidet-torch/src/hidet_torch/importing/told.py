@@ -11,7 +11,7 @@ from hidet import ops
 from hidet.errors import NotYet
 from hidet.graph import Tensor
 from hidet.graph.told import Sign
-from hidet.ops.size_relations import asserted
+from hidet.ops.elementwise.size_relations import asserted
 from hidet.types import Size
 from hidet_torch.importing.sizes import Sizes
 

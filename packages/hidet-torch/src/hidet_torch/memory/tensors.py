@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hidet.frontend.execute import View
+from hidet.frontend.running.execute import View
 from hidet.types import dtype
 from hidet_torch.memory.dtypes import TO_HIDET, TO_TORCH, hidet_dtype
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from hidet.frontend.coverage import Coverage
 from hidet.frontend.footprint import Footprint, footprint_of
-from hidet.frontend.report import table
+from hidet.frontend.importing.coverage import Coverage
+from hidet.frontend.importing.report import table
 from hidet.graph import FlowGraph
 from hidet_torch.backend import capture
 from hidet_torch.calling.uncompiled import EagerCall

@@ -10,7 +10,7 @@ import torch
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.report import require_complete
+from hidet.frontend.importing.report import require_complete
 from hidet.graph import FlowGraph, Tensor
 from hidet.graph.axis_guard import AxisGuard
 from hidet.graph.guards import below, merged

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from hidet.frontend.execute import Slot
+from hidet.frontend.running.execute import Slot
 from hidet_torch.memory.strides import inverse
 from hidet_torch.memory.tensors import tensor_of
 from hidet_torch.weights.weight import Weight, is_gone, is_same

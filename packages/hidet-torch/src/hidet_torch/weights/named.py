@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from hidet.frontend.native import native
+from hidet.frontend.running.native import native
 
 FEW = 16
 """Names up to which Python looks as quickly."""

@@ -17,8 +17,8 @@ from typing import Any, cast
 import torch
 from torch._C import _aoti
 
-from hidet.frontend.native import native
-from hidet.frontend.weights import Stamp
+from hidet.frontend.running.native import native
+from hidet.frontend.running.weights import Stamp
 
 FEW = 8
 """Tensors up to which Python asks as quickly."""

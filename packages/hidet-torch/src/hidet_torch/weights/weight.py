@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from hidet.errors import BadArgument, Capturing
-from hidet.frontend.execute import Origin, View
+from hidet.frontend.running.execute import Origin, View
 from hidet.graph import Tensor
 from hidet.types import TensorType
 from hidet_torch.memory.dtypes import hidet_dtype

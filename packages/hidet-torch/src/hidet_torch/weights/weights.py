@@ -10,8 +10,8 @@ import torch
 from torch._guards import TracingContext
 
 from hidet.errors import BadArgument
-from hidet.frontend.weights import Stamp
-from hidet.frontend.weights import Weights as CoreWeights
+from hidet.frontend.running.weights import Stamp
+from hidet.frontend.running.weights import Weights as CoreWeights
 from hidet.graph import Tensor
 from hidet_torch.memory.streams import stream_of
 from hidet_torch.weights.stamps import by_function

@@ -1,6 +1,7 @@
 """The function that runs the iterations of a loop whose body consists of launches alone.
 
-It is told everything by tables, so one text serves all loops; `runtime/loop_driver.py` fills them.
+It is told everything by tables, so one text serves all loops; `runtime/plans/loop_driver.py`
+fills them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from hidet.codegen.common.function import Function
-from hidet.runtime.loop_driver import DRIVER, MOST_ARGUMENTS
+from hidet.runtime.plans.loop_driver import DRIVER, MOST_ARGUMENTS
 
 TEXT = """\
 static void launch_of(void *function, const __INTPTR_TYPE__ *v, const int *a, int count) {

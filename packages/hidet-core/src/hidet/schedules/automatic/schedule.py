@@ -8,8 +8,9 @@ from hidet.compute import Grid, Input
 from hidet.ir.expr import Var
 from hidet.ir.kernel import Call, Module
 from hidet.ir.walk import find, variables
-from hidet.schedules.automatic import cpu, cuda
-from hidet.schedules.automatic.cpu_pieces import in_pieces
+from hidet.schedules.automatic.cpu import choose as cpu
+from hidet.schedules.automatic.cpu.pieces import in_pieces
+from hidet.schedules.automatic.cuda import choose as cuda
 from hidet.schedules.automatic.plan import MapStage, PieceStage, ScanStage, Stage, plan
 from hidet.schedules.automatic.split import spread_out
 from hidet.target import Target

@@ -32,7 +32,7 @@ from hidet.lang import (
 from hidet.lang import max as maximum
 from hidet.lang import min as minimum
 from hidet.lang.memory import get
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.schedules.assemble import assemble
 from hidet.schedules.attention import is_sized, mask_type, rows_of
 from hidet.schedules.base import Scheduled, schedule_for

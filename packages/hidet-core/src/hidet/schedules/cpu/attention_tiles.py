@@ -10,7 +10,7 @@ from typing import Any
 from hidet.compute.sizes import product
 from hidet.ir.expr import Dot, Expr
 from hidet.lang import ScriptFunction, cdiv, load, register_tensor, script, static, store
-from hidet.ops.attention import Attention
+from hidet.ops.products.attention import Attention
 from hidet.schedules.attention import Rows
 from hidet.target import Target
 from hidet.types import bf16, f32

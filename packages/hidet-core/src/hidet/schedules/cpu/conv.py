@@ -7,7 +7,7 @@ from math import prod
 
 from hidet.compute.sizes import same
 from hidet.cost import Work
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.convolution import Convolution, ImagesApart, convolution_of, has_channels
 from hidet.schedules.cpu.conv_rows_layout import COPIED

@@ -16,7 +16,7 @@ from hidet.ir.expr import Dot, Expr, Select, wrap
 from hidet.lang import cast, cdiv, load
 from hidet.lang.functions import minimum
 from hidet.lang.memory import get
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.convolution import convolution_of
 from hidet.schedules.cpu.panel_elements import elements_of
 from hidet.schedules.cpu.panel_layout import STRETCH

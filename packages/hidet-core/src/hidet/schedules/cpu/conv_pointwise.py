@@ -14,7 +14,7 @@ from hidet.cost import Work
 from hidet.ir.expr import Expr
 from hidet.lang import cdiv, load
 from hidet.lang.functions import minimum
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import digits
 from hidet.schedules.convolution import convolution_of, has_channels

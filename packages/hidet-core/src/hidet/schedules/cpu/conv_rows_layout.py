@@ -15,7 +15,7 @@ from hidet.compute import accumulator
 from hidet.cost import Work
 from hidet.ir.expr import Expr
 from hidet.lang import cdiv, load
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.cpu.panel_layout import STRETCH, evened
 from hidet.schedules.space import choice
 from hidet.schedules.typical import estimated

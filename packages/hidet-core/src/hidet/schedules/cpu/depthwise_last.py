@@ -30,7 +30,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.ops.conv import Conv
+from hidet.ops.windows.conv import Conv
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cpu.depthwise import is_left_to_automatic

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.cost import Work
-from hidet.ops.grouped_matmul import GroupedMatmul
+from hidet.ops.products.grouped_matmul import GroupedMatmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cpu.panel_layout import Registers
 from hidet.schedules.cpu.panels import panels

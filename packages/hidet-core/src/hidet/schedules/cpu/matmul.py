@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidet.cost import Work
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.cpu.panel_elements import is_integers
 from hidet.schedules.cpu.panel_layout import Registers

@@ -23,7 +23,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.ops.matmul import Linear, Matmul
+from hidet.ops.products.matmul import Linear, Matmul
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.contraction import names_of

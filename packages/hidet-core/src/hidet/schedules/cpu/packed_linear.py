@@ -28,7 +28,7 @@ from hidet.lang import (
     vectorize,
 )
 from hidet.lang.memory import get
-from hidet.ops.packed_linear import PackedLinear
+from hidet.ops.quantized.packed_linear import PackedLinear
 from hidet.schedules.assemble import assemble, operand_type
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.space import choice

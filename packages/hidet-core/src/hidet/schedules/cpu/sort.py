@@ -15,7 +15,7 @@ from typing import Any
 from hidet.compute.sizes import product
 from hidet.cost import Work
 from hidet.lang import ScriptFunction, attr, cast, cdiv, parallel, script, script_module
-from hidet.ops.ordering import Sort
+from hidet.ops.indexing.ordering import Sort
 from hidet.schedules.assemble import assemble
 from hidet.schedules.base import Scheduled, schedule_for
 from hidet.schedules.typical import estimated

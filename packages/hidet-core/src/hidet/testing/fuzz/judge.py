@@ -12,7 +12,7 @@ from hidet.build.compiled import CompiledGraph, build_graph
 from hidet.errors import HidetError
 from hidet.graph import FlowGraph, Tensor, asarray
 from hidet.options import options
-from hidet.runtime.archive import read
+from hidet.runtime.plans.archive import read
 from hidet.testing.fuzz.cases import Case
 from hidet.testing.fuzz.values import Values, epsilon, least
 

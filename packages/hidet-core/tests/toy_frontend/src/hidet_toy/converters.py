@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidet import ops
-from hidet.frontend.converters import Converters
+from hidet.frontend.importing.converters import Converters
 from hidet.graph import Tensor, asarray
 from hidet.graph.known import numbers
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hidet.frontend.report import require_complete, warning
+from hidet.frontend.importing.report import require_complete, warning
+from hidet.frontend.running.staying import on_device
 from hidet.frontend.saved import build_model
-from hidet.frontend.staying import on_device
 from hidet_toy.importer import ToyImporter
 from hidet_toy.language import Model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hidet.frontend.execute import HostStep
-from hidet.frontend.staying import numpy_step
+from hidet.frontend.running.execute import HostStep
+from hidet.frontend.running.staying import numpy_step
 
 NUMPY: dict[str, Any] = {"double": lambda x: x * 2}
 """Operators that the compiler lacks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.errors import BadArgument
-from hidet.frontend.operands import integers
+from hidet.frontend.importing.operands import integers
 from hidet.graph import Tensor
 from hidet.types import Size, i64
 from hidet_onnx.converters.table import microsoft

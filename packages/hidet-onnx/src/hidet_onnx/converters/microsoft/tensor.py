@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hidet import ops
 from hidet.errors import BadArgument, NotYet
-from hidet.frontend.operands import integer, integers
+from hidet.frontend.importing.operands import integer, integers
 from hidet.graph import Tensor
 from hidet_onnx.converters.conv import conv_transpose
 from hidet_onnx.converters.create import range_of

@@ -1,0 +1,1 @@
+"""What was built before, by what it was built from."""

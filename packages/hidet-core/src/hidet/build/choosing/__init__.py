@@ -1,0 +1,1 @@
+"""Which operators share a kernel, and which schedule it has."""

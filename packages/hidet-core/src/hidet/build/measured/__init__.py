@@ -1,0 +1,1 @@
+"""Candidates measured in the graph's own launches."""

@@ -1,0 +1,1 @@
+"""Kernels, launches, buffers and constants of a graph, in order."""

@@ -1,0 +1,1 @@
+"""What was chosen and why."""

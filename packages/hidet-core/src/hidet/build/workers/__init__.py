@@ -1,0 +1,1 @@
+"""Processes that compile and measure beside the one that asks."""

@@ -1,0 +1,1 @@
+"""Barriers, clusters, atomics and asynchronous copies."""

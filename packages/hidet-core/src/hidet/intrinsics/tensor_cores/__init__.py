@@ -1,0 +1,1 @@
+"""Matrix instructions and their fragments."""

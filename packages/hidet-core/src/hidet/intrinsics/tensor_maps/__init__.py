@@ -1,0 +1,1 @@
+"""Boxes of tensors copied by the tensor memory accelerator."""

@@ -1,0 +1,1 @@
+"""Each element by itself."""

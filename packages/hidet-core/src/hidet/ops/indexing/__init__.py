@@ -1,0 +1,1 @@
+"""Elements by number: gather, scatter, sort, select."""

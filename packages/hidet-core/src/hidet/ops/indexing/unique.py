@@ -1,0 +1,118 @@
+"""Elements, or slices along an axis, that are there once or more, each once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hidet.compute.sizes import product
+from hidet.graph import Tensor
+from hidet.graph.dims import axis_of
+from hidet.ops.elementwise.binary import logical_and, logical_or, subtract
+from hidet.ops.elementwise.compare import equal, less, not_equal
+from hidet.ops.elementwise.select import clamp
+from hidet.ops.indexing.compact import flat_nonzero
+from hidet.ops.indexing.index import take
+from hidet.ops.indexing.ordering import argsort
+from hidet.ops.indexing.scatter import index_put
+from hidet.ops.reductions.cumulative import cumsum
+from hidet.ops.reductions.reduce import any as any_of
+from hidet.ops.reductions.reduce import argmax
+from hidet.ops.reductions.reduce import sum as total
+from hidet.ops.tensors.cast import cast
+from hidet.ops.tensors.create import iota, ones_like, zeros
+from hidet.ops.tensors.shape import permute, reshape
+from hidet.types import Size, i64
+
+
+class Unique(NamedTuple):
+    """Each once; where each is first, which of them each element is, and how often each is there
+    (i64)."""
+
+    values: Tensor
+    first: Tensor
+    inverse: Tensor
+    counts: Tensor
+
+
+def unique(x: Tensor, axis: int | None = None, *, ordered: bool = True) -> Unique:
+    """The elements of `x` each once, or its slices along `axis`: in order, lexicographic for
+    slices, or as they come first if not `ordered`.
+
+    NaN is greater than all numbers, and no two are equal. `inverse` has one axis. Ordering takes
+    n * n comparisons of n elements.
+    """
+    rows, shape, order = rows_of(x, axis)
+    found = grouped(rows, argsort(rows[:, 0]) if rows.shape[1] == 1 else lexicographic(rows))
+    return with_shape(found if ordered else as_they_come(found), shape, order)
+
+
+def unique_consecutive(x: Tensor, axis: int | None = None) -> Unique:
+    """The same where each run of equals counts as one, in the order of the runs."""
+    rows, shape, order = rows_of(x, axis)
+    return with_shape(grouped(rows, iota(rows.shape[0], device=x.device)), shape, order)
+
+
+def rows_of(x: Tensor, axis: int | None) -> tuple[Tensor, tuple[Size, ...], tuple[int, ...]]:
+    """What is compared as rows of a matrix, the rest of the shape of each, and the order of axes
+    that undoes how they were moved."""
+    if axis is None:
+        return reshape(x, (x.size, 1)), (), (0,)
+    where = axis_of(axis, x.ndim)
+    moved = permute(x, (where, *(each for each in range(x.ndim) if each != where)))
+    rest = moved.shape[1:]
+    back = tuple(range(1, x.ndim))
+    return reshape(moved, (moved.shape[0], product(rest))), rest, (*back[:where], 0, *back[where:])
+
+
+def with_shape(found: Unique, rest: tuple[Size, ...], order: tuple[int, ...]) -> Unique:
+    """The values as slices again."""
+    rows = reshape(found.values, (found.values.shape[0], *rest))
+    return found._replace(values=permute(rows, order) if rest else rows)
+
+
+def lexicographic(rows: Tensor) -> Tensor:
+    """The order of rows by their first elements, then by their second ones; equals keep theirs."""
+    count, width = rows.shape
+    if width == 0:
+        return iota(count, device=rows.device)
+    one, other = reshape(rows, (count, 1, width)), reshape(rows, (1, count, width))
+    decides = argmax(cast(not_equal(one, other), i64), 2)
+    number = iota(count, device=rows.device)
+    row, column = reshape(number, (count, 1)), reshape(number, (1, count))
+    own, before = take(rows, [row, decides]), take(rows, [column, decides])
+    ahead = logical_or(less(before, own), logical_and(equal(before, own), less(column, row)))
+    rank = total(cast(ahead, i64), 1)
+    return index_put(zeros((count,), i64, device=rows.device), [rank], number, distinct=True)
+
+
+def grouped(rows: Tensor, order: Tensor) -> Unique:
+    """Neighbours in an order that are equal become one."""
+    count, device = rows.shape[0], rows.device
+    ordered = take(rows, [order])
+    place = iota(count, device=device)
+    before = take(ordered, [clamp(subtract(place, 1), 0)])
+    new = logical_or(any_of(not_equal(ordered, before), 1), equal(place, 0))
+    starts = flat_nonzero(new)
+    group = subtract(cumsum(new, 0), 1)
+    zero = zeros(starts.shape, i64, device=device)
+    return Unique(
+        take(ordered, [starts]),
+        take(order, [starts]),
+        index_put(zeros((count,), i64, device=device), [order], group, distinct=True),
+        index_put(zero, [group], ones_like(group), accumulate=True),
+    )
+
+
+def as_they_come(found: Unique) -> Unique:
+    """The same in the order in which each is first."""
+    order = argsort(found.first)
+    place = index_put(
+        zeros(order.shape, i64, device=order.device),
+        [order],
+        iota(order.shape[0], device=order.device),
+        distinct=True,
+    )
+    values, first, counts = (
+        take(each, [order]) for each in (found.values, found.first, found.counts)
+    )
+    return Unique(values, first, take(place, [found.inverse]), counts)

@@ -1,0 +1,1 @@
+"""Factors, systems and inverses of matrices."""

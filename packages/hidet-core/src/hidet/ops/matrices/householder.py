@@ -1,0 +1,113 @@
+"""Orthogonal factors of matrices by reflections, in the form that LAPACK gives them.
+
+Each step mirrors the rows so that what is below the diagonal of one column becomes zero; a mirror
+is 1 - t · v · transpose(v), with v[i] = 1 in step i and 0 above. All is computed in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hidet.compute.sizes import product
+from hidet.graph import Tensor
+from hidet.ops.elementwise.binary import copysign
+from hidet.ops.elementwise.compare import equal, greater
+from hidet.ops.elementwise.select import triu, where
+from hidet.ops.elementwise.unary import sqrt
+from hidet.ops.flow.loops import loop
+from hidet.ops.matrices.factors import element, known_sizes
+from hidet.ops.reductions.reduce import sum
+from hidet.ops.tensors.cast import cast
+from hidet.ops.tensors.create import full, iota
+from hidet.ops.tensors.shape import expand, permute, reshape
+from hidet.ops.tensors.slicing import slice
+from hidet.types import f64
+
+
+class Reflections(NamedTuple):
+    """The steps of a factorisation of matrices [..., m, n]."""
+
+    packed: Tensor
+    """[..., m, n]: the upper factor, and below its diagonal what each v has below its 1."""
+    scales: Tensor
+    """[..., min(m, n)]: the t of each step."""
+
+
+def reflections(x: Tensor) -> Reflections:
+    """The steps that make the matrices x[..., m, n] upper triangular, in the type of x, a float.
+
+    Sizes are known. Raises ShapeMismatch, DtypeMismatch or NotYet.
+    """
+    rows, columns = known_sizes(x, "qr")
+    steps, count = min(rows, columns), product(x.shape[:-2])
+    row = reshape(iota(rows, device=x.device), (-1, 1))
+    column = iota(columns, device=x.device)
+
+    def mirror(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        own = element(now, turn, -1)  # [b, m, 1]
+        below, first = where(greater(row, turn), own, 0.0), element(own, turn, 1)
+        rest = sum(below * below, 1, keepdims=True)
+        is_done = equal(rest, 0.0)
+        length = copysign(sqrt(first * first + rest), first)
+        last = where(is_done, first, -length)
+        scale = where(is_done, 0.0, (last - first) / where(is_done, 1.0, last))
+        v = below / where(is_done, 1.0, first - last)
+        v = where(equal(row, turn), 1.0, v)
+        left = now - v * (scale * sum(v * now, 1, keepdims=True))
+        made = where(equal(row, turn), last, where(greater(row, turn), v, own))
+        now = where(greater(column, turn), left, where(equal(column, turn), made, now))
+        return None, (now,), (reshape(scale, (count,)),)
+
+    found = reshape(cast(x, f64), (count, rows, columns))
+    scales = full((0, count), 0, f64, device=x.device)
+    if steps:
+        (found,), (scales,), _ = loop(mirror, (found,), trips=steps)
+    scales = reshape(permute(scales, (1, 0)), (*x.shape[:-2], steps))
+    return Reflections(cast(reshape(found, x.shape), x.dtype), cast(scales, x.dtype))
+
+
+def reflected(steps: Reflections, y: Tensor, *, backwards: bool = False) -> Tensor:
+    """The product of the steps' mirrors, or of these `backwards`, times the matrices y[..., m, p].
+
+    The axes ahead are those of the steps; the type is that of y. Raises what `reflections` does.
+    """
+    rows, columns = known_sizes(y, "qr")
+    turns, count = steps.scales.shape[-1], product(y.shape[:-2])
+    row = reshape(iota(rows, device=y.device), (-1, 1))
+    whole = reshape(cast(steps.packed, f64), (count, *steps.packed.shape[-2:]))
+    scales = reshape(cast(steps.scales, f64), (count, turns, 1))
+    assert isinstance(turns, int), "sizes are known"
+
+    def mirror(turn: Tensor, now: Tensor) -> tuple[None, Sequence[Tensor], Sequence[Tensor]]:
+        at = turn if backwards else (turns - 1) - turn
+        v = where(greater(row, at), element(whole, at, -1), 0.0)
+        v = where(equal(row, at), 1.0, v)
+        scale = element(scales, at, 1)
+        return None, (now - v * (scale * sum(v * now, 1, keepdims=True)),), ()
+
+    found = reshape(cast(y, f64), (count, rows, columns))
+    if turns:
+        (found,), _, _ = loop(mirror, (found,), trips=turns)
+    return cast(reshape(found, y.shape), y.dtype)
+
+
+def qr(x: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor]:
+    """q[..., m, k] with orthogonal columns of length 1 and an upper triangular r[..., k, n], whose
+    product is x[..., m, n]; k is m if `complete`, else the smaller of m and n.
+
+    Raises what `reflections` does.
+    """
+    rows, columns = known_sizes(x, "qr")
+    width = rows if complete else min(rows, columns)
+    wide = reflections(cast(x, f64))
+    upper = triu(slice(wide.packed, -2, 0, width))
+    return cast(reflected(wide, eye(x, width)), x.dtype), cast(upper, x.dtype)
+
+
+def eye(x: Tensor, columns: int) -> Tensor:
+    """f64 [..., m, columns]: ones on the diagonals, of as many matrices as x[..., m, n] has."""
+    rows, _ = known_sizes(x, "qr")
+    row = reshape(iota(rows, device=x.device), (-1, 1))
+    one = cast(equal(row, iota(columns, device=x.device)), f64)
+    return expand(one, (*x.shape[:-2], rows, columns))

@@ -1,0 +1,1 @@
+"""What models of one kind need: cells, trees, boxes, losses."""

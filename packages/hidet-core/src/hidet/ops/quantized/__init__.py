@@ -1,0 +1,1 @@
+"""Weights and activations of few bits."""

@@ -1,0 +1,1 @@
+"""Sums, norms and statistics along axes."""

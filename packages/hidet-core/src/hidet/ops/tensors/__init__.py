@@ -1,0 +1,1 @@
+"""Tensors made, viewed, cut, joined, padded and converted."""

@@ -1,0 +1,1 @@
+"""Convolutions, pools and what else reads windows."""

@@ -1,0 +1,1 @@
+"""Operators that are written out are found again."""

@@ -1,0 +1,1 @@
+"""Which order of axes each tensor has."""

@@ -1,0 +1,1 @@
+"""Several operators as one."""

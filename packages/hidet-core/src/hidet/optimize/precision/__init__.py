@@ -1,0 +1,1 @@
+"""Types: narrower, whole numbers, packed."""

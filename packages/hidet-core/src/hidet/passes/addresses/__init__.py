@@ -1,0 +1,1 @@
+"""Indices become addresses; accesses become vectors."""

@@ -1,0 +1,1 @@
+"""Expressions simplified and shared."""

@@ -1,0 +1,1 @@
+"""How a kernel starts, waits and is watched."""

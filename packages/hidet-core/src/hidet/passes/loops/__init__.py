@@ -1,0 +1,1 @@
+"""Loops split, unrolled, made of vectors."""

@@ -1,0 +1,1 @@
+"""The CUDA driver, streams, device memory and arrays from elsewhere."""

@@ -1,0 +1,1 @@
+"""CUDA graphs made of nodes, with loops and branches on the device."""

@@ -1,0 +1,1 @@
+"""Times of kernels, as tables, files and ranges of NVTX."""

@@ -1,0 +1,1 @@
+"""Bound plans that run: on a host, on a stream, in a CUDA graph, in the simulator."""

@@ -1,0 +1,1 @@
+"""Any definition on a CPU."""

@@ -1,0 +1,93 @@
+"""The automatic schedule on CPU: rows over the threads of the team, elements over vector lanes."""
+
+from __future__ import annotations
+
+from hidet.compute.places import unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Const, Expr, Get, Var, wrap
+from hidet.ir.kernel import Kernel, KernelKind
+from hidet.ir.stmt import Body, For, LoopKind
+from hidet.ir.walk import find, replaced, variables
+from hidet.schedules.automatic.access import constant_size, known_product
+from hidet.schedules.automatic.cpu.common import loop
+from hidet.schedules.automatic.cpu.lanes import LANES, in_one_run
+from hidet.schedules.automatic.cpu.pieces import pieces
+from hidet.schedules.automatic.cpu.rows import rows
+from hidet.schedules.automatic.cpu.transpose import turned, turned_axis
+from hidet.schedules.automatic.cpu.windows import few, tiled, tiles, written_out
+from hidet.schedules.automatic.emit import free, put, row_level
+from hidet.schedules.automatic.lines import line, line_count
+from hidet.schedules.automatic.plan import MapStage, PieceStage, Stage
+from hidet.schedules.automatic.runs import by_runs
+from hidet.target import Target
+from hidet.types import i32
+
+FEW = 4
+"""Elements of a last axis up to which it is no vector by itself."""
+LONGEST = 1 << 12
+"""Elements of two axes up to which they are one row: more is work for several threads."""
+
+
+def stage_kernel(stage: Stage, name: str, params: tuple[Var, ...], target: Target) -> Kernel:
+    """The kernel of one stage."""
+    if isinstance(stage, MapStage):
+        body = map_body(stage)
+    elif isinstance(stage, PieceStage):
+        body = pieces(stage)
+    else:
+        number = Var("line", i32)
+        count = line_count(stage)
+        body = (loop(number, count, 64, line(stage, number)),)
+    return Kernel(name, params, body, KernelKind.CPU)
+
+
+def map_body(stage: MapStage) -> Body:
+    """The loops of a stage without or with reductions."""
+    reduces = row_level(stage)
+    if not reduces:
+        axis = turned_axis(stage)
+        return elementwise(stage) if axis is None else turned(stage, axis)
+    needed = set().union(*(free(each) for each in reduces))
+    real = {v for v, n in zip(stage.vars, stage.shape, strict=True) if n != 1}
+    if real and real <= needed and tiled(stage, reduces):
+        if few(reduces[0]):
+            return elementwise(written_out(stage, reduces[0]))
+        return tiles(stage, reduces)
+    return rows(by_runs(stage))
+
+
+def elementwise(stage: MapStage) -> Body:
+    """Rows of the last axis over the team, elements of a row over vector lanes."""
+    if not stage.shape:
+        return put(stage, {}, {})
+    row, last = Var("row", i32), Var("column", i32)
+    outer, inner = stage.shape[: -columns(stage)], stage.shape[-columns(stage) :]
+    index = (*unravel(row, outer), *unravel(last, inner))
+    body = put(stage, dict(zip(stage.vars, index, strict=True)), {})
+    vectors = For(last, wrap(product(inner)), body, LoopKind.VECTOR)
+    return (loop(row, product(outer), known_product(inner), (vectors,)),)
+
+
+def columns(stage: MapStage) -> int:
+    """How many last axes are a row: two where the last is no vector, as that of pairs, or would end
+    in turns that are none while its neighbour goes on; and enough axes are left for the team."""
+    if len(stage.shape) < 3:
+        return 1
+    short = stage.shape[-1]
+    pairs = isinstance(short, int) and 1 < short <= FEW
+    return 2 if pairs or goes_on(stage) else 1
+
+
+def goes_on(stage: MapStage) -> bool:
+    """Whether two last axes of which the last is no whole vectors are one run in memory, of all
+    that is read, and nothing else asks for a place along them."""
+    count, size = (constant_size(each) for each in stage.shape[-2:])
+    if not (count and size and size % LANES and LANES < count * size <= LONGEST):
+        return False
+    values = [stage.value, *(value for _, value in stage.also)]
+    found = list(dict.fromkeys(find(values, Get)))
+    plain = all(isinstance(each, Var | Const) for read in found for each in read.index)
+    asked: dict[Expr, Expr] = {read: Var("read", read.dtype) for read in found}
+    others = variables([replaced(value, asked) for value in values])
+    last = stage.vars[-2:]
+    return plain and not set(last) & set(others) and all(in_one_run(v, last, size) for v in values)

@@ -1,0 +1,323 @@
+"""Definitions with reductions on CUDA.
+
+The threads are split into groups of `width` that share a row: a whole block, a warp, or a single
+thread. A row is an index of the output axes that the reductions depend on; the group first computes
+the row's reductions together, each once, then writes the row's elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hidet.compute.places import ravel, unravel
+from hidet.compute.sizes import product
+from hidet.ir.expr import Expr, Get, Var, constant, convert
+from hidet.ir.kernel import Kernel
+from hidet.ir.stmt import Body, If, Put
+from hidet.ir.walk import replaced, substitute, variables
+from hidet.schedules.automatic.access import (
+    constant_size,
+    contiguous,
+    known_product,
+    read_once,
+    reads,
+    stride,
+)
+from hidet.schedules.automatic.cuda.grid import BLOCK, THREAD, guarded, kernel
+from hidet.schedules.automatic.cuda.kept import Kept
+from hidet.schedules.automatic.cuda.meeting import Crowd, Meeting, meetings
+from hidet.schedules.automatic.cuda.merge import across_block, across_warp, cluster_meets
+from hidet.schedules.automatic.cuda.row_shape import Shape, group_lanes
+from hidet.schedules.automatic.cuda.spread import WRITTEN_OUT, Element, Spread
+from hidet.schedules.automatic.emit import (
+    Accumulator,
+    AnyReduce,
+    ceil_div,
+    put,
+    with_serial_reductions,
+)
+from hidet.schedules.automatic.plan import MapStage
+from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.types import Scope, Size, i32
+
+MOST_WRITTEN_OUT = 8
+"""The same where all that is read stays in registers."""
+LARGE = 512
+"""Threads of a row beyond which each has few registers."""
+
+
+class Rows:
+    """One kernel in the making: walks over a row, one for each reduction and one to write."""
+
+    def __init__(
+        self, stage: MapStage, shape: Shape, reduces: list[AnyReduce], shared_bytes: int
+    ) -> None:
+        self.stage, self.shape, self.reduces = stage, shape, reduces
+        self.sizes = dict(zip(stage.vars, stage.shape, strict=True))
+        self.row: Expr = BLOCK
+        self.lane: Expr = THREAD
+        if shape.blocks > 1:
+            self.row = BLOCK // shape.blocks
+            self.lane = BLOCK % shape.blocks * shape.threads + THREAD
+        elif shape.rows > 1:
+            self.row = BLOCK * shape.rows + THREAD // shape.width
+            self.lane = THREAD % shape.width
+        self.first = self.row
+        self.again = Var("again", i32)
+        """How many rows a block has had before."""
+        if shape.at_once:
+            self.row = self.first + self.again * shape.at_once
+        self.rows = product([self.sizes[var] for var in shape.row_vars])
+        self.index = self.at_row(self.row)
+        self.totals = [Accumulator(each, str(number)) for number, each in enumerate(reduces)]
+        pairs = zip(reduces, self.totals, strict=True)
+        self.known: dict[Expr, Expr] = {each: total.result for each, total in pairs}
+        self.inner = tuple(self.sizes[var] for var in shape.inner_vars)
+        self.walks = [Walk(each.vars, each.extents, each.value) for each in reduces]
+        if self.inner:
+            values = [stage.value, *(value for _, value in stage.also)]
+            self.walks += [Walk(shape.inner_vars, self.inner, value) for value in values]
+        self.lanes = [self.walk_lanes(number) for number in range(len(self.walks))]
+        self.meetings = self.merged() if shape.blocks > 1 else []
+        self.place = tuple(Var("k", i32) for _ in self.walks[0].vars)
+        self.resident = 0
+        """Blocks that a multiprocessor should hold, no more and no fewer; 0: as many as fit."""
+        self.kept_turns = 0
+        self.left: Kept | None = None
+        """What is kept of the rest of a long row."""
+        self.kept = self.keep(shared_bytes)
+
+    def at_row(self, row: Expr) -> dict[Var, Expr]:
+        """The index of a row."""
+        names = self.shape.row_vars
+        return dict(zip(names, unravel(row, [self.sizes[var] for var in names]), strict=True))
+
+    def walk_lanes(self, number: int) -> int:
+        """How many neighbouring elements a thread takes at once in a walk."""
+        walk = self.walks[number]
+        if self.shape.width == 1:
+            return 1
+        if number >= len(self.reduces):
+            nbytes = self.stage.out.dtype.nbytes
+            return group_lanes(walk.extents, nbytes, walk.vars[-1] is self.stage.vars[-1])
+        found = [read.tensor.dtype.nbytes for read in reads(walk.value)]
+        along = contiguous(walk.value, walk.vars[-1])
+        return group_lanes(walk.extents, max(found, default=ACCESS_BYTES), along)
+
+    def merged(self) -> list[Meeting]:
+        """The reductions as parts, which become known in as few meetings as there can be."""
+        shape, elements = self.shape, known_product(self.walks[0].extents)
+        crowd = Crowd(self.lane, shape.width, shape.blocks, max(self.lanes), elements)
+        found = meetings(self.totals, crowd)
+        for number, part in ((n, part) for each in found for n, part in each.parts.items()):
+            self.walks[number] = replace(self.walks[number], value=part.value)
+        return found
+
+    def keep(self, shared_bytes: int) -> Kept | None:
+        """What is kept from one walk to the next, if all go the same way: of rows that are too long
+        for registers the beginning there, the rest in shared memory if it fits."""
+        turns = self.turns()
+        if turns is None:
+            return None
+        lanes = max(self.lanes)
+        most = WRITTEN_OUT if self.shape.threads > LARGE else MOST_WRITTEN_OUT
+        self.kept_turns = min(turns, most)
+        values = self.values()
+        kept = Kept(values, self.place, self.kept_turns * lanes, budget(self.shape.threads))
+        if not kept.arrays or (turns > WRITTEN_OUT and 0 not in kept.since.values()):
+            return None
+        self.lanes = [lanes] * len(self.walks)
+        if self.kept_turns < turns:
+            slots = (turns - self.kept_turns) * self.shape.threads * lanes
+            nbytes = (shared_bytes - RESERVED) * self.shape.threads // 1024
+            self.left = Kept(values, self.place, slots, nbytes, Scope.SHARED)
+        return kept
+
+    def turns(self) -> int | None:
+        """The turns that the threads take to walk over a row; None: not all walks go the same way,
+        or there is one alone."""
+        extents = self.walks[0].extents
+        alike = all(walk.extents == extents for walk in self.walks) and all(map(is_number, extents))
+        if not alike or len(self.walks) == 1 or self.shape.width == 1:
+            return None
+        return -(-known_product(extents) // max(self.lanes) // self.shape.width)
+
+    def values(self) -> list[Expr]:
+        """The values of all walks at one place."""
+        return [
+            substitute(
+                replaced(walk.value, self.known), dict(zip(walk.vars, self.place, strict=True))
+            )
+            for walk in self.walks
+        ]
+
+    def settle(self, target: Target) -> None:
+        """Choose how many blocks a multiprocessor holds where it reads and writes long rows: so
+        many that as much is under way as memory takes best. Registers are then left for operands
+        of the last walk, which are read ahead of the threads' waits for each other."""
+        one_each = self.shape.rows == self.shape.blocks == 1 and self.inner
+        if not one_each or self.kept is None or self.left is not None:
+            return
+        row = known_product(self.walks[0].extents) * sum(e.dtype.nbytes for e in self.streamed(0))
+        blocks = target.measured.under_way // max(1, row)
+        registers = target.registers_per_sm // max(1, blocks * self.shape.threads)
+        if blocks < FEWEST or registers < ROOM:
+            return
+        self.resident = blocks
+        self.kept.fetch_ahead(registers - OTHERS)
+
+    def streamed(self, number: int) -> list[Get]:
+        """The reads of a walk of which each row has elements of its own, side by side."""
+        rows, last = set(self.shape.row_vars), self.walks[number].vars[-1]
+        found = dict.fromkeys(reads(self.walks[number].value))
+        return [e for e in found if rows & set(variables(e)) and stride(e, last) == 1]
+
+    def crowded(self, shared_bytes: int) -> bool:
+        """Whether a block does not keep all that it needs again, or leaves no room for another."""
+        if self.kept is None or self.left is None:
+            return self.kept is None
+        whole = self.left.arrays.keys() == self.kept.arrays.keys()
+        return not whole or 2 * (self.left.nbytes + RESERVED) > shared_bytes
+
+    def kernel(self, name: str, params: tuple[Var, ...]) -> Kernel:
+        """The whole kernel."""
+        kept = [each for kept in (self.kept, self.left) if kept for each in kept.declared()]
+        body = guarded(self.row, self.rows, self.shape.rows, (*kept, *self.whole_row()))
+        groups = self.shape.at_once or ceil_div(self.rows, self.shape.rows)
+        made = kernel(name, params, body, groups * self.shape.blocks, self.shape.threads)
+        cluster = (self.shape.blocks, 1, 1)
+        few = self.resident
+        launch = replace(made.launch, cluster=cluster, min_blocks=few, max_blocks=few)
+        early = tuple(e.tensor for e in self.kept.ahead) if self.kept else ()
+        return replace(made, launch=launch, once=self.once(), early=early)
+
+    def once(self) -> tuple[Var, ...]:
+        """The tensors of which nothing is needed again, in a kernel that writes little: where as
+        much is written as is read, this hinders (H200: 3 % more time), and in long walks such loads
+        hold more registers."""
+        turns = known_product(self.walks[0].extents) // (self.lanes[0] * self.shape.width)
+        if len(self.walks) > 1 or turns > MOST_WRITTEN_OUT:
+            return ()
+        sizes = self.sizes | dict(zip(self.walks[0].vars, self.walks[0].extents, strict=True))
+        turning = (*self.shape.row_vars, *self.walks[0].vars)
+        return read_once(self.walks[0].value, [var for var in turning if sizes[var] != 1])
+
+    def whole_row(self) -> Body:
+        """All that is done with a row."""
+        if not self.meetings:
+            reduced = [self.reduction(number) for number in range(len(self.reduces))]
+            return (*(s for each in reduced for s in each), *self.elements())
+        return (*self.prepared(), *self.found(constant(0, i32)), *self.elements())
+
+    def prepared(self) -> Body:
+        """What meetings need; all blocks of a cluster are there to be told."""
+        told = [s for meeting in self.meetings for s in meeting.declared()]
+        totals = [s for total in self.totals for s in total.start()]
+        return (*told, *totals, *(cluster_meets() if self.shape.blocks > 1 else ()))
+
+    def found(self, row: Expr) -> Body:
+        """All results of a block's row number `row`."""
+        each = [(*self.told(meeting, row), *meeting.finish(row)) for meeting in self.meetings]
+        return tuple(s for statements in each for s in statements)
+
+    def told(self, meeting: Meeting, row: Expr) -> Body:
+        """The threads reduce what they have of a row, and tell it."""
+        reduced = [s for number in meeting.parts for s in self.part(number, meeting)]
+        return (*reduced, *meeting.tell(row))
+
+    def part(self, number: int, meeting: Meeting) -> Body:
+        """What a thread finds of its own."""
+        part = meeting.parts[number].part
+        return meeting.start(number) + self.walk(number, self.taken(number, part))
+
+    def reduction(self, number: int) -> Body:
+        """One reduction by a group of threads; afterwards every one of them knows the result."""
+        total, width = self.totals[number], self.shape.width
+        body = total.start() + self.walk(number, self.taken(number, total))
+        if width > 1:
+            body += across_warp(total)
+        if width > WARP:
+            body += across_block(total, self.shape.threads // WARP, number)
+        return body
+
+    def taken(self, number: int, into: Accumulator) -> Element:
+        """An element of a reduction goes into an accumulator."""
+
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
+            steps, value = self.at(number, place, slot, kept)
+            before, result = with_serial_reductions(value, {})
+            where = ravel(place, self.walks[number].extents)
+            return steps + before + into.take(result, where)
+
+        return element
+
+    def elements(self) -> Body:
+        """The row's elements, spread over its threads."""
+        if not self.inner:
+            body = put(self.stage, self.index, self.known)
+            return body if self.shape.width == 1 else (If(self.lane.eq(0), body),)
+
+        def element(place: tuple[Expr, ...], slot: Expr, kept: Kept | None) -> Body:
+            where = self.index | dict(zip(self.shape.inner_vars, place, strict=True))
+            if kept is None:
+                return put(self.stage, where, self.known)
+            index = tuple(substitute(e, where) for e in self.stage.index)
+            body: Body = ()
+            outs = (self.stage.out, *(out for out, _ in self.stage.also))
+            for number, out in enumerate(outs, len(self.reduces)):
+                steps, value = self.at(number, place, slot, kept)
+                body += (*steps, Put(out, index, convert(value, out.dtype)))
+            return body
+
+        return self.walk(len(self.reduces), element)
+
+    def at(
+        self, number: int, place: tuple[Expr, ...], slot: Expr, kept: Kept | None
+    ) -> tuple[Body, Expr]:
+        """The value of an element of a walk, after statements that fill what is kept of it."""
+        walk = self.walks[number]
+        if kept is None:
+            value = replaced(walk.value, self.known)
+            return (), substitute(value, self.index | dict(zip(walk.vars, place, strict=True)))
+        here = self.index | dict(zip(self.place, place, strict=True))
+        steps = tuple(substitute(each, here) for each in kept.stores(number, slot))
+        return steps, substitute(kept.value(number, slot), here)
+
+    def walk(self, number: int, element: Element) -> Body:
+        """`element` at every place of a walk, spread over the threads of a row."""
+        extents, lanes, width = self.walks[number].extents, self.lanes[number], self.shape.width
+        most = WRITTEN_OUT if self.kept is None else MOST_WRITTEN_OUT
+        every = Spread(extents, self.lane, width, lanes, most, self.kept, self.shape.threads)
+        if self.kept is None or ceil_div(product(extents), width * lanes) == self.kept_turns:
+            return every.body(element)
+        rest = replace(every, kept=self.left, most=WRITTEN_OUT, start=self.kept_turns)
+        return replace(every, stop=self.kept_turns).body(element) + rest.body(element)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All places of a row, and a value at each."""
+
+    vars: tuple[Var, ...]
+    extents: tuple[Size, ...]
+    value: Expr
+
+
+FEWEST = 4
+"""Blocks of a multiprocessor, at least, of which some read while others write."""
+ROOM = 64
+"""Registers of a thread, at least, in which a row's elements and more operands find place."""
+OTHERS = 16
+"""Registers of a thread for all but elements."""
+RESERVED = 4096
+"""Bytes of shared memory that the rest of a kernel may need."""
+
+
+def budget(threads: int) -> int:
+    """Bytes of registers that a thread may keep: half of what a full block leaves it."""
+    return 128 if threads > LARGE else 256
+
+
+def is_number(size: Size) -> bool:
+    """Whether a size is known."""
+    return constant_size(size) is not None

@@ -1,0 +1,1 @@
+"""Attention: products, running softmax, keys walked in pieces."""

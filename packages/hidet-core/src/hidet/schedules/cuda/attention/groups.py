@@ -1,0 +1,133 @@
+"""How attention is divided among warpgroups, and what that takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from hidet.cost import REACHED_RATE, Work
+from hidet.ops.products.attention import Attention
+from hidet.schedules.attention import Rows, rows_of
+from hidet.schedules.cuda.warpgroups.lines import staging_shape
+from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
+from hidet.target import WARP, WARPGROUP, Target
+
+HEIGHT = 64
+"""Rows of a warpgroup."""
+PANEL = 64
+"""Elements of a row that lie together in shared memory: 128 bytes, the widest swizzle."""
+WIDEST = 256
+"""Columns of a product by `wgmma`, at most."""
+FEWEST, STEP = 24, 8
+"""Registers of a thread that lends all it can, and what counts are multiples of. PTX: setmaxnreg"""
+EXPONENTIALS = 16
+"""Those that a multiprocessor takes in a cycle, as published."""
+MOST = 240
+"""Registers of a thread that borrows, at most."""
+OTHERS = 30
+"""Registers of a thread that multiplies, beside operands and sums."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Warpgroups of a block, the keys of a tile, tiles in memory, blocks of a multiprocessor."""
+
+    groups: int = choice(1, 2, 3)
+    keys: int = choice(128, 64, 96, 80)
+    stages: int = choice(2, 3)
+    resident: int = choice(2, 1, 3)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return self.groups * HEIGHT
+
+    @property
+    def consumers(self) -> int:
+        """Threads that multiply."""
+        return self.groups * WARPGROUP
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block: another warpgroup has tiles brought, and lends its registers."""
+        return self.consumers + WARPGROUP
+
+    def padded(self, rows: Rows) -> tuple[int, int]:
+        """The sizes of rows of k and v in tiles: whole panels."""
+        return -(-rows.size // PANEL) * PANEL, -(-rows.width // PANEL) * PANEL
+
+    def registers(self, target: Target) -> int:
+        """Registers of a thread at the start."""
+        return target.registers_per_sm // (self.threads * self.resident) // STEP * STEP
+
+    def borrowed(self, target: Target) -> int:
+        """Registers of a thread that multiplies."""
+        lent = (self.groups + 1) * self.registers(target) - FEWEST
+        return min(lent // self.groups // STEP * STEP, MOST)
+
+    def held(self, rows: Rows) -> int:
+        """Registers that a thread needs to multiply, estimated."""
+        return (self.padded(rows)[1] + self.keys * 3 // 2) // 2 + OTHERS
+
+    def shared_bytes(self, rows: Rows) -> int:
+        """Tiles of q, k and v, what is about to be written, and barriers."""
+        size, width = self.padded(rows)
+        tiles = self.rows * size + self.stages * self.keys * (size + width)
+        staged = prod(staging_shape(self.consumers // WARP))
+        return (tiles + staged) * rows.op.q.dtype.nbytes + 2 * 2 * 8 * self.stages
+
+    def turns(self, rows: Rows) -> int:
+        """How many tiles of keys a block meets, if it meets all."""
+        return -(-estimated(rows.keys) // self.keys)
+
+    def fits(self, op: Attention, target: Target) -> bool:
+        """Whether there is room for so many blocks at once."""
+        rows = rows_of(op)
+        there = target.resident_blocks(
+            self.threads, self.shared_bytes(rows), self.registers(target)
+        )
+        enough = self.registers(target) < self.borrowed(target) >= self.held(rows)
+        return there >= self.resident and enough and self.padded(rows)[1] <= WIDEST
+
+    def cycles(self, rows: Rows, target: Target, together: float) -> float:
+        """How long blocks take for a tile of keys each, `together` of them on a multiprocessor."""
+        taken, warpgroups = target.measured.attention_groups, self.groups * together
+        products = 2 * HEIGHT * self.keys * sum(self.padded(rows)) / target.measured.wgmma.rate
+        exponentials = HEIGHT * self.keys / EXPONENTIALS
+        each = products + taken.softmax * exponentials + taken.turn
+        crowded: float = warpgroups * each * taken.crowd ** max(0, warpgroups - 2)
+        alone = products + taken.alone * exponentials + taken.latency
+        return max(crowded, alone) * (taken.causal if rows.op.causal else 1)
+
+    def busy(self, rows: Rows, target: Target, blocks: int) -> float:
+        """How many cycles the multiprocessors are busy with so many blocks."""
+        places, turns = target.cores * self.resident, self.turns(rows)
+        there = min(self.resident, -(-blocks // target.cores))
+        anew = target.measured.attention_groups.anew
+        tile = self.cycles(rows, target, there)
+        if not rows.op.causal or rows.together:
+            return -(-blocks // places) * (turns * tile + anew) - anew
+        # Short blocks fill the gaps that long ones leave; next to the longest there are others.
+        seen = 0.5 + 0.5 * min(1.0, self.rows / estimated(rows.keys))
+        longest = turns * self.cycles(rows, target, 1 + (there - 1) * seen)
+        return max(longest, blocks / places * (turns * seen * tile + anew) - anew)
+
+    def work(self, op: Attention, target: Target) -> Work:
+        """What the operations count is the time that the model gives to so many of them."""
+        rows = rows_of(op)
+        blocks = -(-estimated(rows.count) // self.rows) * estimated(rows.stacks)
+        cores = min(blocks, target.cores)
+        rate = target.measured.wgmma.rate * REACHED_RATE
+        read, written = rows.nbytes
+        return Work(
+            read,
+            written,
+            cores * self.busy(rows, target, blocks) * rate,
+            op.q.dtype.name,
+            cores,
+            self.threads,
+            tensor_core=True,
+            shared_bytes=self.shared_bytes(rows),
+            registers=self.registers(target),
+        )

@@ -1,0 +1,87 @@
+"""Tiles of keys for attention by warpgroups (sm_90a): one thread loads them, in a pipeline.
+
+Tiles of k and of v have barriers of their own: k is needed first, and free again first.
+"""
+
+from __future__ import annotations
+
+from hidet.lang import Global, Int, Map, Shared, address, part, record, shared_tensor, static
+from hidet.lang.cuda import (
+    fence_mbarrier_init,
+    mbarrier_arrive_expect_tx,
+    syncthreads,
+    tensor_map,
+    threadIdx,
+    tma_load,
+    tma_prefetch_map,
+    wgmma_layout,
+)
+from hidet.schedules.attention import Rows
+from hidet.schedules.cuda.attention.groups import PANEL, Groups
+from hidet.schedules.cuda.warpgroups.barriers import FULL, Pipeline
+from hidet.schedules.cuda.warpgroups.operand import has_even_rows
+from hidet.target import WARP
+from hidet.types import TensorType
+
+
+def mappable(of: TensorType) -> bool:
+    """Whether a tensor map can describe k or v: few axes, and rows of whole pieces of 16 bytes."""
+    return has_even_rows(of, of.shape[-1]) and of.ndim <= 5
+
+
+@record
+class Keys:
+    """The tiles of k, or of v, on their way through shared memory."""
+
+    rows: Rows
+    point: Groups
+    boxes: Map
+    tiles: Shared
+    pipe: Pipeline
+
+    @part
+    def load(self, z: Int, turn: Int) -> None:
+        """For one thread: a tile of stack `z` is on its way."""
+        stage = self.pipe.acquire(turn)
+        full, keys, size = self.pipe.barrier(FULL, stage), self.point.keys, self.tiles.shape[-1]
+        mbarrier_arrive_expect_tx(full, keys * size * self.tiles.dtype.nbytes)
+        for column in static(range(0, size, PANEL)):
+            at = self.rows.key_at(z, turn * keys, column)
+            tma_load(address(self.tiles, stage, 0, column), self.boxes, at, full)
+
+
+@part
+def tiles_of(operand: Global, point: Groups, size: int) -> Shared:
+    """Shared memory for tiles of k or v, whose rows have so many elements."""
+    shape = (point.stages, point.keys, size)
+    return shared_tensor(operand.dtype, shape, wgmma_layout(operand.dtype, *shape))
+
+
+@part
+def keys_of(
+    operand: Global, tiles: Shared, bars: Shared, which: int, rows: Rows, point: Groups
+) -> Keys:
+    """The tiles of k or v, which come one panel of a row at a time."""
+    box = (*(1,) * (len(operand.shape) - 2), point.keys, PANEL)
+    boxes = tensor_map(operand, box, swizzle="128B", promotion="256B")
+    return Keys(rows, point, boxes, tiles, Pipeline(point.stages, bars, (which,)))
+
+
+@part
+def begin(k: Keys, v: Keys) -> None:
+    """All threads know of the barriers."""
+    if threadIdx.x == 0:
+        tma_prefetch_map(k.boxes)
+        tma_prefetch_map(v.boxes)
+        for each in static((k, v)):
+            each.pipe.begin(1, each.point.consumers // WARP)
+        fence_mbarrier_init()
+    syncthreads()
+
+
+@part
+def produce(k: Keys, v: Keys, z: Int, turns: Int) -> None:
+    """For one thread: so many tiles of stack `z` are brought."""
+    for turn in range(turns):
+        k.load(z, turn)
+        v.load(z, turn)

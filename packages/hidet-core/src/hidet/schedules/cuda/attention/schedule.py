@@ -1,0 +1,123 @@
+"""Attention on tensor cores in one pass over the keys, with no scores in memory.
+
+FlashAttention-2 (Dao 2023): a block owns rows of q; keys come by in tiles, several of them under
+way at once; each warp keeps the running softmax of its rows, and their sums, in registers. Where
+rows are few, warps share the keys of a tile, and blocks share all keys.
+"""
+
+from __future__ import annotations
+
+from hidet import options
+from hidet.lang import (
+    Global,
+    ScriptFunction,
+    attr,
+    cdiv,
+    f32,
+    register_tensor,
+    script,
+    script_module,
+    shared_tensor,
+)
+from hidet.lang.cuda import blockIdx, cluster_sync, syncthreads
+from hidet.ops.products.attention import Attention
+from hidet.schedules.assemble import assemble
+from hidet.schedules.attention import Rows, is_sized, rows_of, types_of
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.cuda.attention.parts import (
+    finishing,
+    handing,
+    joining,
+    pile_shape,
+    storing,
+    writing,
+)
+from hidet.schedules.cuda.attention.softmax import LOW, totalling
+from hidet.schedules.cuda.attention.space import Blocks, pays
+from hidet.schedules.cuda.attention.walk import own_row, placing, walking
+from hidet.target import Target
+from hidet.types import Size, bf16, f16
+
+
+def by_tensor_cores(op: Attention, target: Target) -> bool:
+    """Whether types, target and options are for tensor cores, and heads have a known size."""
+    narrow, allowed = op.q.dtype in (f16, bf16), options.mma.get() == "mma"
+    able = target.has_feature("mma_f16") and target.has_feature("cp_async")
+    if not (allowed and able and is_sized(op)):
+        return False
+    return narrow or (op.q.dtype is f32 and pays(rows_of(op), target))
+
+
+@schedule_for(Attention, target="cuda", space=Blocks, when=by_tensor_cores)
+def attention_mma(op: Attention, target: Target, point: Blocks) -> Scheduled:
+    """Tiles of q and of k and v, by warps with `mma.sync`."""
+    rows, slices = rows_of(op), point.slices
+    height, width = point.part[0], point.padded(rows)[1]
+    together = slices if point.clustered(target) else 1
+    blocks = cdiv(rows.count, point.rows)
+    padded = blocks * point.rows
+    partial_type = f32[slices, rows.stacks * padded, width]
+    facts_type = f32[slices, rows.stacks * padded, 2]
+
+    with script_module():
+        place = placing(rows, point, point.layer(rows, target))
+        walk, add_totals = walking(rows, point), totalling(height)
+        end = ending(rows, point, together, padded)
+
+        @script(**types_of(op), partial=partial_type, partial_facts=facts_type, y=op.infer())
+        def attend(
+            q: Global, k: Global, v: Global, mask: Global,
+            partial: Global, partial_facts: Global, y: Global,
+        ) -> None:  # fmt: skip
+            attr.func_name = op.name
+            attr.cuda_grid_dim = (blocks * rows.stacks, 1, slices)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_cluster_dim = (1, 1, together)
+            z, top, first, turns = place(blocks)
+            tops = register_tensor(f32, (height // 16, 2), init=LOW)
+            totals = register_tensor(f32, (height // 16, 2), init=0.0)
+            sums = register_tensor(f32, (height // 16, width // 8, 4), init=0.0)
+            walk(q, k, v, mask, z, top, first, turns, tops, totals, sums)
+            add_totals(totals)
+            end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top)
+
+        kernels = [attend]
+        if slices > together:
+            kernels.append(joining(op.name, rows, partial_type, facts_type, padded))
+    workspaces = ["partial", "partial_facts"]
+    return Scheduled(assemble(op.name, kernels, op.operand_labels(), ["y"], workspaces), point)
+
+
+def ending(rows: Rows, point: Blocks, together: int, padded: Size) -> ScriptFunction:
+    """A part of a kernel: (q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top).
+
+    What warps and blocks have found becomes the result, or a part of it in a workspace.
+    """
+    height, width, threads = point.part[0], point.padded(rows)[1], point.threads
+    write, hand_over = writing(rows, height, width), handing(rows, height, width)
+    finish = finishing(rows, point.rows, width, threads, point.warps[1], together)
+    store_part = storing(point.rows, width, threads, point.warps[1])
+
+    @script
+    def end(q, k, v, mask, sums, tops, totals, partial, partial_facts, y, z, top):  # type: ignore[no-untyped-def]
+        row, sharer = own_row(point)
+        if point.warps[1] == point.slices == 1:
+            write(q, k, v, mask, sums, totals, y, z, top + row)
+        else:
+            pile = shared_tensor(f32, pile_shape(point.warps[1], point.rows, width))
+            facts = shared_tensor(f32, (point.warps[1], point.rows, 2))
+            hand_over(sums, tops, totals, pile, facts, sharer, row)
+            if together > 1:
+                cluster_sync()
+                finish(q, k, v, mask, pile, facts, y, z, top, blockIdx.z)
+                # A block's shared memory goes with it: it stays until all have read there.
+                cluster_sync()
+            else:
+                syncthreads()
+                if point.slices > 1:
+                    at = z * padded + top
+                    store_part(pile, facts, partial, partial_facts, blockIdx.z, at)
+                else:
+                    finish(q, k, v, mask, pile, facts, y, z, top, 0)
+
+    return end

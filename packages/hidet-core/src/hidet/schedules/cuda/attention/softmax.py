@@ -1,0 +1,173 @@
+"""The softmax of attention, row by row as keys come along (Milakov and Gimelshein 2018).
+
+Scores are powers of two here: their factor has log2(e) in it. A thread's sums are over its own
+columns until `totalling` adds up those of the four lanes that share a row.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from hidet.compute.steps import stepped
+from hidet.ir.expr import Expr
+from hidet.ir.functions import NEAR, call
+from hidet.lang import (
+    ScriptFunction,
+    cast,
+    f32,
+    grid,
+    maximum,
+    register_tensor,
+    script,
+    select,
+    unroll,
+    vectorize,
+)
+from hidet.lang.cuda import shfl_xor_sync, threadIdx
+from hidet.lang.memory import get
+from hidet.mapping.fragments import mma_c
+from hidet.ops.products.attention import Attention
+from hidet.schedules.attention import Rows
+from hidet.target import WARP
+
+ALL = 0xFFFFFFFF
+# What expressions are compared with is of any type: checkers see that floats equal no expression.
+LOW: Any = float("-inf")
+NOTHING: Any = 0.0
+"""The score of a key that is not there, and the sum of no weights."""
+LOG2_E = 1 / math.log(2)
+fast_exp2 = partial(call, "exp2_approx")
+
+
+def factor_of(rows: Rows) -> float:
+    """What scores are multiplied by when their exponentials are taken: all of it, or nothing."""
+    return 1.0 if multiplied_first(rows) else rows.op.scale * LOG2_E
+
+
+def multiplied_first(rows: Rows) -> bool:
+    """Whether scores need their factor before the largest is looked for."""
+    return rows.op.mask is not None or rows.op.scale <= 0 or bool(rows.op.steps)
+
+
+def stepped_score(op: Attention, product: Expr) -> Expr:
+    """What a product says ahead of masks, as a power of two."""
+    if not op.steps:
+        return product * (op.scale * LOG2_E)
+    value = stepped(product * op.scale, op.steps)
+    # Scores of half precision need a few bits more than that.
+    return (call(NEAR[op.q.dtype], value) if op.q.dtype in NEAR else value) * LOG2_E
+
+
+def masking(rows: Rows, height: int, keys: int) -> ScriptFunction:
+    """A part of a kernel: (scores, mask, z, row, key, edge): what the scores say after masks.
+
+    `edge`: whether some keys of the tile are not there, or come after a row. `row` and `key` are
+    those of the warp's first score.
+    """
+    op = rows.op
+    kept = op.mask is not None and op.mask.dtype.is_bool
+
+    @script
+    def mask_scores(scores, mask, z, row, key, edge):  # type: ignore[no-untyped-def]
+        lane = threadIdx.x % WARP
+        if multiplied_first(rows):
+            for i, half in unroll(grid(height // 16, 2)):
+                at = row + i * 16 + half * 8 + mma_c().task(lane, 0)[0]
+                for j in unroll(keys // 8):
+                    for v in vectorize(2):
+                        value = stepped_score(op, scores[i, j, half * 2 + v])
+                        if op.mask is not None:
+                            column = key + j * 8 + mma_c().task(lane, 0)[1] + v
+                            entry = get(mask, *rows.mask_at(z, at, column))
+                            if kept:
+                                value = select(entry, value, LOW)
+                            else:
+                                value += cast(entry, f32) * LOG2_E
+                        scores[i, j, half * 2 + v] = value
+        if edge:
+            for i, half in unroll(grid(height // 16, 2)):
+                last = rows.keys - 1
+                if op.causal:
+                    number = rows.number(row + i * 16 + half * 8 + mma_c().task(lane, 0)[0])
+                    last = select(number < last, number, last)
+                for j, v in unroll(grid(keys // 8, 2)):
+                    column = key + j * 8 + mma_c().task(lane, 0)[1] + v
+                    old = scores[i, j, half * 2 + v]
+                    scores[i, j, half * 2 + v] = select(column <= last, old, LOW)
+
+    return mask_scores
+
+
+def softening(rows: Rows, height: int, keys: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (scores, tops, totals, sums). Scores become weights.
+
+    What was summed with a smaller row max is rescaled as the row max grows.
+    """
+    weight, fade = weighting(rows, height, keys), fading(height, width)
+
+    @script
+    def soften(scores, tops, totals, sums):  # type: ignore[no-untyped-def]
+        fades = register_tensor(f32, (height // 16, 2))
+        weight(scores, tops, totals, fades)
+        fade(sums, fades)
+
+    return soften
+
+
+def weighting(rows: Rows, height: int, keys: int) -> ScriptFunction:
+    """A part of a kernel: (scores, tops, totals, fades). Scores become weights.
+
+    `fades`: what is left of rows that were summed before.
+    """
+    factor = factor_of(rows)
+
+    @script
+    def weight(scores, tops, totals, fades):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            top = tops[i, half]
+            for j, v in unroll(grid(keys // 8, 2)):
+                top = maximum(top, scores[i, j, half * 2 + v])
+            top = maximum(top, shfl_xor_sync(ALL, top, 1))
+            top = maximum(top, shfl_xor_sync(ALL, top, 2))
+            there = select(top == LOW, 0.0, top)
+            shift = there * factor
+            # The difference comes first: where the row max stays nothing is rescaled.
+            fade = fast_exp2((tops[i, half] - there) * factor)
+            tops[i, half] = top
+            total = totals[i, half] * fade
+            for j, v in unroll(grid(keys // 8, 2)):
+                weight = fast_exp2(scores[i, j, half * 2 + v] * factor - shift)
+                scores[i, j, half * 2 + v] = weight
+                total += weight
+            totals[i, half] = total
+            fades[i, half] = fade
+
+    return weight
+
+
+def fading(height: int, width: int) -> ScriptFunction:
+    """A part of a kernel: (sums, fades). Sums are rescaled to the new row max."""
+
+    @script
+    def fade_sums(sums, fades):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            for j, v in unroll(grid(width // 8, 2)):
+                sums[i, j, half * 2 + v] *= fades[i, half]
+
+    return fade_sums
+
+
+def totalling(height: int) -> ScriptFunction:
+    """A part of a kernel: (totals). The row sums, of all lanes."""
+
+    @script
+    def add_totals(totals):  # type: ignore[no-untyped-def]
+        for i, half in unroll(grid(height // 16, 2)):
+            total = totals[i, half]
+            total += shfl_xor_sync(ALL, total, 1)
+            total += shfl_xor_sync(ALL, total, 2)
+            totals[i, half] = total
+
+    return add_totals

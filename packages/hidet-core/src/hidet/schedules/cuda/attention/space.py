@@ -1,0 +1,203 @@
+"""How attention is divided among blocks and warps on tensor cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hidet.cost import CACHE_GAIN, Work, seconds
+from hidet.ops.products.attention import Attention
+from hidet.schedules.attention import Rows, rows_of
+from hidet.schedules.cuda.attention.single import products
+from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
+from hidet.target import ACCESS_BYTES, WARP, Target
+from hidet.types import f32, tf32
+
+KEPT_SIZE = 128
+"""The longest rows of q that stay in registers."""
+MEETING, JOINING, HANDING = 2.0, 1.0, 0.25
+"""Waits that a cluster's barriers, another kernel's reads, or a block's barrier take; estimates."""
+FAR, NEAR = 1 / 4, 1 / 16
+"""Waits that reading one part takes, in other blocks of a cluster and in the own one."""
+SINGLE_ROUNDS = 1 / 56000
+"""The part of a wait that a warp takes to multiply a row and a key by one element in tf32."""
+UNEVEN = 4 / 3
+"""How much longer a multiprocessor has to do than others, where all blocks begin at once and chance
+gives it rows that see many keys; an estimate."""
+ROTATING = 1.02
+"""How much longer it takes where one tile of keys is on its way while rows of q are rotated, as in
+most models that mask what comes later, and not two: 1.3 of 10.2 us for Llama's 512 rows."""
+FOLLOWING = 0.3e-6
+"""Seconds for which a wave of blocks that follows another waits for its rows; an estimate."""
+ENOUGH_WARPS = 8
+"""Warps of a multiprocessor with which both products reach the rate that was measured; an
+estimate."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A block's rows, the keys of a tile, how warps divide both, tiles in memory, key sharing."""
+
+    rows: int = choice(64, 128, 32, 16)
+    keys: int = choice(64, 128, 32, 256)
+    warps: tuple[int, int] = choice((4, 1), (2, 2), (1, 4), (2, 1), (1, 2), (8, 1), (2, 4), (1, 8))
+    stages: int = choice(2, 1, 3, 4)
+    slices: int = choice(1, 2, 4, 8, 16, 32)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * self.warps[0] * self.warps[1]
+
+    @property
+    def part(self) -> tuple[int, int]:
+        """Rows and keys of one warp."""
+        return self.rows // self.warps[0], self.keys // self.warps[1]
+
+    def keeps_q(self, rows: Rows) -> bool:
+        """Whether a warp's rows of q stay in registers."""
+        return self.part[0] == 16 and rows.size <= KEPT_SIZE and not rows.single
+
+    def padded(self, rows: Rows) -> tuple[int, int]:
+        """The sizes of rows of k and v in tiles: whole fragments."""
+        return -(-rows.size // 16) * 16, -(-rows.width // 16) * 16
+
+    def clustered(self, target: Target) -> bool:
+        """Whether the blocks that share keys are a cluster, and so one kernel is enough."""
+        return 1 < self.slices <= target.max_blocks_per_cluster
+
+    def registers(self, rows: Rows) -> int:
+        """Registers of a thread, estimated."""
+        size, width = self.padded(rows)
+        height, keys = self.part
+        if rows.single:  # two sums of each score, then two parts of each weight
+            return height * (width + keys * 5 // 2) // WARP + 56
+        kept = height * size // WARP // 2 if self.keeps_q(rows) else 0
+        return height * (width + keys + keys // 8) // WARP + kept + 48
+
+    def shared_bytes(self, rows: Rows) -> int:
+        """Tiles of q, k and v, and the parts that warps and blocks hand over."""
+        size, width = self.padded(rows)
+        vector = ACCESS_BYTES // rows.op.q.dtype.nbytes
+        tiles = self.rows * (size + vector)
+        tiles += self.stages * self.keys * (size + width + 2 * vector)
+        handed = self.warps[1] > 1 or self.slices > 1
+        pile = self.warps[1] * self.rows * (width + 10) * 4 if handed else 0
+        return tiles * rows.op.q.dtype.nbytes + pile
+
+    def turns(self, rows: Rows) -> int:
+        """How many tiles of keys a block meets, if it meets all."""
+        return -(-estimated(rows.keys) // (self.keys * self.slices))
+
+    def fits(self, op: Attention, target: Target) -> bool:
+        """Whether warps have whole fragments, there are keys enough, and there is room."""
+        rows = rows_of(op)
+        height, keys = self.part
+        if isinstance(rows.keys, int):
+            turns = self.turns(rows)
+            enough = min(2, turns) <= self.stages <= turns
+            enough = enough and self.keys * (self.slices - 1) < rows.keys
+        else:
+            enough = self.stages > 1 and self.slices == 1
+        return (
+            enough
+            and self.rows % self.warps[0] == self.keys % self.warps[1] == 0
+            and height in (16, 32)
+            and keys % 16 == 0
+            and self.registers(rows) <= target.max_registers_per_thread
+            and self.shared_bytes(rows) <= target.max_shared_bytes_per_block
+        )
+
+    def rounds(self, rows: Rows, blocks: int, seen: float, target: Target) -> float:
+        """Waits for tiles, as far as products and softmax of others do not hide them."""
+        size, _ = self.padded(rows)
+        height, keys = self.part
+        step = 0.5 + size / 256 + keys / 128  # a warp's way through a tile
+        if rows.single:
+            step = 0.5 + products() * height * keys * size * SINGLE_ROUNDS
+        # Where no block waits for its turn, the one that sees all keys is the last.
+        share = 1.0 if blocks <= target.cores * self.resident(rows, target) else seen
+        waits = 1 + self.turns(rows) * share * max(step, 1 / max(self.stages - 1, 1))
+        if self.clustered(target):
+            return waits + MEETING + FAR * self.slices * self.warps[1]
+        if self.slices > 1:
+            return waits + JOINING
+        return waits + (HANDING + NEAR * self.warps[1] if self.warps[1] > 1 else 0)
+
+    def resident(self, rows: Rows, target: Target) -> int:
+        """How many blocks a multiprocessor holds at once."""
+        shared, registers = self.shared_bytes(rows), self.registers(rows)
+        return max(1, target.resident_blocks(self.threads, shared, registers))
+
+    def layer(self, rows: Rows, target: Target) -> int:
+        """Blocks that begin at once, one on each multiprocessor, where these hold several and all
+        blocks find room; 0 where some blocks wait, or all have as much to do."""
+        even = not rows.op.causal or rows.together or self.slices > 1
+        if even or not isinstance(rows.count, int) or not isinstance(rows.stacks, int):
+            return 0
+        blocks = -(-rows.count // self.rows) * rows.stacks
+        room = target.cores * self.resident(rows, target)
+        return target.cores if target.cores < blocks <= room else 0
+
+    def busy(self, rows: Rows, blocks: int, target: Target) -> float:
+        """The part of the rate that is reached: few warps wait, small tiles begin anew often."""
+        there = min(self.resident(rows, target), -(-blocks // target.cores))
+        height, keys = self.part
+        measured = target.measured
+        reached = measured.attention_single if rows.single else measured.attention
+        # Warps of few rows divide each key into parts for these rows alone.
+        part = 1 + 4 / height if rows.single else (1 + 5 / keys) * (1 + 1 / height)
+        # A block alone has nothing to do while its warps meet.
+        anew = part * (1 + 4 / self.rows) * (1.05 if there == 1 else 1)
+        waiting = blocks > target.cores * self.resident(rows, target)
+        if rows.op.causal and there > 1 and not waiting and not self.layer(rows, target):
+            anew *= UNEVEN
+        if rows.op.causal and self.stages < 3 and not rows.single:
+            anew *= ROTATING
+        return reached * min(1.0, there * self.threads / WARP / ENOUGH_WARPS) / anew
+
+    def work(self, op: Attention, target: Target) -> Work:
+        """Whole tiles, about half of them where rows see only the keys before them."""
+        rows = rows_of(op)
+        size, width = self.padded(rows)
+        blocks = -(-estimated(rows.count) // self.rows) * estimated(rows.stacks) * self.slices
+        seen = 0.5 + 0.5 / self.turns(rows) / self.slices if op.causal else 1.0
+        elements = blocks * self.turns(rows) * self.keys * seen
+        read, written = rows.nbytes
+        again = max(0.0, elements * (size + width) * op.q.dtype.nbytes - read) / CACHE_GAIN
+        apart = self.slices > 1 and not self.clustered(target)
+        partial = 4.0 * blocks * self.rows * width if apart else 0.0
+        busy = self.busy(rows, blocks, target)
+        times = products() if rows.single else 1
+        waves = -(-blocks // (self.resident(rows, target) * target.cores))
+        return Work(
+            read + again + partial,
+            written + partial,
+            2.0 * elements * self.rows * (size + width) * times / busy,
+            tf32.name if rows.single else op.q.dtype.name,
+            blocks,
+            self.threads,
+            tensor_core=True,
+            launches=2 if apart else 1,
+            shared_bytes=self.shared_bytes(rows),
+            registers=self.registers(rows),
+            rounds=self.rounds(rows, blocks, seen, target),
+            after=(waves - 1) * FOLLOWING,
+        )
+
+
+def pays(rows: Rows, target: Target) -> bool:
+    """Whether attention in float32 is faster whole than as products with the scores in memory.
+
+    Not for long rows where tensor cores multiply tf32 hardly faster than other units float32.
+    """
+    scores, (read, written) = 4.0 * rows.pairs(), rows.nbytes
+    flops = 2.0 * rows.pairs() * (rows.size + rows.width)
+    cores, single = target.cores, (tf32 if products() == 1 else f32).name
+    apart = (
+        Work(read + scores, written + scores, flops, single, cores, tensor_core=products() == 1),
+        Work(scores, scores, 0.0, single, cores, launches=2),
+    )
+    more = products() * (0.5 if rows.op.causal else 1.0) / target.measured.attention_single
+    whole = Work(read, written, flops * more, tf32.name, cores, tensor_core=True)
+    return seconds(whole, target) <= sum(seconds(work, target) for work in apart)

@@ -1,0 +1,1 @@
+"""Convolutions that are no matmul: rows of lines, depthwise patches."""

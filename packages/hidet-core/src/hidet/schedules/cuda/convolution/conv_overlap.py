@@ -1,0 +1,289 @@
+"""Convolutions of few channels by warpgroups (sm_90a): first layers, which read images.
+
+Blocks stay and take tiles of places in turns. Each has the weight in shared memory, gathers the
+lines of a tile through hooks (`overlap.py`). Some warps gather, others multiply and write: a fence
+between a line's writes and its use by products waits for all that its thread has under way. From
+the first place of a warp on that is no number, the warp writes nothing: it goes over its places
+once more in the end (`overlap_plain.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from hidet import options
+from hidet.cost import REACHED_RATE, Work
+from hidet.ir.kernel import Module
+from hidet.lang import (
+    Global,
+    ScriptFunction,
+    address,
+    attr,
+    cast,
+    cdiv,
+    isfinite,
+    minimum,
+    register_tensor,
+    script,
+    script_module,
+    select,
+    shared_tensor,
+    static,
+)
+from hidet.lang.cuda import (
+    any_sync,
+    barrier_sync,
+    blockIdx,
+    fence_mbarrier_init,
+    fence_proxy_async,
+    gridDim,
+    mbarrier_arrive,
+    syncthreads,
+    threadIdx,
+    wgmma,
+    wgmma_commit_group,
+    wgmma_descriptor,
+    wgmma_fence,
+    wgmma_wait_group,
+)
+from hidet.ops.windows.conv import Conv
+from hidet.schedules.assemble import assemble, operand_type
+from hidet.schedules.base import Scheduled, schedule_for
+from hidet.schedules.contraction import names_of
+from hidet.schedules.convolution import has_channels
+from hidet.schedules.cuda.convolution.overlap import LINE, PAIR, Overlap, overlap_of, overlaps
+from hidet.schedules.cuda.convolution.overlap_lines import IN_FLIGHT, gathering, weighing
+from hidet.schedules.cuda.convolution.overlap_plain import mending
+from hidet.schedules.cuda.tiles.mma import by_tensor_cores
+from hidet.schedules.cuda.warpgroups.barriers import FULL, pipeline_of
+from hidet.schedules.cuda.warpgroups.groups import PIECE
+from hidet.schedules.cuda.warpgroups.lines import staging_shape
+from hidet.schedules.cuda.warpgroups.operand import step_of
+from hidet.schedules.cuda.warpgroups.pairs import sums_to
+from hidet.schedules.cuda.warpgroups.tile_order import Tile
+from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
+from hidet.target import WARP, WARPGROUP, Target
+from hidet.types import Size, f32, i32
+
+LINE_BYTES = 16
+APART = 1
+"""Lines between those of the weight of one place of the window, so that lines of places side by
+side lie in different banks."""
+AT_ONCE = 2 * PIECE
+"""Rows that the two warpgroups of a block multiply at once."""
+PRODUCERS = WARPGROUP
+"""Threads beside those that multiply, which gather lines."""
+ALL, NEVER = 0xFFFFFFFF, 0x7FFFFFFF
+"""All lanes of a warp; a turn that never comes."""
+TOGETHER = 1
+"""The barrier of those who multiply."""
+MOST_RESIDENT = 4
+"""Blocks that a multiprocessor holds at most."""
+UNCOVERED = 0.5
+"""The part of the products of a block during which it does nothing else; fitted to first layers of
+AlexNet and of segmentation networks on an H200."""
+FIRST = 550
+"""Cycles until the first elements of an image are there to make lines of; an estimate."""
+
+
+@dataclass(frozen=True)
+class OverlapTile:
+    """A block's tile of positions by output channels, and how many tiles' lines fit."""
+
+    block: tuple[int, int] = choice((256, 64), (128, 64), (256, 128), (128, 128))
+    stages: int = choice(2, 1)
+
+    consumers = 2 * WARPGROUP
+    """Threads that multiply and write: four warpgroups would wait for those who gather."""
+    threads = consumers + PRODUCERS
+    """Threads of a block."""
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile; a warpgroup has all of them."""
+        return self.block[1]
+
+    def length(self, p: Overlap) -> int:
+        """Lines of a plane that a tile's windows read."""
+        return self.block[0] + p.behind
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread, estimated: sums, and what writing needs; lines under way."""
+        return max(self.columns // 2 + 48, IN_FLIGHT * LINE // 2 + 40)
+
+    def shared_bytes(self, p: Overlap) -> int:
+        """The weight, the lines, what is about to be written, and the barriers."""
+        lines = p.k // LINE * (self.columns + APART) + self.stages * p.planes * self.length(p)
+        staged = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
+        return lines * LINE_BYTES + staged + 2 * 8 * self.stages
+
+    def resident(self, p: Overlap, target: Target) -> int:
+        """Blocks that a multiprocessor holds at once: while one writes, others multiply."""
+        found = target.resident_blocks(self.threads, self.shared_bytes(p), self.registers)
+        return max(1, min(MOST_RESIDENT, found))
+
+    def tiles(self, p: Overlap) -> tuple[Size, Size, Size]:
+        """Tiles of an image, of all images, and across."""
+        each = cdiv(p.m, self.block[0])
+        return each, each * p.batch, cdiv(p.n, self.columns)
+
+    def fits(self, op: Conv, target: Target) -> bool:
+        """Whether the point can be built for `op`."""
+        return self.shared_bytes(overlap_of(op)) <= target.max_shared_bytes_per_block
+
+    def cycles(self, p: Overlap, target: Target, each: int) -> float:
+        """How long a multiprocessor takes for so many tiles; its blocks are in each other's way.
+        Where one is alone there, nothing else goes on in a part of its products."""
+        taken = target.measured.wgmma
+        lines = p.planes * self.length(p) * (taken.line + taken.found * estimated(p.op.each))
+        pieces = prod(self.block) / PIECE**2 * taken.piece
+        if self.resident(p, target) == 1:
+            pieces += UNCOVERED * 2 * prod(self.block) * p.k / taken.rate
+        return each * (lines + pieces) * (taken.again if self.stages == 1 and each > 1 else 1)
+
+    def work(self, op: Conv, target: Target) -> Work:
+        """What `op` costs at this point: what the operations count is the time that the model gives
+        to so many of them."""
+        p, rate = overlap_of(op), target.measured.wgmma.rate
+        read, written = p.nbytes
+        _, down, across = self.tiles(p)
+        tiles = estimated(down) * estimated(across)
+        blocks = min(tiles, target.cores)
+        cycles = FIRST + self.cycles(p, target, -(-tiles // target.cores))
+        return Work(
+            read, written, blocks * cycles * rate * REACHED_RATE, p.a.dtype.name, blocks,
+            self.threads, tensor_core=True, shared_bytes=self.shared_bytes(p),
+            registers=self.registers,
+        )  # fmt: skip
+
+
+def by_overlap(op: Conv, target: Target) -> bool:
+    """Whether warpgroups may multiply these: by types, target and options, and as they lie."""
+    return (
+        overlaps(op)
+        and has_channels(op)
+        and target.has_feature("wgmma")
+        and not options.fp16_reduction.get()
+        and by_tensor_cores(overlap_of(op), target)
+    )
+
+
+@schedule_for(Conv, target="cuda", space=OverlapTile, when=by_overlap)
+def conv_overlap(op: Conv, target: Target, point: OverlapTile) -> Scheduled:
+    """Tiles of positions by channels with `wgmma`, out of lines that windows share."""
+    return Scheduled(overlapped(op.name, overlap_of(op), point, target), point)
+
+
+def overlapped(name: str, p: Overlap, point: OverlapTile, target: Target) -> Module:
+    """The convolution as one kernel."""
+    counts: tuple[Any, Any, Any] = point.tiles(p)
+    each, tiles, across = counts
+    seats, stages = point.resident(p, target) * target.cores, point.stages
+    (rows, columns), parts = point.block, point.block[0] // AT_ONCE
+    dtype, bias_type = p.a.dtype, operand_type(p.bias, p.c)
+
+    with script_module():
+        multiply = multiplying(p, point)
+        weigh, make_up = weighing(p, columns, point.consumers), making_up(p, point)
+        gather = gathering(p, point.length(p), PRODUCERS, point.consumers)
+
+        @script(a=p.a, b=p.b, bias=bias_type, c=p.c)
+        def product(a: Global, b: Global, bias: Global, c: Global) -> None:
+            attr.func_name = name
+            attr.cuda_grid_dim = (minimum(tiles, seats), across)
+            attr.cuda_block_dim = point.threads
+            attr.cuda_min_blocks = point.resident(p, target)
+            taps = shared_tensor(dtype, (p.k // LINE, columns + APART, LINE))
+            lines = shared_tensor(dtype, (stages, p.planes, point.length(p), LINE))
+            staged = shared_tensor(dtype, staging_shape(point.consumers // WARP))
+            epilogue = sums_to(staged, bias, c, p, columns, f32 if p.bias else None, None)
+            pipe = pipeline_of(stages)
+            left = blockIdx.y * columns
+            if threadIdx.x == 0:
+                pipe.begin(PRODUCERS, point.consumers // WARP)
+                fence_mbarrier_init()
+            syncthreads()
+            if threadIdx.x < point.consumers:
+                sums = register_tensor(f32, columns // 2)
+                weigh(b, taps, left)
+                fence_proxy_async("shared::cta")
+                barrier_sync(TOGETHER, point.consumers)
+                shift = epilogue.registers()
+                epilogue.prefetch(shift, Tile(0, 0, left))
+                # From this turn of its places on the warp leaves them for later.
+                stop = cast(NEVER, i32)
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    stage = pipe.wait(0)
+                    for part in range(parts):
+                        multiply(lines, taps, sums, stage, part * AT_ONCE)
+                        if part + 1 == parts:
+                            pipe.release(stage)
+                        lost = any_sync(ALL, not (isfinite(sums[0]) and isfinite(sums[2])))
+                        stop = select(lost, minimum(stop, pipe.count * parts + part), stop)
+                        if pipe.count * parts + part < stop:
+                            top = tile % each * rows + part * AT_ONCE
+                            epilogue.write(sums, shift, Tile(tile // each, top, left))
+                    pipe.advance(1)
+                make_up(a, taps, sums, epilogue, shift, left, stop, pipe.count * parts)
+            else:
+                for tile in range(blockIdx.x, tiles, gridDim.x):
+                    stage = pipe.acquire(0)
+                    gather(a, lines, stage, tile // each, tile % each * rows)
+                    fence_proxy_async("shared::cta")
+                    mbarrier_arrive(pipe.barrier(FULL, stage))
+                    pipe.advance(1)
+
+    return assemble(name, [product], names_of(p), ["c"])
+
+
+def making_up(p: Overlap, point: OverlapTile) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (x, taps, sums, epilogue, bias, left, first, end). The
+    turns from the first on that a warp left for later, in the plain way."""
+    each, parts = point.tiles(p)[0], point.block[0] // AT_ONCE
+    mend = mending(p, point.columns)
+
+    @script
+    def make_up(a, taps, sums, epilogue, shift, left, first, end):  # type: ignore[no-untyped-def]
+        for turn in range(first, end):
+            tile = blockIdx.x + turn // parts * gridDim.x
+            top = tile % each * point.block[0] + turn % parts * AT_ONCE
+            mend(a, taps, sums, tile // each, top)
+            epilogue.write(sums, shift, Tile(tile // each, top, left))
+
+    return make_up
+
+
+def multiplying(p: Overlap, point: OverlapTile) -> ScriptFunction:
+    """A part of a kernel, for warpgroups: (lines, taps, sums, stage, first row of the tile)."""
+    length, columns = point.length(p), point.columns
+    pitch = (columns + APART) * LINE_BYTES
+    high, wide = p.window
+    shape = f"m64n{columns}k{step_of(p.a.dtype)}"
+    # Where a step has several lines, those of a pair are in planes beside each other.
+    beside = LINE_BYTES * (1 if p.lines == 1 else length)
+    pairs = [(row, number) for row in range(high) for number in range(0, wide, PAIR)]
+
+    def ahead(row: int, number: int) -> int:
+        plane, line = p.line(row, number)
+        return (plane * length + line) * LINE_BYTES
+
+    @script
+    def multiply(lines, taps, sums, stage, first):  # type: ignore[no-untyped-def]
+        start = first + threadIdx.x // WARPGROUP * PIECE
+        one = wgmma_descriptor(address(lines, stage, 0, start, 0), beside, 8 * LINE_BYTES, 0)
+        two = wgmma_descriptor(address(taps, 0, 0, 0), pitch, 8 * LINE_BYTES, 0)
+        for v in static(range(columns // 2)):
+            sums[v] = 0.0
+        wgmma_fence(sums)
+        for step, (row, number) in static(enumerate(pairs)):
+            here = one.advance(ahead(row, number))
+            there = two.advance(step * PAIR * pitch)
+            wgmma(here, there, sums, shape)
+        wgmma_commit_group()
+        wgmma_wait_group(0, sums)
+
+    return multiply

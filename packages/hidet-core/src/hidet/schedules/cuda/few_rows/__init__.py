@@ -1,0 +1,1 @@
+"""Products of so few rows that reading the weights decides."""

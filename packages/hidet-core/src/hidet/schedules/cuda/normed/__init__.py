@@ -1,0 +1,1 @@
+"""Products whose rows a norm reads next."""

@@ -1,0 +1,1 @@
+"""Tiles of a block: staged in shared memory, multiplied by warps."""

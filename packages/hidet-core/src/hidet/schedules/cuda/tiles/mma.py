@@ -1,0 +1,179 @@
+"""Tiles on tensor cores: half-precision operands, by `mma.sync` m16n8k16, sums in float32.
+
+Each warp owns a part of the block's tile, in fragments as the PTX ISA lays them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+from hidet import options
+from hidet.cost import Work
+from hidet.lang import (
+    Int,
+    Registers,
+    address,
+    cast,
+    f32,
+    grid,
+    part,
+    register_tensor,
+    unroll,
+    vectorize,
+)
+from hidet.lang.cuda import ldmatrix, mma_sync, threadIdx
+from hidet.mapping.fragments import matrices, mma_c
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.pace import Pace
+from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.tile import Tile
+from hidet.schedules.space import choice
+from hidet.target import WARP, Target
+from hidet.target.gpus import ACCESS_BYTES
+from hidet.types import DType, bf16, f16
+
+VECTOR = 8
+"""Elements of a 16-byte access."""
+SECOND_ROUNDS = 2
+"""Waits for memory that a second kernel takes to begin and to add up."""
+
+
+@dataclass(frozen=True)
+class Warps(Tile):
+    """A block's tile of the result, its depth, how warps divide it, how many blocks share k."""
+
+    block: tuple[int, int] = choice(
+        (64, 64), (128, 128), (128, 64), (64, 128), (32, 64), (64, 32), (32, 32), (16, 64)
+    )
+    depth: int = choice(32, 64)
+    warps: tuple[int, int] = choice((2, 2), (2, 4), (1, 4), (1, 2), (4, 2))
+    slices: int = choice(1, 2, 3, 4, 6, 8, 12, 16)
+
+    tensor_core = True
+    ahead = 0
+    """Turns that copies begin before they are needed; 0: tiles come through registers."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * prod(self.warps)
+
+    @property
+    def warp_tile(self) -> tuple[int, int]:
+        """The tile of one warp."""
+        return self.block[0] // self.warps[0], self.block[1] // self.warps[1]
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        """Fragments of 16 x 8, four elements of each."""
+        return self.warp_tile[0] // 16, self.warp_tile[1] // 8, 4
+
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums: float32, float16 only where that was asked for."""
+        return f16 if options.fp16_reduction.get() and p.a.dtype is f16 else f32
+
+    def partial_type(self, p: Contraction) -> DType:
+        """Parts of sums are added up in float32, whatever they were summed in."""
+        return f32
+
+    def unit(self, p: Contraction) -> str:
+        """The operands' type."""
+        return p.a.dtype.name
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles as their operands lie; eight elements between rows keep ldmatrix from conflicts."""
+        a, b = (
+            Side(p, left, extent, self.depth, self.threads, VECTOR, of.dtype, VECTOR)
+            for left, extent, of in ((True, self.block[0], p.a), (False, self.block[1], p.b))
+        )
+        return a, b
+
+    def shaped(self) -> bool:
+        """Whether warps have whole fragments."""
+        divided = self.block[0] % self.warps[0] == self.block[1] % self.warps[1] == 0
+        return divided and self.warp_tile[0] % 16 == 0 and self.warp_tile[1] % 16 == 0
+
+    def registers(self, p: Contraction) -> int:
+        """Sums, fragments, tiles in flight, and indices."""
+        rows, columns = self.warp_tile
+        flight = sum(self.block) * self.depth // self.threads // 2
+        if p.scattered:  # an index and half a register for each element
+            flight += self.block[1] * self.depth // self.threads
+        return rows * columns // WARP + (rows + columns) * 16 // WARP // 2 + flight + 40
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """What is moved and computed, and how long a block is under way; see `Pace`."""
+        work = self.amounts(p, target)
+        read, written = p.nbytes
+        partial = work.bytes_written - written
+        pace = Pace(p, self, target, work.blocks)
+        rounds = pace.rounds + SECOND_ROUNDS * (work.launches - 1)
+        return replace(work, bytes_read=read + partial, rounds=rounds, after=pace.after)
+
+    def busy(self) -> float:
+        """Waits for shared memory are a block's time."""
+        return 1.0
+
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its sums.
+
+        A fragment is two vectors of 16 bytes deep. `ldmatrix` turns elements of 16 bits alone.
+        """
+        rows, columns = self.warp_tile
+        many_a, many_b, own = rows // 16, columns // 16, Fragments(a.side, b.side)
+        half, shape = own.half, f"m16n8k{2 * own.half}"
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row, column = warp // self.warps[1] * rows, warp % self.warps[1] * columns
+        for deep in unroll(self.depth // (2 * half)):
+            part_a = register_tensor(a.side.dtype, (many_a, half))
+            part_b = register_tensor(b.side.dtype, (many_b, half))
+            for i in unroll(many_a):
+                down, right = own.a.task(lane, 0)
+                place = a.side.placed(row + i * 16, deep * 2 * half, down, right)
+                source = address(a.tiles, number, *place)
+                ldmatrix(address(part_a, i, 0), source, 4, not a.side.held_along_k)
+            for j in unroll(many_b):
+                down, right = own.b.task(lane, 0)
+                place = b.side.placed(column + j * 16, deep * 2 * half, down, right)
+                source = address(b.tiles, number, *place)
+                ldmatrix(address(part_b, j, 0), source, 4, not b.side.held_along_k)
+            for i, j in unroll(grid(many_a, many_b * 2)):
+                right = address(part_b, j // 2, j % 2 * (half // 2))
+                mma_sync(address(part_a, i, 0), right, address(sums, i, j, 0), shape)
+
+    @part
+    def write(self, sums: Registers, wide: DType, out: Any, z: Any, top: Int, left: Int) -> None:
+        """Each lane writes its sums, in pairs of neighbours."""
+        rows, columns = self.warp_tile
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = top + warp // self.warps[1] * rows + mma_c().task(lane, 0)[0]
+        column = left + warp % self.warps[1] * columns + mma_c().task(lane, 0)[1]
+        for i, half, j in unroll(grid(rows // 16, 2, columns // 8)):
+            for v in vectorize(2):
+                total = cast(sums[i, j, half * 2 + v], wide)
+                out.write(total, z, row + i * 16 + half * 8, column + j * 8, v)
+
+
+class Fragments:
+    """How lanes find fragments of both operands in shared memory."""
+
+    def __init__(self, a: Side, b: Side) -> None:
+        bits = a.dtype.nbytes * 8
+        self.half = ACCESS_BYTES // a.dtype.nbytes
+        """Elements of a 16-byte vector."""
+        # In a fragment of a rows of the product change first, in one of b k does.
+        self.a = matrices(bits, across=not a.held_along_k)
+        self.b = matrices(bits, across=b.held_along_k)
+
+
+def is_half(p: Contraction) -> bool:
+    """Whether both operands are of one half-precision type, and there is something to multiply."""
+    return p.a.dtype is p.b.dtype and p.a.dtype in (f16, bf16) and not p.empty
+
+
+def by_tensor_cores(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these, by their types, the target and the options."""
+    return is_half(p) and target.has_feature("mma_f16") and options.mma.get() == "mma"

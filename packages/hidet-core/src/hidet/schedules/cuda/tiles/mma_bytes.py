@@ -1,0 +1,102 @@
+"""Tiles of 8-bit integers on tensor cores: `mma.sync` m16n8k32, exact sums in int32.
+
+Operands may be signed or not, each by itself. Tiles lie along k in shared memory, as `ldmatrix`
+turns no bytes: operands that do not are turned as threads put them there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hidet import options
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.mma import Warps
+from hidet.schedules.cuda.tiles.pipeline import Stages, is_copyable
+from hidet.schedules.cuda.tiles.staging import Side
+from hidet.schedules.space import choice
+from hidet.target import WARP, Target
+from hidet.types import DType, i8, i32, u8
+
+VECTOR = 16
+"""Elements of a 16-byte access."""
+
+
+class AlongK(Side):
+    """A tile whose rows run along k in shared memory, however the operand lies."""
+
+    @property
+    def held_along_k(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class ByteWarps(Warps):
+    """A block's tile of the result, its depth, how warps divide it, how many blocks share k."""
+
+    depth: int = choice(64, 128)
+
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums."""
+        return i32
+
+    def partial_type(self, p: Contraction) -> DType:
+        """Parts of sums are exact."""
+        return i32
+
+    def unit(self, p: Contraction) -> str:
+        """Signed and unsigned bytes are multiplied alike."""
+        return i8.name
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles along k; sixteen bytes between rows keep ldmatrix from conflicts."""
+        a, b = (
+            AlongK(p, left, extent, self.depth, self.threads, VECTOR, of.dtype, VECTOR)
+            for left, extent, of in ((True, self.block[0], p.a), (False, self.block[1], p.b))
+        )
+        return a, b
+
+    def registers(self, p: Contraction) -> int:
+        """As many bytes take half the registers that half-precision elements do."""
+        rows, columns = self.warp_tile
+        flight = sum(self.block) * self.depth // self.threads // 4
+        if p.scattered:
+            flight += self.block[1] * self.depth // self.threads
+        return rows * columns // 32 + (rows + columns) * 32 // 32 // 4 + flight + 40
+
+
+@dataclass(frozen=True)
+class ByteStages(ByteWarps, Stages):
+    """The same with asynchronous copies, several turns ahead, of operands that lie along k."""
+
+    depth: int = choice(64, 128)
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles in pieces as wide as all of their elements are there."""
+        a, b = super().sides(p)
+        return (
+            replace(a, vector=min(VECTOR, p.a_together)),
+            replace(b, vector=min(VECTOR, p.b_together)),
+        )
+
+    def registers(self, p: Contraction) -> int:
+        """Sums, fragments, and where each copy comes from."""
+        rows, columns = self.warp_tile
+        copies = sum(side.steps for side in self.sides(p))
+        return rows * columns // WARP + (rows + columns) // 4 + 2 * copies + 40
+
+
+def in_bytes(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these as bytes: by types, target and options."""
+    bytes_ = {p.a.dtype, p.b.dtype} <= {i8, u8} and p.c.dtype is i32 and not p.empty
+    allowed = options.mma.get() == "mma" and target.has_feature("mma_int8")
+    return bytes_ and allowed
+
+
+def bytes_in_stages(p: Contraction, target: Target) -> bool:
+    """Whether asynchronous copies can bring them: nothing is turned on the way."""
+    return along_k_in_bytes(p, target) and target.has_feature("cp_async") and is_copyable(p)
+
+
+def along_k_in_bytes(p: Contraction, target: Target) -> bool:
+    """Whether both operands lie along k, where warpgroups find bytes."""
+    return in_bytes(p, target) and p.a_along_k and p.b_along_k

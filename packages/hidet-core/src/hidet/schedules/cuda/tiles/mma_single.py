@@ -1,0 +1,105 @@
+"""Tiles of float32 on tensor cores at full precision: three products of tf32, see `two_parts`.
+
+Sums of the units are short: ordinary additions bring them together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hidet import options
+from hidet.lang import Int, Registers, f32, grid, part, register_tensor, tf32, unroll
+from hidet.lang.cuda import syncthreads_or, threadIdx
+from hidet.mapping.fragments import mma_a, mma_b, mma_c
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.finite import clear, is_lost
+from hidet.schedules.cuda.tiles.mma_tf32 import SingleWarps, bring
+from hidet.schedules.cuda.tiles.staging import Source
+from hidet.schedules.cuda.tiles.tile import through_registers
+from hidet.schedules.cuda.tiles.two_parts import add_products, divide, parts_of
+from hidet.schedules.space import choice
+from hidet.target import WARP, Target
+from hidet.types import DType
+
+SHORT = 16
+"""How much of k the units sum up before ordinary additions take over."""
+PRODUCTS = 3
+REACHED = 0.7
+"""The part of the rate at which tensor cores are fed that they reach by `mma.sync`; measured on an
+H200."""
+
+
+@dataclass(frozen=True)
+class PartWarps(SingleWarps):
+    """A block's tile of the result, its depth, how warps divide it, how many blocks share k."""
+
+    depth: int = choice(32)
+
+    def held(self) -> DType:
+        """Whole numbers, which warps divide into parts."""
+        return f32
+
+    def registers(self, p: Contraction) -> int:
+        """Sums of all tiles and of one, fragments in two parts, tiles in flight, and indices."""
+        rows, columns = self.warp_tile
+        return rows * columns // WARP + (rows + columns) * 8 // WARP + super().registers(p)
+
+    def busy(self) -> float:
+        """Three products stand for one."""
+        return REACHED / PRODUCTS
+
+    @part
+    def gather(self, a: Source, b: Source, sums: Registers, first: Int, turns: Any) -> None:
+        """The main loop, and once more on CUDA cores where that gave no number."""
+        through_registers(a, b, self.multiply, sums, first, turns)
+        if syncthreads_or(is_lost(sums)):
+            clear(sums)
+            through_registers(a, b, self.multiply_plainly, sums, first, turns)
+
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its sums."""
+        rows, columns = self.warp_tile
+        many_a, many_b = rows // 16, columns // 8
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = warp // self.warps[1] * rows + mma_a(32).task(lane, 0)[0]
+        column = warp % self.warps[1] * columns + mma_b(32).task(lane, 0)[1]
+        for short in unroll(self.depth // SHORT):
+            found = register_tensor(f32, (many_a, many_b, 4), init=0.0)
+            for deep in unroll(SHORT // 8):
+                first = short * SHORT + deep * 8 + mma_a(32).task(lane, 0)[1]
+                part_a, large_a, small_a = parts_of(many_a, 4)
+                part_b, large_b, small_b = parts_of(many_b, 2)
+                bring(a, b, part_a, part_b, number, row, column, first)
+                divide(part_a, large_a, small_a, True)
+                divide(part_b, large_b, small_b, True)
+                add_products(large_a, small_a, 0, large_b, small_b, found, found, 0, True)
+            for i, j, e in unroll(grid(many_a, many_b, 4)):
+                sums[i, j, e] += found[i, j, e]
+
+    @part
+    def multiply_plainly(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """The same in float32, element by element."""
+        rows, columns = self.warp_tile
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = warp // self.warps[1] * rows + mma_c().task(lane, 0)[0]
+        column = warp % self.warps[1] * columns + mma_c().task(lane, 0)[1]
+        for r in range(self.depth):
+            for i, j, e in unroll(grid(rows // 16, columns // 8, 4)):
+                down, right = row + i * 16 + e // 2 * 8, column + j * 8 + e % 2
+                left = (down, r) if a.side.along_k else (r, down)
+                other = (right, r) if b.side.along_k else (r, right)
+                sums[i, j, e] += a.tiles[number, *left] * b.tiles[number, *other]
+
+
+def in_parts(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these float32 operands in full precision, and pay."""
+    single = p.a.dtype is f32 and p.b.dtype is f32 and p.c.dtype is f32 and not p.empty
+    allowed = options.mma.get() == "mma" and not options.tf32.get()
+    return single and allowed and target.has_feature("mma_tf32") and pays(target)
+
+
+def pays(target: Target) -> bool:
+    """Whether three products on tensor cores take less time than one on CUDA cores."""
+    return target.peak_flops(tf32.name, True) > PRODUCTS * target.peak_flops(f32.name)

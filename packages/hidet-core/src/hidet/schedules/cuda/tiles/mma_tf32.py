@@ -1,0 +1,113 @@
+"""Tiles of float32 on tensor cores: operands rounded to tf32, by `mma.sync` m16n8k8.
+
+Sums are in float32. Fragments are loaded word by word: `ldmatrix` transposes no 32-bit elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hidet import options
+from hidet.cost import Work
+from hidet.lang import Int, Registers, address, f32, grid, part, register_tensor, tf32, unroll
+from hidet.lang.cuda import mma_sync, threadIdx
+from hidet.mapping.fragments import mma_a, mma_b
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.tiles.mma import Warps
+from hidet.schedules.cuda.tiles.staging import Side, Source
+from hidet.schedules.cuda.tiles.tile import Tile
+from hidet.schedules.space import choice
+from hidet.target import WARP, Target
+from hidet.types import DType
+
+VECTOR = 4
+"""Elements of a 16-byte access."""
+
+
+@dataclass(frozen=True)
+class SingleWarps(Warps):
+    """A block's tile of the result, its depth, how warps divide it, how many blocks share k."""
+
+    depth: int = choice(32, 16)
+
+    def sum_type(self, p: Contraction) -> DType:
+        """The type of the sums."""
+        return f32
+
+    def unit(self, p: Contraction) -> str:
+        """What operands are rounded to."""
+        return tf32.name
+
+    def held(self) -> DType:
+        """What tiles in shared memory are of."""
+        return tf32
+
+    def sides(self, p: Contraction) -> tuple[Side, Side]:
+        """Tiles as their operands lie; a warp's words of a fragment are in 32 different banks."""
+        held = self.held()
+        a, b = (
+            Side(p, left, extent, self.depth, self.threads, VECTOR, held, 4 if along else 8)
+            for left, extent, along in (
+                (True, self.block[0], p.a_along_k),
+                (False, self.block[1], p.b_along_k),
+            )
+        )
+        return a, b
+
+    def registers(self, p: Contraction) -> int:
+        """Sums, fragments, tiles in flight, and indices."""
+        rows, columns = self.warp_tile
+        flight = sum(self.block) * self.depth // self.threads
+        if p.scattered:
+            flight += self.block[1] * self.depth // self.threads
+        return rows * columns // WARP + (rows + columns) * 8 // WARP + flight + 40
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """As CUDA cores are estimated, between which and these the estimates choose."""
+        return Tile.work_on(self, p, target)
+
+    def busy(self) -> float:
+        """Small parts of warps load more fragments than they multiply."""
+        rows, columns = self.warp_tile
+        return min(1.0, 2.0 * rows * columns / (rows + columns) / 48)
+
+    @part
+    def multiply(self, a: Source, b: Source, sums: Registers, number: Int) -> None:
+        """Each warp adds the product of its parts of two tiles to its sums."""
+        rows, columns = self.warp_tile
+        many_a, many_b = rows // 16, columns // 8
+        lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+        row = warp // self.warps[1] * rows + mma_a(32).task(lane, 0)[0]
+        column = warp % self.warps[1] * columns + mma_b(32).task(lane, 0)[1]
+        for deep in unroll(self.depth // 8):
+            first = deep * 8 + mma_a(32).task(lane, 0)[1]
+            part_a = register_tensor(tf32, (many_a, 4))
+            part_b = register_tensor(tf32, (many_b, 2))
+            bring(a, b, part_a, part_b, number, row, column, first)
+            for i, j in unroll(grid(many_a, many_b)):
+                left, right = address(part_a, i, 0), address(part_b, j, 0)
+                mma_sync(left, right, address(sums, i, j, 0), "m16n8k8")
+
+
+@part
+def bring(
+    a: Source, b: Source, part_a: Registers, part_b: Registers,
+    number: Int, row: Int, column: Int, first: Int,
+) -> None:  # fmt: skip
+    """A lane's elements of fragments of both tiles, for the eight of k that begin at `first`, are
+    under way to its registers."""
+    for i, v in unroll(grid(part_a.shape[0], 4)):
+        at, r = row + i * 16 + v % 2 * 8, first + v // 2 * 4
+        place = (at, r) if a.side.along_k else (r, at)
+        part_a[i, v] = a.tiles[number, *place]
+    for j, v in unroll(grid(part_b.shape[0], 2)):
+        at, r = column + j * 8, first + v * 4
+        place = (at, r) if b.side.along_k else (r, at)
+        part_b[j, v] = b.tiles[number, *place]
+
+
+def in_tf32(p: Contraction, target: Target) -> bool:
+    """Whether tensor cores may multiply these float32 operands, by the target and the options."""
+    single = p.a.dtype is f32 and p.b.dtype is f32 and p.c.dtype is f32 and not p.empty
+    allowed = options.tf32.get() and options.mma.get() == "mma"
+    return single and allowed and target.has_feature("mma_tf32")

@@ -1,0 +1,1 @@
+"""Tiles of warpgroups: rings of boxes, wgmma, persistent tile loops."""

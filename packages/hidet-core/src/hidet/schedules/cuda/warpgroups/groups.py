@@ -1,0 +1,197 @@
+"""How a contraction is divided among warpgroups: the space of `matmul_wgmma` and `conv_wgmma`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2, prod
+from typing import Any
+
+from hidet.cost import REACHED_RATE, Work
+from hidet.ir.kernel import LetsNext
+from hidet.lang import cdiv
+from hidet.schedules.contraction import Contraction
+from hidet.schedules.cuda.pile import pile_shape
+from hidet.schedules.cuda.warpgroups.operand import Operand
+from hidet.schedules.forms import Formed
+from hidet.schedules.space import choice
+from hidet.schedules.typical import estimated
+from hidet.target import WARP, WARPGROUP, Target
+from hidet.target.measured import WgmmaCycles
+from hidet.types import DType, Size, f16, f32, i32
+
+PRODUCER = WARP
+"""Threads beside those that multiply: a warp, of which one lane starts copies."""
+FEW, MANY = 40, 232
+"""Registers of a thread that lends most of its own, and of one that borrows: a warpgroup lends to
+two, 65,536 in all. PTX ISA: setmaxnreg."""
+MOST_RESIDENT = 4
+"""Blocks that a multiprocessor holds at most: more than that wait for each other."""
+BETWEEN = 50
+"""Cycles from one tile to the next; an estimate."""
+PIECE = 64
+"""Rows and columns that a warpgroup writes at once."""
+ALIGNMENT = 1024
+"""What arrays in shared memory begin at multiples of."""
+
+
+def sum_type(of: DType) -> DType:
+    """The type of the sums of products, which are exact of integers."""
+    return i32 if of.is_integer else f32
+
+
+@dataclass(frozen=True)
+class Warpgroups(Formed):
+    """A block's tile, its stages, and among how many blocks k is split."""
+
+    block: tuple[int, int] = choice(
+        (128, 256), (128, 192), (128, 128), (128, 64), (64, 256), (64, 192), (64, 128), (64, 64)
+    )
+    stages: int = choice(8, 6, 4, 3, 2)
+    slices: int = choice(1, 2, 4, 8)
+
+    @property
+    def columns(self) -> int:
+        """Columns of a tile; a warpgroup has all of them, and 64 rows."""
+        return self.block[1]
+
+    @property
+    def consumers(self) -> int:
+        """Threads that multiply."""
+        return self.block[0] // 64 * WARPGROUP
+
+    @property
+    def borrows(self) -> bool:
+        """Whether a third warpgroup brings tiles, and lends its registers to those with many sums.
+
+        Each quarter of a multiprocessor has its own registers: a single warp takes as many away.
+        """
+        return self.slices == 1 and self.consumers == 2 * WARPGROUP and self.columns > 128
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.consumers + (WARPGROUP if self.borrows else PRODUCER)
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread at the start, estimated: sums, addresses and what writing needs."""
+        return 168 if self.borrows else self.columns // 2 + 40
+
+    @abstractmethod
+    def sides(self, p: Any) -> tuple[Operand, Operand]:
+        """The operands' tiles."""
+
+    def ahead(self, p: Contraction) -> Sequence[str]:
+        """The operands that may be brought ahead of the wait for the kernels before."""
+        return ["b"] if self.sides(p)[1].ahead else []
+
+    def shared_bytes(self, p: Contraction) -> int:
+        """The pipeline, what is about to be written or added, and the barriers."""
+        ring = sum(side.nbytes for side in self.sides(p)) * self.stages
+        if self.slices > 1:
+            wide = sum_type(p.a.dtype)
+            extra = prod(pile_shape(self.block, wide)) * wide.nbytes
+        else:
+            extra = self.consumers // WARP * 16 * (64 + 8) * p.c.dtype.nbytes
+        return ring + -(-extra // ALIGNMENT) * ALIGNMENT + 2 * 8 * self.stages
+
+    def resident(self, p: Contraction, target: Target) -> int:
+        """Blocks that a multiprocessor holds at once; their registers are limited to that.
+
+        While one writes, others multiply.
+        """
+        if self.slices > 1:
+            return 1
+        fitting = target.resident_blocks(self.threads, self.shared_bytes(p), self.registers)
+        return max(1, min(MOST_RESIDENT, fitting))
+
+    def grid(self, p: Contraction) -> tuple[Size, Size]:
+        """How many tiles there are down and across."""
+        return cdiv(p.m, self.block[0]), cdiv(p.n, self.block[1])
+
+    def tiles(self, p: Contraction) -> Size:
+        """How many tiles there are in all."""
+        down, across = self.grid(p)
+        return down * across * p.batch
+
+    def lets_next(self, p: Contraction, target: Target) -> LetsNext:
+        """When the next kernel may begin: at the end of blocks that are alone on multiprocessors
+        and take tiles in turns, since some of them have fewer and are done long before the others.
+        Llama's gate product, 256 tiles on 132 multiprocessors: blocks of the next kernel that began
+        there cost 5 us (H200)."""
+        tiles, alone = self.tiles(p), self.resident(p, target) == 1
+        in_turns = isinstance(tiles, int) and tiles > target.cores
+        return LetsNext.END if alone and in_turns else LetsNext.READ
+
+    def turns(self, p: Contraction) -> int:
+        """In how many k-iterations a block multiplies a tile; an estimate if k is unknown."""
+        return -(-estimated(self.sides(p)[0].turns) // self.slices)
+
+    def fits_on(self, p: Contraction, target: Target) -> bool:
+        """Whether slices have enough to do, and there is room."""
+        return self.shared_bytes(p) <= target.max_shared_bytes_per_block and (
+            self.slices == 1 or (isinstance(p.k, int) and self.turns(p) >= 2)
+        )
+
+    def cycles(
+        self, p: Contraction, target: Target, tiles: int, together: int
+    ) -> tuple[float, float]:
+        """How long one of so many blocks on a multiprocessor takes for so many tiles, and how much
+        of that after all operands have come."""
+        taken, turns = target.measured.wgmma, self.turns(p)
+        busy = self.busy(p, taken)
+        alone = turns * max(busy, taken.least, taken.beside + taken.latency / self.stages)
+        if self.slices > 1:
+            sums = prod(self.block) * sum_type(p.a.dtype).nbytes
+            adding = taken.meeting + log2(self.slices) * sums * taken.handing
+            return tiles * (alone + adding), adding
+        pieces = self.columns / PIECE
+        moving = pieces * self.block[0] / PIECE * taken.moving
+        writing = pieces * taken.writing
+        # While one writes, others multiply; at the end only some are left, and write faster.
+        shared = together * (turns * busy + moving)
+        each, last = max(shared, alone + writing) + BETWEEN, max(shared, alone + writing / 2)
+        return (tiles - 1) * each + last, writing / 2
+
+    def busy(self, p: Contraction, taken: WgmmaCycles) -> float:
+        """A turn: products, the shared memory that tiles go into and come from, or the copies."""
+        rows, columns = self.block
+        sides = self.sides(p)
+        depth = sides[0].row_bytes
+        # Half as wide, twice as many at a time: all types take as long for a stage.
+        products = rows * columns * depth / taken.rate * taken.crowded
+        brought = sum(side.brought_bytes for side in sides)
+        read = rows // 64 * (64 + columns) * depth
+        moved = (brought + read) / taken.shared_rate * (taken.clustered if self.slices > 1 else 1)
+        copied = sum(side.copying(taken.partial) for side in sides) * taken.copy
+        return max(products, moved, copied)
+
+    def work_on(self, p: Contraction, target: Target) -> Work:
+        """Tiles one after the other: blocks stay, and the next tile is brought meanwhile.
+
+        What the operations count is the time that the model gives to so many of them.
+        """
+        rows, columns = self.block
+        tiles = -(-estimated(p.m) // rows) * -(-estimated(p.n) // columns) * estimated(p.batch)
+        places = max(1, target.cores_in_clusters(self.slices) // self.slices)
+        together = max(1, min(self.resident(p, target), -(-tiles // places)))
+        blocks, each = min(tiles, places) * self.slices, -(-tiles // (places * together))
+        read, written = p.nbytes
+        published = target.measured.wgmma.rate * f16.nbytes / p.a.dtype.nbytes
+        rate = published * REACHED_RATE
+        cycles, after = self.cycles(p, target, each, together)
+        clock = target.peak_flops(p.a.dtype.name, True) / target.cores / published
+        return Work(
+            read,
+            written,
+            blocks * (cycles - after) * rate,
+            p.a.dtype.name,
+            blocks,
+            self.threads,
+            tensor_core=True,
+            shared_bytes=self.shared_bytes(p),
+            registers=self.registers,
+            after=after / clock,
+        )

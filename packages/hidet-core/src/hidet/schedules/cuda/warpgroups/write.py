@@ -1,0 +1,93 @@
+"""The epilogue of warpgroups: accumulators are written by lines."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Any
+
+from hidet.lang import (
+    Int,
+    Registers,
+    cast,
+    part,
+    record,
+    register_tensor,
+    static,
+    vectorize,
+)
+from hidet.lang.cuda import threadIdx
+from hidet.lang.memory import get, settle
+from hidet.mapping.fragments import mma_c
+from hidet.schedules.base import After
+from hidet.schedules.contraction import Contraction, Index
+from hidet.schedules.cuda.warpgroups.groups import sum_type
+from hidet.schedules.cuda.warpgroups.lines import LANES, ROWS, Lines
+from hidet.schedules.cuda.warpgroups.tile_order import Tile
+from hidet.target import WARP
+from hidet.types import DType
+
+
+@record
+class Sums(Lines):
+    """The epilogue of a contraction: accumulators become lines of the result."""
+
+    p: Contraction
+    bias: Any
+    early: DType | None
+    """The type of the registers to which a tile's bias is under way ahead of its sums, if it is."""
+    after: After | None
+    """What is computed on sums in float32, ahead of their rounding."""
+
+    def at(self, z: Any, i: Any, j: Any) -> Index:
+        return self.p.c_at(z, i, j)
+
+    @part
+    def registers(self) -> Any:
+        """Where a tile's sums find the bias of a thread's own columns: room for it, or memory."""
+        held = register_tensor(self.early, (self.columns // 8, 2)) if self.early else self.bias
+        return held
+
+    @part
+    def prefetch(self, held: Any, tile: Tile) -> None:
+        """For warpgroups: the bias is under way to registers, if there are any for it."""
+        if self.early:
+            own, lane = mma_c(ROWS, self.columns), threadIdx.x % WARP
+            for block in static(range(self.columns // 8)):
+                for pair in vectorize(2):
+                    _, column = own.task(lane, block, 0, pair)
+                    at = self.p.bias_at(tile.z, tile.top, tile.left + column)
+                    held[block, pair] = get(self.bias, *at)
+
+    @part
+    def fill(
+        self,
+        held: Registers,
+        beside: int,
+        block: int,
+        sums: Registers,
+        of: Any,
+        lane: Int,
+        own: Tile,
+    ) -> None:
+        p, task = self.p, mma_c(ROWS, self.columns).task
+        for pair in vectorize(2):
+            at = (own.top + task(lane, 0)[0], own.left + task(lane, block, 0, pair)[1])
+            if p.bias is not None:
+                found = of[block, pair] if self.early else get(of, *p.bias_at(own.z, *at))
+                shift = cast(found, sum_type(p.a.dtype))
+            for half in static(range(2)):
+                total = sums[block * 4 + half * 2 + pair]
+                if p.bias is not None:
+                    total += shift
+                held[beside, half, pair] = self.made(own.z, at[0] + half * 8, at[1], total)
+
+    def made(self, z: Any, i: Any, j: Any, total: Any) -> Any:
+        """The element of the result at row i and column j, of its sum."""
+        if self.after is None:
+            return cast(total, self.c.dtype)
+        return settle(self.c, self.at(z, i, j), total)
+
+
+def neighbours_of(p: Contraction) -> int:
+    """How many neighbours a lane writes."""
+    return gcd(p.n, LANES) if isinstance(p.n, int) else LANES

@@ -1,0 +1,1 @@
+"""What goes on beside threads: copies, mbarriers, wgmma."""

@@ -1,0 +1,1 @@
+"""Statements and expressions as numpy functions of all threads at once."""

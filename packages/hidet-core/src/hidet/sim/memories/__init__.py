@@ -1,0 +1,1 @@
+"""Memory of a kernel: what is read, written, and in which banks."""

@@ -1,0 +1,1 @@
+"""Which access happens before which: clocks, releases, races."""

@@ -1,0 +1,1 @@
+"""Threads of a block that go together, apart, and wait for each other."""

@@ -1,0 +1,230 @@
+"""Clusters of blocks: their barrier, and accesses to the shared memory of another block.
+
+PTX ISA, "barrier.cluster" and "mapa".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hidet.sim.faults import ClusterMisuse
+from hidet.sim.order.actors import GENERIC
+from hidet.sim.threads.gang import Gang, Residents, thread_name
+from hidet.sim.values import Array, Mask
+
+NEVER = -1
+
+
+@dataclass(eq=False)
+class Meeting:
+    """The barrier of one cluster."""
+
+    ticket: Array
+    """The generation that each thread has arrived in and not waited for."""
+    told: list[Array] = field(default_factory=list)
+    """What those who arrived in this generation release."""
+    passed: Array | None = None
+    """What those of the last generation released."""
+    generation: int = 0
+
+
+def meetings(gang: Gang, mask: Mask) -> list[tuple[int, Meeting, Array]]:
+    """The clusters of the threads in the mask, with their rows."""
+    table: dict[int, Meeting] = gang.residents.state.setdefault("cluster barriers", {})
+    cluster, out = gang.slot // gang.team.cluster, []
+    for number in np.unique(cluster[mask]).tolist():
+        meeting = table.get(number)
+        if meeting is None:
+            threads = gang.team.threads * gang.team.cluster
+            meeting = table[number] = Meeting(np.full(threads, NEVER, np.int64))
+        out.append((number, meeting, np.flatnonzero(mask & (cluster == number))))
+    return out
+
+
+def inside(gang: Gang) -> Array:
+    """Each row's number in its cluster."""
+    found: Array = gang.slot % gang.team.cluster * gang.team.threads + gang.thread
+    return found
+
+
+def arrive(gang: Gang, mask: Mask, release: bool) -> None:
+    """Each thread arrives at the barrier of its cluster, and perhaps passes on what it knows."""
+    clocks = gang.clocks
+    clocks.tick()
+    for cluster, meeting, rows in meetings(gang, mask):
+        numbers = inside(gang)[rows]
+        if (meeting.ticket[numbers] != NEVER).any():
+            row = int(rows[np.argmax(meeting.ticket[numbers] != NEVER)])
+            gang.fault(
+                ClusterMisuse,
+                "a thread arrives at the barrier of its cluster, and has not waited since it did",
+                row,
+                "call cluster_wait() after each cluster_arrive()",
+            )
+        meeting.ticket[numbers] = meeting.generation
+        _, actors, _ = gang.actors(only(gang, rows))
+        if release:
+            meeting.told += [clocks.told(cluster, int(actor)) for actor in actors]
+        else:
+            meeting.told += fenced(gang, rows, cluster, actors)
+        advance(gang, cluster, meeting)
+    gang.run.progress += 1
+
+
+def fenced(gang: Gang, rows: Array, cluster: int, actors: Array) -> list[Array]:
+    """What threads pass on that do not release: what they knew at fences, and their mbarriers."""
+    clocks = gang.clocks
+    released = gang.run.handover.released
+    known = (released.get((gang.team.first, cluster, int(a))) for a in actors)
+    found = [each for each in known if each is not None]
+    numbers = set(gang.number[rows].tolist())
+    for barrier in gang.mbarriers.values():
+        thread = int(barrier.initialiser.thread[0])
+        if barrier.fenced and thread in numbers:
+            lane = clocks.lane_actor(thread % gang.team.threads, barrier.slot)
+            clock = np.zeros((3, lane + 1), np.int64)
+            clock[:, lane] = barrier.stamp + 1
+            found.append(clock)
+    return found
+
+
+def wait(gang: Gang, mask: Mask) -> Iterator[None]:
+    """Wait until all threads of the cluster have arrived, and learn what they released."""
+    for _, meeting, rows in meetings(gang, mask):
+        missing = meeting.ticket[inside(gang)[rows]] == NEVER
+        if missing.any():
+            gang.fault(
+                ClusterMisuse,
+                "a thread waits at the barrier of its cluster without having arrived",
+                int(rows[np.argmax(missing)]),
+                "call cluster_arrive() before cluster_wait()",
+            )
+    if passed(gang, mask):
+        return
+    with gang.waiting(mask, lambda: "all threads of the cluster"):
+        while not passed(gang, mask):
+            yield
+
+
+def passed(gang: Gang, mask: Mask) -> bool:
+    """Whether the threads may go on; if so, they learn what the others released."""
+    found = meetings(gang, mask)
+    for cluster, meeting, _ in found:
+        advance(gang, cluster, meeting)
+    if any((m.ticket[inside(gang)[rows]] == m.generation).any() for _, m, rows in found):
+        return False
+    for cluster, meeting, rows in found:
+        meeting.ticket[inside(gang)[rows]] = NEVER
+        if meeting.passed is not None:
+            for actor in gang.actors(only(gang, rows))[1].tolist():
+                gang.clocks.learn(cluster, actor, meeting.passed)
+    return True
+
+
+def advance(gang: Gang, cluster: int, meeting: Meeting) -> None:
+    """Complete the generation if all threads that have not left the kernel have arrived."""
+    if not (meeting.ticket == meeting.generation).any():
+        return
+    for other in gang.residents.gangs:
+        there = other.everyone & ~other.exited & (other.slot // gang.team.cluster == cluster)
+        if (meeting.ticket[inside(other)[there]] != meeting.generation).any():
+            return
+    width = max((each.shape[1] for each in meeting.told), default=1)
+    meeting.passed = np.zeros((3, width), np.int64)
+    for each in meeting.told:
+        np.maximum(meeting.passed[:, : each.shape[1]], each, out=meeting.passed[:, : each.shape[1]])
+    meeting.told = []
+    meeting.generation += 1
+    gang.clocks.tick()
+    gang.run.progress += 1
+
+
+def only(gang: Gang, rows: Array) -> Mask:
+    """A mask of some rows."""
+    mask = np.zeros(gang.count, np.bool_)
+    mask[rows] = True
+    return mask
+
+
+# ---- the memory of other blocks ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reach:
+    """An access to another block's memory: the last one of a thread's warp."""
+
+    stamp: int
+    site: int
+    thread: int
+
+
+def reached(gang: Gang, slots: Array, lanes: Array, remember: bool = True) -> None:
+    """`ClusterMisuse` unless the blocks at `slots`, whose memory is touched, have begun.
+
+    Whether they still run when this happens can be said at the end only (`check_end`).
+    """
+    clocks, size = gang.clocks, gang.team.cluster
+    table: dict[tuple[int, int, int], Reach] = gang.residents.state.setdefault("reaches", {})
+    mine, rows = gang.slot[lanes], np.arange(gang.count)[lanes]
+    for index in unlike(mine, gang.warp[lanes], slots):
+        slot, row = int(slots[index]), int(rows[index])
+        if slot == mine[index]:
+            continue
+        thread = int(gang.number[row])
+        cluster = slot // size
+        own = [int(clocks.warp_actor(mine[index], gang.warp[row]))]
+        own += clocks.lanes.get(own[0] - 1, [])
+        begun = clocks.seen[GENERIC, cluster][np.ix_(own, actors_of(gang, slot))].any()
+        if not begun and not met(gang, cluster):
+            gang.fault(
+                ClusterMisuse,
+                "the shared memory of another block is touched, which may not have begun",
+                row,
+                "let the blocks of the cluster meet first: cluster_sync()",
+            )
+        if remember:
+            table[cluster, own[0], slot] = Reach(clocks.now, gang.site, thread)
+
+
+def unlike(*columns: Array) -> list[int]:
+    """The first row of each kind."""
+    if len(columns[0]) == 1:
+        return [0]
+    found: list[int] = np.unique(np.stack(columns), axis=1, return_index=True)[1].tolist()
+    return found
+
+
+def met(gang: Gang, cluster: int) -> bool:
+    """Whether the blocks of a cluster have met at its barrier."""
+    table: dict[int, Meeting] = gang.residents.state.get("cluster barriers", {})
+    return cluster in table and table[cluster].generation > 0
+
+
+def actors_of(gang: Gang, slot: int) -> list[int]:
+    """The warps and single threads of a block, as actors."""
+    first = slot % gang.team.cluster * gang.clocks.warps
+    warps = range(first, first + gang.clocks.warps)
+    lanes = [lane for warp in warps for lane in gang.clocks.lanes.get(warp, ())]
+    return [*(1 + warp for warp in warps), *lanes]
+
+
+def check_end(residents: Residents) -> None:
+    """`ClusterMisuse` where a block may end before another one touches its memory."""
+    gang = residents.gangs[0]
+    clocks = gang.clocks
+    table: dict[tuple[int, int, int], Reach] = residents.state.get("reaches", {})
+    for (cluster, actor, slot), reach in table.items():
+        lane = int(clocks.lane_number(np.array([reach.thread]))[0])
+        columns = [actor, lane] if lane else [actor]
+        known = clocks.seen[GENERIC, cluster][np.ix_(actors_of(gang, slot), columns)].max()
+        if reach.stamp >= known:
+            gang.site = reach.site
+            gang.fault(
+                ClusterMisuse,
+                f"{thread_name(gang.run, gang.team, reach.thread)} touches the shared memory of "
+                f"block {slot % gang.team.cluster} of its cluster, which may have ended",
+                help="let the blocks of the cluster meet before they end: cluster_sync()",
+            )

@@ -1,0 +1,66 @@
+"""Loops that only look: a turn that changes nothing waits for others, like any other wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidet.ir.expr import Var
+from hidet.sim.memory import Pointer
+from hidet.sim.threads.gang import Gang, Wait
+from hidet.sim.values import Mask, Value
+
+
+class Spin:
+    """The turns of one `while` loop: each is a move, unless nothing changes in it."""
+
+    def __init__(self, gang: Gang, site: int, looks: bool) -> None:
+        self.gang = gang
+        self.looks = looks
+        """Whether it looks at what others may change; otherwise it never ends by itself."""
+        self.site = site
+        self.effects = -1
+        self.values: dict[Var, Value] = {}
+        self.wait: Wait | None = None
+
+    def turned(self, mask: Mask) -> None:
+        """A turn has ended, after which the threads of the mask go on."""
+        run, gang = self.gang.run, self.gang
+        same = self.looks and run.progress == self.effects
+        if not same or not unchanged(self.values, gang.env):
+            self.end()
+            run.turns += 1
+            self.effects, self.values = run.progress, dict(gang.env)
+            return
+        if self.wait is None:
+            self.wait = Wait(gang, mask, self.site, self.what)
+            run.waits.append(self.wait)
+        self.wait.mask, gang.still = mask, True
+
+    def what(self) -> str:
+        """What the loop waits for, in words."""
+        return self.gang.looked() if self.gang.looked else "what it looks at to change"
+
+    def end(self) -> None:
+        """The loop does not wait."""
+        self.gang.still = False
+        if self.wait is not None:
+            self.gang.run.waits.remove(self.wait)
+            self.wait = None
+
+
+def unchanged(before: dict[Var, Value], after: dict[Var, Value]) -> bool:
+    """Whether all variables have the values they had."""
+    return len(before) == len(after) and all(
+        equal(before.get(var), value) for var, value in after.items()
+    )
+
+
+def equal(before: Any, after: Any) -> bool:
+    """Whether a value is the same for every thread."""
+    if before is after:
+        return True
+    if isinstance(before, Pointer) and isinstance(after, Pointer):
+        return before.buffer is after.buffer and equal(before.offset, after.offset)
+    return bool(np.array_equal(before, after))
