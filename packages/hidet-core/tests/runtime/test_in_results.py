@@ -12,8 +12,8 @@ from hidet.graph import symbol, trace_from
 from hidet.options import options
 from hidet.runtime import Plan
 from hidet.runtime.binding.bound import bind
+from hidet.runtime.binding.in_results import in_results
 from hidet.runtime.binding.memory import array_of, view_of
-from hidet.runtime.in_results import in_results
 from hidet.runtime.plans.plan import Buffer, Launch, Pointer
 from hidet.types import f32
 

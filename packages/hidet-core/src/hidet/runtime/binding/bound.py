@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 from hidet.errors import BadArchive, DtypeMismatch, ShapeMismatch
 from hidet.runtime.binding.arena import Arena, place
+from hidet.runtime.binding.in_results import in_results
 from hidet.runtime.binding.order import dependencies, in_turns, reduced
 from hidet.runtime.binding.reuse import reused
 from hidet.runtime.devices.view import View
-from hidet.runtime.in_results import in_results
 from hidet.runtime.plans import maps
 from hidet.runtime.plans.maps import Map
 from hidet.runtime.plans.plan import (
