@@ -69,6 +69,21 @@ def test_comments_and_docstrings_have_no_private_word():
     assert {name: words for name, words in found.items() if words} == {}
 
 
+def test_sources_name_only_files_that_exist():
+    """`ring.py` in a docstring or comment is a file, with as much of its path as is said."""
+    files = [
+        f"/{each.relative_to(ROOT)}" for each in (*SOURCES, *ROOT.glob("packages/*/tests/**/*.py"))
+    ]
+    files += [f"/{each.relative_to(ROOT)}" for each in ROOT.glob("ci/**/*.py")]
+    missing = {
+        f"{each.relative_to(ROOT)}: {name}"
+        for each in SOURCES
+        for name in re.findall(r"`((?:\w+/)*\w+\.py)`", each.read_text("utf-8"))
+        if not any(file.endswith(f"/{name}") for file in files)
+    }
+    assert missing == set()
+
+
 def test_private_words_are_found_in_prose_and_not_in_code():
     source = '"""A gang\nof threads."""\ngang = 1  # where sizes\n# that vary\n'
     assert private(prose(source)) == {"gangs?": "SIMT group", "sizes that vary": "dynamic shapes"}

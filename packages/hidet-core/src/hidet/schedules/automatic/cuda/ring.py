@@ -3,7 +3,7 @@
 A row too long for the registers of a block lies in shared memory, where all walks read it. While
 threads wait for each other's sums nothing else would be read; so what comes next is under way in
 the rest of that memory, which is a ring of pieces: a row has `turns` of them, and as soon as the
-last walk is done with a piece, or threads have it in registers (`cuda_turns.py`), the one that is
+last walk is done with a piece, or threads have it in registers (`turns.py`), the one that is
 next in turn takes its place. Every thread copies what it reads itself and waits for no other. PTX
 ISA: cp.async.
 """

@@ -1,5 +1,5 @@
 """Rows too long for the registers of a block, which takes one after the other and reads it in
-shared memory. What gains by the registers of a cluster goes through these: `cuda_turns.py`."""
+shared memory. What gains by the registers of a cluster goes through these: `turns.py`."""
 
 from __future__ import annotations
 

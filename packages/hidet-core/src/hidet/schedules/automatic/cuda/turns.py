@@ -1,6 +1,6 @@
 """Rows too long for the registers of a block: clusters of blocks take one after the other.
 
-A row comes through a ring in shared memory (`cuda_ring.py`) into registers, where all walks find
+A row comes through a ring in shared memory (`ring.py`) into registers, where all walks find
 it: its place in the ring is free at once, so that the whole ring is what comes next while threads
 compute, wait for each other and write. Several blocks have a multiprocessor, so that some compute
 while others wait.

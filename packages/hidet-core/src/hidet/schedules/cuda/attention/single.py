@@ -2,7 +2,7 @@
 
 The option `tf32` allows one alone. No sum of tensor cores goes beyond a tile, and large and small
 products have sums of their own. Where three give no number, ordinary ones count
-(`attention_plain.py`).
+(`plain.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Small-M matmuls of half precision on tensor cores, whose units take 8 rows at once.
 
-Columns of b are the 16 rows of the units' first operand (`few_rows.py`), rows of a are the 8
+Columns of b are the 16 rows of the units' first operand (`rows.py`), rows of a are the 8
 columns of their second. Which elements of k are the first ones is all the same to a sum: those that
 a thread gives to the units are those that it reads at once.
 """

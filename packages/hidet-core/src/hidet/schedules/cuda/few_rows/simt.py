@@ -1,4 +1,4 @@
-"""Small-M matmuls on CUDA cores, in full precision (`few_rows.py`)."""
+"""Small-M matmuls on CUDA cores, in full precision (`rows.py`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Matmuls around a norm that has no kernel of its own, by warpgroups (sm_90a).
 
-They produce, or consume, partial normalisation statistics of their rows: `wgmma_moments.py` and
-`wgmma_shares.py`, `wgmma_normed.py`.
+They produce, or consume, partial normalisation statistics of their rows: `moments.py` and
+`shares.py`, `normed.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A layer norm of rows, applied to what warpgroups have summed up of them (sm_90a).
 
 (sum of x * w - mean * (sum of w)) * scale + bias. Means and scales are put together while the first
-tiles are on their way (`wgmma_statistics.py`); what belongs to columns is under way as long as they
+tiles are on their way (`statistics.py`); what belongs to columns is under way as long as they
 are summed up.
 """
 

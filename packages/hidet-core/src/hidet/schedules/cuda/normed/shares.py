@@ -1,4 +1,4 @@
-"""The same as `wgmma_moments.py` with split-K among the blocks of a cluster (sm_90a).
+"""The same as `moments.py` with split-K among the blocks of a cluster (sm_90a).
 
 Each has a share of a tile's rows to add up and to write (`pile.py`), four sums at once.
 """

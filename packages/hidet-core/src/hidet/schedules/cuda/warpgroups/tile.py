@@ -1,6 +1,6 @@
-"""Contractions by warpgroups (sm_90a): the kernel around the pipeline of `wgmma_ring.py`.
+"""Contractions by warpgroups (sm_90a): the kernel around the pipeline of `ring.py`.
 
-Blocks stay and take tiles of the result in turns (`wgmma_loop.py`), in an order in which those
+Blocks stay and take tiles of the result in turns (`loop.py`), in an order in which those
 under way at once share rows and columns in the second cache; or those of a cluster share the sum
 over k of a tile, where there are too few.
 """
