@@ -43,8 +43,17 @@ class Option(Generic[T]):
         scoped = _scoped.get()
         if self.name in scoped:
             return scoped[self.name]  # type: ignore[return-value]
+        return self.outside()
+
+    def outside(self) -> T:
+        """The value where no scope sets it. To look into the environment takes as long as a small
+        kernel: who asks at each call asks for it once, and then `inside` scopes."""
         text = os.environ.get(self.environment)
         return self.default if text is None else self.checked(self.read(text))
+
+    def inside(self, outside: T) -> T:
+        """The value of the innermost scope, or the one outside of scopes."""
+        return _scoped.get().get(self.name, outside)  # type: ignore[return-value]
 
     def read(self, text: str) -> T:
         """The value of `text`; a text that has no value is a BadArgument."""

@@ -5,9 +5,12 @@ import threading
 import numpy as np
 import pytest
 
+from hidet.codegen.cpu.team import team_source
+from hidet.options import options
 from hidet.runtime import Archive, Executor, Plan, Scalar
 from hidet.runtime.binding.memory import array_of, view_of
 from hidet.runtime.profiling.profile import HostRecorder, recorded
+from hidet.toolchain import compile_cpp
 
 from .conftest import buffer, diamond, launch
 
@@ -74,6 +77,35 @@ def test_a_recorder_notes_the_launch(cpp):
         run(executor, numbers(3))
     assert [name for name, _ in recorder.steps()] == ["twice"]
     assert is_direct(executor)
+
+
+TEAM = """
+extern "C" void (*hidet_parallel)(void (*)(const void *, long long, long long), const void *,
+                                  long long);
+void (*hidet_parallel)(void (*)(const void *, long long, long long), const void *, long long) = 0;
+struct Both { float *x, *y; };
+extern "C" void twice(float *x, float *y, long n) {
+  Both both = {x, y};
+  auto part = [](const void *of, long long begin, long long end) {
+    const Both &b = *static_cast<const Both *>(of);
+    for (long long i = begin; i < end; i++) b.y[i] = 2 * b.x[i];
+  };
+  if (hidet_parallel) hidet_parallel(part, &both, n); else part(&both, 0, n);
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_loops_of_the_team(threads):
+    plan = Plan("cpu", (buffer("x", "input", "n"), buffer("y", "output", "n")),
+                (launch("twice", [0], [1], "n"),), (0,), (1,), {"n": (0, 0)})  # fmt: skip
+    binaries = {"unit": compile_cpp(TEAM), "team": compile_cpp(team_source())}
+    executor = Executor(Archive({"main": plan}, binaries), threads=lambda: threads)
+    for count in (1, 2, 7, 129, 10007):
+        for asked in (0, 2):
+            with options(threads=asked):
+                np.testing.assert_array_equal(run(executor, numbers(count))[0], 2 * numbers(count))
+    assert all(each.direct is not None for each in executor.programs.values())
 
 
 def test_several_launches_take_the_usual_way(cpp):

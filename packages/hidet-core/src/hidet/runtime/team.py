@@ -8,7 +8,7 @@ however many archives are loaded, and none where nothing needs it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 from types import TracebackType
 
@@ -94,13 +94,34 @@ class OnTeam:
     """
 
     def __init__(self, threads: Callable[[], int]) -> None:
-        self.threads = threads
+        self.threads, self.outside = threads, options.threads.outside()
         self.habit = Habit()
         self.place = ctypes.byref(self.habit)
 
+    def count(self) -> int:
+        """How many threads a call uses here."""
+        return options.threads.inside(self.outside) or self.threads()
+
+    def around(self, run: Callable[[Sequence[int]], object]) -> Callable[[Sequence[int]], object]:
+        """`run` within such a block, one call at a time, by as few calls as can be."""
+        team, lock, count, place = _team, Lock(), self.count, self.place
+        if team is None:
+            return run
+        begin, end = team.begin, team.end
+
+        def on_team(addresses: Sequence[int]) -> None:
+            with lock:
+                begin(count(), place)
+                try:
+                    run(addresses)
+                finally:
+                    end()
+
+        return on_team
+
     def __enter__(self) -> None:
         if _team is not None:
-            _team.begin(options.threads.get() or self.threads(), self.place)
+            _team.begin(self.count(), self.place)
 
     def __exit__(
         self,

@@ -53,7 +53,7 @@ class HostProgram:
         self.calls = [
             self.call(number, step, modules, host_steps) for number, step in enumerate(bound.steps)
         ]
-        self.direct = direct(bound, modules, fixed)
+        self.direct = direct(bound, modules, fixed, threads)
 
     def call(
         self,
@@ -131,7 +131,7 @@ class HostProgram:
             number(arg) if isinstance(arg, Scalar) else self.pointers[arg.buffer]
             for arg in step.args
         ]
-        return lambda: function(*args)
+        return partial(function, *args)
 
     def host(self, step: Host, host_steps: Mapping[str, HostStep]) -> Callable[[], Any]:
         """The call of a region that the framework runs."""
