@@ -17,13 +17,13 @@ LAYOUT: Layout = ((129, 257), (257, 1), torch.float32)
 
 
 def test_memory_is_given_again_once_nobody_holds_it() -> None:
-    kept = Results()
-    first = kept.tensor(LAYOUT)
-    second = kept.tensor(LAYOUT)
+    kept = Results().of(LAYOUT)
+    first = kept.tensor()
+    second = kept.tensor()
     places = first.data_ptr(), second.data_ptr()
     assert len({*places}) == 2
     del second
-    assert kept.tensor(LAYOUT).data_ptr() == places[1]
+    assert kept.tensor().data_ptr() == places[1]
     assert (first.shape, first.stride(), first.dtype) == LAYOUT
     assert first._version == 0
     assert not first._is_view()
@@ -43,44 +43,50 @@ def test_memory_is_given_again_once_nobody_holds_it() -> None:
     ],
 )
 def test_what_still_holds_the_memory_keeps_it(hold: Callable[[torch.Tensor], Any]) -> None:
-    kept = Results()
-    x = kept.tensor(LAYOUT)
+    kept = Results().of(LAYOUT)
+    x = kept.tensor()
     place = x.data_ptr()
     held = hold(x)
     del x
-    assert place != kept.tensor(LAYOUT).data_ptr()
+    assert place != kept.tensor().data_ptr()
     del held
 
 
 def test_memory_that_was_put_elsewhere_is_not_given_again() -> None:
     """As what goes to another process is, which may read it after nobody holds it here."""
-    kept = Results()
-    x = kept.tensor(LAYOUT).share_memory_()
+    kept = Results().of(LAYOUT)
+    x = kept.tensor().share_memory_()
     shared = x.data_ptr()
     del x
-    assert kept.tensor(LAYOUT).data_ptr() != shared
-    x = kept.tensor(LAYOUT)
+    assert kept.tensor().data_ptr() != shared
+    x = kept.tensor()
     x.untyped_storage().resize_(0)
     del x
-    assert kept.tensor(LAYOUT).untyped_storage().nbytes() == 129 * 257 * 4
+    assert kept.tensor().untyped_storage().nbytes() == 129 * 257 * 4
 
 
 def test_no_more_is_kept_than_allowed() -> None:
-    kept = Results()
+    every = Results()
     rows = ALL // 40 // 4096
-    for n in range(50):
-        kept.tensor(((rows + n, 1024), (1024, 1), torch.float32))
-    held = [kept.tensor(LAYOUT) for _ in range(EACH + 3)]
-    assert len(kept.kept[LAYOUT]) == EACH
+    many = [every.of(((rows + n, 1024), (1024, 1), torch.float32)) for n in range(50)]
+    for each in (*many, many[20]):
+        each.tensor()
+    usual = every.of(LAYOUT)
+    assert usual is every.of(LAYOUT)
+    held = [usual.tensor() for _ in range(EACH + 3)]
+    assert len(usual.kept) == EACH
     assert len({each.data_ptr() for each in held}) == EACH + 3
-    assert 0 < kept.nbytes == sum(e.nbytes for each in kept.kept.values() for e in each) <= ALL
+    assert 0 < every.nbytes == sum(e.nbytes for each in every.kept for e in each.kept) <= ALL
+    assert not many[0].kept
+    assert many[20].kept
+    assert many[0].tensor().shape == (rows, 1024)
 
 
 def test_inference_mode_leaves_no_trace() -> None:
-    kept = Results()
+    kept = Results().of(LAYOUT)
     with torch.inference_mode():
-        kept.tensor(LAYOUT)
-    x = kept.tensor(LAYOUT)
+        kept.tensor()
+    x = kept.tensor()
     assert not x.is_inference()
     assert x.requires_grad_().requires_grad
 

@@ -7,13 +7,14 @@ copy or an addition twice as long. On a GPU PyTorch keeps memory of its own; on 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from math import prod
+from operator import attrgetter
 from sys import getrefcount
 from threading import Lock
 from typing import Any, TypeAlias, cast
+from weakref import WeakValueDictionary
 
 import torch
 from torch._C._dynamo import guards
@@ -40,47 +41,72 @@ class Kept:
             self.tensor = empty(*layout)
         self.storage = self.tensor.untyped_storage()
         self.nbytes = self.storage.nbytes()
+        self.handle = self.storage._cdata
         self.alone = self.state()
 
     def state(self) -> tuple[int, int, int]:
         """How many hold the memory, as tensors or as a storage, and where it lies."""
-        return uses(self.storage._cdata), getrefcount(self.storage), self.tensor.data_ptr()
+        return uses(self.handle), getrefcount(self.storage), self.tensor.data_ptr()
 
     def is_free(self) -> bool:
         """Whether nobody else holds the memory, which nobody has put elsewhere: what goes to
         another process is moved to memory that both share."""
         return self.state() == self.alone
 
-    def given(self) -> torch.Tensor:
-        """The memory as a tensor that has nothing else in common with this one."""
-        return self.tensor.data
+
+class Alike:
+    """The results of one layout that are kept among `every` one."""
+
+    def __init__(self, every: Results, layout: Layout) -> None:
+        self.every, self.layout = every, layout
+        self.kept: list[Kept] = []
+        self.asked = 0
+        """How often anything had been asked for when this last was."""
+
+    def tensor(self) -> torch.Tensor:
+        """A tensor of the layout, with whatever is in its memory, which has nothing else in common
+        with the tensor that is kept."""
+        every = self.every
+        with every.lock:
+            every.asked = self.asked = every.asked + 1
+            for each in self.kept:
+                if each.is_free():
+                    return each.tensor.data
+            return every.one_more(self).tensor.data
 
 
 class Results:
-    """The results on the CPU that are kept, those asked for last at the end."""
+    """The results on the CPU that are kept."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.kept: OrderedDict[Layout, list[Kept]] = OrderedDict()
-        self.nbytes = 0
+        self.known: WeakValueDictionary[Layout, Alike] = WeakValueDictionary()
+        self.kept: set[Alike] = set()
+        """Those of which there are some."""
+        self.nbytes = self.asked = 0
 
-    def tensor(self, layout: Layout) -> torch.Tensor:
-        """A tensor of a layout, with whatever is in its memory."""
+    def of(self, layout: Layout) -> Alike:
+        """Those of a layout."""
         with self.lock:
-            known = self.kept.setdefault(layout, [])
-            self.kept.move_to_end(layout)
-            for each in known:
-                if each.is_free():
-                    return each.given()
-            made = Kept(layout)
-            if len(known) == EACH:
-                self.nbytes -= known.pop(0).nbytes
-            known.append(made)
-            self.nbytes += made.nbytes
-            while self.nbytes > ALL:
-                _, gone = self.kept.popitem(last=False)
-                self.nbytes -= sum(each.nbytes for each in gone)
-            return made.given()
+            found = self.known.get(layout)
+            if found is None:
+                found = self.known[layout] = Alike(self, layout)
+            return found
+
+    def one_more(self, alike: Alike) -> Kept:
+        """A new one of a layout; those go that were not asked for longest."""
+        made = Kept(alike.layout)
+        if len(alike.kept) == EACH:
+            self.nbytes -= alike.kept.pop(0).nbytes
+        alike.kept.append(made)
+        self.kept.add(alike)
+        self.nbytes += made.nbytes
+        while self.nbytes > ALL:
+            oldest = min(self.kept, key=attrgetter("asked"))
+            self.kept.discard(oldest)
+            self.nbytes -= sum(each.nbytes for each in oldest.kept)
+            oldest.kept.clear()
+        return made
 
 
 RESULTS = Results()
@@ -91,7 +117,7 @@ def maker(layout: Layout, device: str) -> Callable[[], torch.Tensor]:
     size, strides, of = layout
     if device == "cpu":
         kept = LEAST <= prod(size) * of.itemsize <= MOST
-        return partial(RESULTS.tensor, layout) if kept else partial(empty, *layout)
+        return RESULTS.of(layout).tensor if kept else partial(empty, *layout)
     if torch.cuda.device_count() == 1:  # on whatever device is current
         return partial(quick._empty_strided_cuda, *layout)
     return partial(torch.empty_strided, size, strides, dtype=of, device=torch.device(device))
