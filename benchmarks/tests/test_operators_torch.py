@@ -1,0 +1,48 @@
+"""PyTorch's operators beside eager: which calls are measured, and how they are summed up."""
+
+import pytest
+import torch
+
+from benchmarks import operators_torch
+from benchmarks.enlarged import WANTED, bounded, enlarged
+from benchmarks.operators_torch import Timed, summary
+from ci.operator_suite.cases import operators
+
+
+@pytest.mark.parametrize(
+    "name", ["relu", "add", "cumsum", "special.ndtri", "grid_sampler_3d", "nn.functional.conv2d"]
+)
+def test_calls_read_about_a_megabyte(name):
+    call = enlarged(operators()[name])
+    assert WANTED / 4 <= call.nbytes <= WANTED * 4
+    assert isinstance(call(call.copies()), torch.Tensor)
+
+
+def test_the_sizes_of_samples_are_as_before_afterwards():
+    enlarged(operators()["relu"])
+    first = next(iter(operators()["relu"].sample_inputs("cpu", torch.float32)))
+    assert first.input.numel() < 1000
+
+
+def test_large_samples_are_not_made():
+    with pytest.raises(RuntimeError, match="4096, 4096"):
+        bounded((4096, 4096), dtype=torch.float32, device="cpu")
+
+
+def test_the_slower_ones_are_told_with_the_worst_first():
+    rows = [
+        Timed("a", eager=10.0, hidet=20.0, nbytes=2048),
+        Timed("b", eager=10.0, hidet=40.0, nbytes=2048),
+        Timed("c", eager=10.0, hidet=10.0, nbytes=2048),
+        Timed("d", "ended its process: 1"),
+    ]
+    text = summary(rows)
+    assert text.index("`b`") < text.index("`a`")
+    assert "| `a`      | 2   | 10.0     | 20.0     | 2.00        |" in text
+    assert "3 operators, 2.00 times eager in the geometric mean; 2 above 1.2." in text
+    assert "- `d`: ended its process: 1" in text and "`c`" not in text
+
+
+def test_operators_are_measured_that_are_asked_for(capsys):
+    assert operators_torch.main(["^trace$", "--seconds", "0"]) == 0
+    assert "1 operators" in capsys.readouterr().out
