@@ -76,6 +76,51 @@ def test_others_are_read_as_before(name):
     assert read_anyway(TOGETHER[name]) == TOGETHER[name]
 
 
+def product(condition, *ahead):
+    """Twice what every other column holds, where a condition lets it."""
+    value = Load(x, (number(2), at)) * 2.0
+    put = Store(y, (j,), Select(condition, value, ZERO))
+    made = For(j, wrap(35), (NAMED, *ahead, put), LoopKind.VECTOR)
+    return Kernel("k", (x, y), (made,), kind=KernelKind.CPU)
+
+
+def test_what_is_made_of_an_element_keeps_its_condition():
+    before = product(inside(0, at, 6))
+    after = read_anyway(before)
+    (choice,) = find(after.body, Select)
+    assert not any(find([choice.then], Load))
+    assert choice.condition == inside(0, at, 6)
+    np.testing.assert_array_equal(result(after), result(before))
+
+
+def test_many_conditions_are_masks():
+    before = product(And(inside(0, at, 6), inside(3, j, 20)))
+    after = read_anyway(before)
+    assert not any(find(after.body, And))
+    np.testing.assert_array_equal(result(after), result(before))
+
+
+def test_conditions_that_guard_each_other_stay():
+    divided = LessEqual(FloorDiv(number(12), j), number(4))
+    before = product(And(And(LessEqual(number(1), j), divided), inside(0, at, 6)))
+    after = read_anyway(before)
+    (choice,) = find(after.body, Select)
+    assert isinstance(choice.condition, And)
+    np.testing.assert_array_equal(result(after), result(before))
+
+
+POINTED = Load(x, (number(1), Load(x, (number(0), at)).cast(i32)))
+CHOSEN = Select(LessEqual(number(3), j), Load(x, (number(0), FloorMod(at, number(7)))), Load(y, (j,)))
+
+
+@pytest.mark.parametrize("value", [POINTED, CHOSEN])
+def test_a_choice_that_something_decides_further_stays(value):
+    put = Store(y, (j,), Select(inside(2, j, 4), value, ZERO))
+    made = For(j, wrap(35), (NAMED, put), LoopKind.VECTOR)
+    before = Kernel("k", (x, y), (made,), kind=KernelKind.CPU)
+    assert read_anyway(before) == before
+
+
 def test_where_nothing_may_be_there_nothing_is_read():
     n = Var("n", i32)
     some = Var("x", f32[n])

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from hidet.ir.algebra import simplify_expression
+from hidet.ir.certain import safe_nodes
 from hidet.ir.expr import (
+    And,
+    BitAnd,
     Const,
     Expr,
     Load,
@@ -23,10 +27,21 @@ from hidet.ir.kernel import Kernel, KernelKind
 from hidet.ir.linear import Terms
 from hidet.ir.node import Node
 from hidet.ir.stmt import Assign, Body, Declare, For, LoopKind, Stmt, Store
-from hidet.ir.walk import find, postorder, rebuild_statements, replaced, substitute, variables
+from hidet.ir.walk import (
+    contains,
+    find,
+    postorder,
+    rebuild_statements,
+    replaced,
+    substitute,
+    variables,
+)
 from hidet.passes.addresses.flatten_indices import row_major
 from hidet.passes.base import kernel_pass, with_body
-from hidet.types import Scope, Size, TensorType
+from hidet.types import Scope, Size, TensorType, i32
+
+MANY = 3
+"""Parts of a condition from which on it is spelt as masks."""
 
 
 @kernel_pass()
@@ -36,6 +51,8 @@ def read_anyway(kernel: Kernel) -> Kernel:
     before   for j in vectorize(n):  y[j] = x[2 * j - 1] if 1 <= 2 * j else 0
     after    for j in vectorize(n):  read = x[max(2 * j - 1, 0)];  y[j] = read if 1 <= 2 * j else 0
 
+    The same goes for reads inside a value, as of `2 * x[j] if ... else 0`. Where three conditions or
+    more have to hold, each becomes a number, all bits of which are set where it does.
     Elements that are neighbours stay as they are: they are read under a mask. Of a tensor whose
     size is open there is an element wherever a loop around does not run for a size of zero.
     """
@@ -78,11 +95,15 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
         known: dict[Expr, Expr] = {}
         if isinstance(each, Declare | Assign | Store):
             for choice in find([each], Select):
-                if is_apart(choice, loop.var, values, moving, there):
-                    assert isinstance(choice.then, Load)
-                    value = Var("read", choice.dtype)
-                    made.append(Declare(value, clamped(choice.then)))
-                    known[choice] = Select(choice.condition, value, choice.otherwise)
+                named = {
+                    read: Var("read", read.dtype)
+                    for read in decided(choice)
+                    if is_apart(read, loop.var, values, moving, there)
+                }
+                made += [Declare(value, clamped(read)) for read, value in named.items()]
+                if named:
+                    then = replaced(choice.then, named)
+                    known[choice] = Select(as_masks(choice.condition), then, choice.otherwise)
         if isinstance(each, Declare) and each.init is not None:
             meant = substitute(each.init, values)
             if not chooses(meant):
@@ -93,23 +114,46 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
     return tuple(made)
 
 
+def decided(choice: Select) -> list[Load]:
+    """The reads that a choice between a value and a number decides about; none where one of them,
+    or another choice, decides further."""
+    if not isinstance(choice.otherwise, Const) or contains([choice.then], Select):
+        return []
+    reads = [*find([choice.then], Load)]
+    return [] if any(chooses(each.index) for each in reads) else reads
+
+
+def as_masks(condition: Expr) -> Expr:
+    """A condition of many parts with each as a number, all bits of which are set where it holds:
+    GCC makes no vectors of three conditions and more."""
+    parts = parts_of(condition)
+    if len(parts) < MANY or condition not in safe_nodes([*find([condition], Expr)]):
+        return condition
+    masks = [-each.cast(i32) for each in parts]
+    return reduce(BitAnd, masks).ne(0)
+
+
+def parts_of(condition: Expr) -> list[Expr]:
+    """The conditions that all have to hold."""
+    if isinstance(condition, And):
+        return [*parts_of(condition.a), *parts_of(condition.b)]
+    return [condition]
+
+
 def is_apart(
-    choice: Select, turn: Var, values: Mapping[Var, Expr], moving: set[Var], there: frozenset[Var]
+    read: Load, turn: Var, values: Mapping[Var, Expr], moving: set[Var], there: frozenset[Var]
 ) -> bool:
-    """Whether a choice reads elements of a parameter, not side by side, of which any may be read.
+    """Whether elements of a parameter are read, not side by side, of which any may be read.
 
     `values` are what variables of the loop stand for; `moving` are those that stand for themselves
     and have another value in another turn.
     """
-    read = choice.then
-    if not (isinstance(read, Load) and isinstance(choice.otherwise, Const) and read.lanes == 1):
+    if read.lanes != 1:
         return False
     of = read.tensor.type
     if not isinstance(of, TensorType) or of.scope is not Scope.GLOBAL or of.layout is not None:
         return False
     if not all(s in there if isinstance(s, Var) else has_elements(s) for s in of.shape):
-        return False
-    if chooses(read.index):
         return False
     flat = simplify_expression(row_major(of, tuple(substitute(i, values) for i in read.index)))
     form = Terms().form(flat)
