@@ -1,8 +1,8 @@
 """What is computed again, and what is stored."""
 
 from hidet import ops
-from hidet.fusion import Group
-from hidet.fusion.repeating import nbytes, repeatable, weight
+from hidet.fusion import Group, partition
+from hidet.fusion.repeating import nbytes, repeatable, summed_again, weight
 from hidet.graph import symbol, trace_from
 
 
@@ -30,6 +30,28 @@ def test_cheap_arithmetic_is_repeated_where_it_saves_bytes():
 
 def test_dear_functions_are_stored():
     assert not repeatable(chain(ops.exp(symbol((4,)))), 2, straight=True)
+
+
+def resized(device):
+    """An image made smaller along both axes, each new element of six in either."""
+    x = symbol((1, 16, 16), device=device)
+    smaller = ops.resize(x, sizes=(6, 7), axes=(1, 2), mode="linear", antialias=True)
+    names = [each.name for each in partition(trace_from([smaller], [x]), lambda op: False)]
+    return [name for name in names if "resample" in name]
+
+
+def test_a_cpu_sums_up_once_what_several_sums_read():
+    assert resized("cpu") == ["resample", "resample"]
+    assert resized("cuda") == ["resample_resample"]
+
+
+def test_few_elements_are_summed_up_again():
+    x = symbol((1, 16, 16))
+    wider = ops.resize(x, sizes=(23, 21), axes=(1, 2), mode="linear")
+    first = chain(wider)
+    again = ops.resize(wider, sizes=(29, 31), axes=(1, 2), mode="linear")
+    assert not summed_again(first, wider, trace_from([again]).nodes[-1])
+    assert not summed_again(first, wider, trace_from([ops.relu(wider)]).nodes[-1])
 
 
 def test_bytes():

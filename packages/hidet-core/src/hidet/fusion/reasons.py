@@ -11,7 +11,7 @@ from hidet.fusion.following import Following
 from hidet.fusion.group import Group
 from hidet.fusion.moves import landing
 from hidet.fusion.regions import Regions
-from hidet.fusion.repeating import repeatable, weight
+from hidet.fusion.repeating import repeatable, summed_again, weight
 from hidet.fusion.roles import Role, Roles
 from hidet.fusion.traits import cheap, lands, moves_only, read_by_all
 from hidet.graph.tensor import Node, Tensor
@@ -35,8 +35,8 @@ class Reasons:
         """Why `node`, the only reader of the group's result, may not follow in it; else nothing."""
         if node.device != group.last.device:
             return "it runs on another device"
-        if self.roles.injective(group):
-            return ""  # no anchor: the definitions are composed
+        if self.roles.injective(group):  # no anchor: the definitions are composed
+            return summed_again(group, tensor, node)
         places = [place for place, each in enumerate(node.inputs) if each is tensor]
         alone = len(places) == 1 and not self.parts(group)
         straight = lands(node.op, places[0]) if alone else self.all_land(group, [node])
@@ -88,6 +88,8 @@ class Reasons:
             return f"an element of {self.whole(chain)} takes many others: it is computed once"
         if all(is_view(each) for made in chain.nodes for each in made.outputs):
             return "a new shape of what lies in memory costs nothing there"
+        if why := summed_again(chain, tensor, node):
+            return why
         readers = len(self.users[tensor])
         straight = role is Role.INJECTIVE and same_shape(tensor.shape, node.outputs[0].shape)
         straight = straight or role is Role.UPDATE

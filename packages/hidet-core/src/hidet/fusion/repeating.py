@@ -1,4 +1,4 @@
-"""When what several operators read had better be computed by each of them than stored."""
+"""When what is read several times had better be computed each time than stored."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from math import prod
 
 from hidet.fusion.group import Group
-from hidet.fusion.traits import cheap, moves_only, picks
+from hidet.fusion.traits import cheap, moves_only, picks, reads
 from hidet.graph.tensor import Node, Tensor
+from hidet.ops.interpolation import UNROLLED
 
 LAUNCH_BYTES = 1 << 22
 """The bytes that a device moves in the time that one more kernel takes."""
+SEVERAL = 4
+"""From how many elements on one is the sum of several."""
 
 
 def repeatable(chain: Group, readers: int, straight: bool) -> bool:
@@ -27,6 +30,25 @@ def repeatable(chain: Group, readers: int, straight: bool) -> bool:
     (result,) = chain.results
     again = (readers - 1) * sum(map(nbytes, chain.inputs))
     return again <= (readers + 1) * nbytes(result) + LAUNCH_BYTES
+
+
+def summed_again(chain: Group, tensor: Tensor, node: Node) -> str:
+    """Why a CPU stores sums that `node` reads several of for each of its elements; else nothing.
+
+    An image that is resized along both axes would be read, for each new element, at all pairs of
+    places. On GPUs, where one more kernel costs more, nobody has measured it.
+    """
+    if node.device != "cpu" or node.op.kind != "kernels":
+        return ""
+    places = [place for place, each in enumerate(node.inputs) if each is tensor]
+    read = sum(reads(node.op, place) for place in places)
+    summed = max(
+        (reads(each.op, place) for each in chain.nodes for place in range(len(each.inputs))),
+        default=0,
+    )
+    if min(read, summed) < SEVERAL or read * summed <= UNROLLED:
+        return ""
+    return f"it reads {read} elements for one, of which each is made of {summed}"
 
 
 def weight(nodes: Sequence[Node]) -> int:

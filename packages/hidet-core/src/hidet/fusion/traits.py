@@ -87,6 +87,14 @@ def picks(op: Op) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def reads(op: Op, position: int) -> int:
+    """How many elements of operand `position` one is made of; those of a loop count once."""
+    definition = op.definition()
+    operand = definition.inputs[position]
+    return sum(each.grid is operand for each in find(definition.outputs, At))
+
+
+@lru_cache(maxsize=4096)
 def is_update(op: Op) -> bool:
     """Whether an operator puts elements into its first operand, where that lies."""
     outputs = op.definition().outputs if op.kind == "kernels" else ()
