@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidet import ops
 from hidet.graph import Tensor
-from hidet.types import i64
+from hidet.types import f32, i64
 from hidet_torch.converters.ordering import neutral, require_few, sort
 from hidet_torch.converters.table import aten, require, torch
 
@@ -68,7 +68,8 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tens
     rows = ops.transpose(x, axis, -1) if x.ndim else ops.reshape(x, (1,))
     require_few(rows, -1)
     alike = ops.equal(ops.unsqueeze(rows, -1), ops.unsqueeze(rows, -2))
-    count = ops.sum(ops.cast(alike, i64), -1)
+    # Of at most MOST elements float32 counts right, and more of them at once than int64.
+    count = ops.sum(ops.cast(alike, f32), -1)
     is_frequent = ops.equal(count, ops.max(count, -1, keepdims=True))
     values = ops.where(is_frequent, rows, neutral(x, "min"), dtype=x.dtype)
     least = ops.min(values, -1, keepdims=True)

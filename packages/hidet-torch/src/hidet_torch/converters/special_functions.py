@@ -18,26 +18,6 @@ from hidet_torch.converters.polynomials import wide
 from hidet_torch.converters.table import aten, torch
 from hidet_torch.memory.dtypes import result_type
 
-STEPS = 5
-"""Newton's steps after which a quantile is known to the last bit but one, the extreme ones too."""
-
-
-@torch(aten.special_ndtri.default)
-def ndtri(x: Tensor) -> Tensor:
-    """The quantiles of the normal distribution: where the logarithm of its tail is that of x, which
-    is nearly a parabola."""
-    share = ops.cast(x, f64)
-    tail = ops.minimum(share, 1.0 - share)
-    is_inside = ops.greater(tail, 0.0)
-    goal = ops.log(ops.where(is_inside, tail, 0.5))
-    y = -ops.sqrt(ops.maximum((goal + math.log(2)) * -2.0, 0.0))
-    for _ in range(STEPS):
-        scaled = ops.erfcx(y * -math.sqrt(0.5)) * 0.5  # the tail times exp(y * y / 2)
-        y = y - (ops.log(scaled) - y * y * 0.5 - goal) * scaled * math.sqrt(2 * math.pi)
-    edge = ops.where(ops.equal(tail, 0.0), -math.inf, ops.where(is_inside, y, math.nan))
-    return ops.where(ops.greater(share, 0.5), -edge, edge)
-
-
 FAR = 10
 """From here on the terms of the sum are told by the series of Euler and Maclaurin."""
 
