@@ -110,7 +110,9 @@ def test_conditions_that_guard_each_other_stay():
 
 
 POINTED = Load(x, (number(1), Load(x, (number(0), at)).cast(i32)))
-CHOSEN = Select(LessEqual(number(3), j), Load(x, (number(0), FloorMod(at, number(7)))), Load(y, (j,)))
+CHOSEN = Select(
+    LessEqual(number(3), j), Load(x, (number(0), FloorMod(at, number(7)))), Load(y, (j,))
+)
 
 
 @pytest.mark.parametrize("value", [POINTED, CHOSEN])

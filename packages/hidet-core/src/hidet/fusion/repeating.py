@@ -8,7 +8,7 @@ from math import prod
 from hidet.fusion.group import Group
 from hidet.fusion.traits import cheap, moves_only, picks, reads
 from hidet.graph.tensor import Node, Tensor
-from hidet.ops.interpolation import UNROLLED
+from hidet.ops.resampling.interpolation import UNROLLED
 
 LAUNCH_BYTES = 1 << 22
 """The bytes that a device moves in the time that one more kernel takes."""

@@ -31,7 +31,8 @@ MIDDLE = Quotient(
     (1.0, 42.313330701600911252, 687.18700749205790830, 5394.1960214247511077,
      21213.794301586595867, 39307.895800092710610, 28729.085735721942674, 5226.4952788528545610),
 )  # fmt: skip
-"""The quantile over the distance of a share from 1/2: of the square of that distance below start."""
+"""The quantile over the distance of a share from 1/2, of what the square of that distance leaves of
+the start."""
 TAILS = Quotient(
     1.6,
     (1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550,

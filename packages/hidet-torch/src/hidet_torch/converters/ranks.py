@@ -62,11 +62,21 @@ def picked(x: Tensor, axis: int, keepdim: bool, place: Tensor) -> tuple[Tensor, 
     return values, where
 
 
+COMPARED = 256
+"""Elements up to which a CPU finds the most frequent one by comparing each with each: PyTorch sorts
+them, which is faster for longer rows."""
+
+
 @torch(aten.mode.default)
 def mode(x: Tensor, axis: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The least of the elements that are most frequent, and the last place of it."""
     rows = ops.transpose(x, axis, -1) if x.ndim else ops.reshape(x, (1,))
     require_few(rows, -1)
+    size = rows.shape[-1]
+    is_short = isinstance(size, int) and size <= COMPARED
+    require(
+        x.device != "cpu" or is_short, f"the most frequent of over {COMPARED} elements on a CPU"
+    )
     alike = ops.equal(ops.unsqueeze(rows, -1), ops.unsqueeze(rows, -2))
     # Of at most MOST elements float32 counts right, and more of them at once than int64.
     count = ops.sum(ops.cast(alike, f32), -1)

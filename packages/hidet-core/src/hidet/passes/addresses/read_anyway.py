@@ -51,8 +51,8 @@ def read_anyway(kernel: Kernel) -> Kernel:
     before   for j in vectorize(n):  y[j] = x[2 * j - 1] if 1 <= 2 * j else 0
     after    for j in vectorize(n):  read = x[max(2 * j - 1, 0)];  y[j] = read if 1 <= 2 * j else 0
 
-    The same goes for reads inside a value, as of `2 * x[j] if ... else 0`. Where three conditions or
-    more have to hold, each becomes a number, all bits of which are set where it does.
+    The same goes for reads inside a value, as of `2 * x[j] if ... else 0`. Where three conditions
+    or more have to hold, each becomes a number, all bits of which are set where it does.
     Elements that are neighbours stay as they are: they are read under a mask. Of a tensor whose
     size is open there is an element wherever a loop around does not run for a size of zero.
     """
