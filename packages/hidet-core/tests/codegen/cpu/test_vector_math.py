@@ -12,7 +12,10 @@ from hidet.ir.stmt import For, LoopKind, Store
 from hidet.toolchain.host import COMMON, compiler
 from hidet.types import f32, i32
 
-BOUND = {"exp": 1.5, "log": 1.5, "tanh": 2.0, "erf": 2.0}
+BOUND = {
+    "exp": 1.5, "expm1": 2.0, "log": 1.5, "log1p": 2.0, "tanh": 2.0, "erf": 2.0, "atan": 2.5,
+    "sin": 2.0, "cos": 2.0,
+}  # fmt: skip
 
 
 def applied(name, lanes, more=None):

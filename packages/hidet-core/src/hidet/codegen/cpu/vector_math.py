@@ -1,19 +1,21 @@
-"""exp, log, tanh and erf of float32 that compilers can vectorise, for numbers and vectors alike.
+"""exp, log and their like of float32 that compilers can vectorise, for numbers and vectors alike.
 
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, tanh 2, erf 2 units in the last place, 1 + erf
-1.5 units of float32's last place at 1. NaN, infinities, signed zeros and subnormal numbers come out
+and without fused multiply-add): exp 1.5, log 1.5, log1p 2, expm1 2, tanh 2, erf 2, atan 2.5 units
+in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN, infinities, signed zeros and subnormal numbers come out
 as in the C library.
 """
 
 from __future__ import annotations
 
 from hidet.codegen.common.prelude import Part
+from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
-FAST = {"exp": "exp_f32", "log": "log_f32", "tanh": "tanh_f32", "erf": "erf_f32"}
-"""The functions that have a definition here."""
+OWN = ("exp", "expm1", "log", "log1p", "tanh", "erf", "atan")
+FAST = {name: f"{name}_f32" for name in (*OWN, *FUNCTIONS)}
+"""The functions that have a definition, here or in `vector_trigonometry.py`."""
 
 VECTOR_MATH = {
     # The integers that lie in the same bits, and one number in every lane.
@@ -90,6 +92,58 @@ template <class F> INLINE F log_f32(F x) {
 }""",
         ("same_bits",),
     ),
+    # e^r - 1 by a polynomial, to which 1 - 2^-n is added before all is multiplied by 2^n.
+    "expm1_f32": Part(
+        """\
+template <class F> INLINE F expm1_f32(F x) {
+  F limited = x > exp_high ? all<F>(exp_high) : x;
+  limited = limited < -25.0f ? all<F>(-25.0f) : limited;
+  const F shifted = limited * 1.44269504f + 12582912.0f;
+  const F n = shifted - 12582912.0f;
+  const F r = (limited - n * 0.693359375f) - n * -2.12194440e-4f;
+  F p = 0.0013950807f * r + 0.008369073f;
+  p = p * r + 0.041666202f;
+  p = p * r + 0.16666517f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r;
+  const Int<F> power = bits<Int<F>>(shifted) - 0x4b400000, half = power >> 1;
+  const F least = n > 30.0f ? all<F>(0.0f) : bits<F>((127 - power) << 23);
+  p = p + (1.0f - least);
+  p = p * bits<F>((half + 127) << 23) * bits<F>((power - half + 127) << 23);
+  return x == 0.0f ? x : p;
+}""",
+        ("same_bits", "exp_f32"),
+    ),
+    # The logarithm of 1 + x as it is rounded, and what the rounding took in proportion.
+    "log1p_f32": Part(
+        """\
+template <class F> INLINE F log1p_f32(F x) {
+  const F u = x + 1.0f;
+  const F lost = x > 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+  const F more = (u > 0.0f) & (u < __builtin_inff()) ? lost / u : all<F>(0.0f);
+  return x == 0.0f ? x : log_f32<F>(u) + more;
+}""",
+        ("log_f32",),
+    ),
+    # Of what lies beyond 1 / 8 of a half turn the rest of 1 / 4, or of 1 / 2, of one is taken.
+    "atan_f32": Part(
+        """\
+template <class F> INLINE F atan_f32(F x) {
+  const F a = absolute(x);
+  const F over = a > 2.41421356f ? all<F>(-1.0f) : a > 0.414213562f ? a - 1.0f : a;
+  const F under = a > 2.41421356f ? a : a > 0.414213562f ? a + 1.0f : all<F>(1.0f);
+  const F t = over / under, z = t * t;
+  F p = -0.06466622f * z + 0.10748794f;
+  p = p * z - 0.14264501f;
+  p = p * z + 0.19999559f;
+  p = p * z - 0.33333332f;
+  const F far = a > 2.41421356f ? all<F>(1.57079637f) : all<F>(0.785398185f);
+  const F rest = a > 2.41421356f ? all<F>(-4.37113883e-8f) : all<F>(-2.18556941e-8f);
+  const F near = p * (z * t) + t;
+  return with_sign<F>(a > 0.414213562f ? far + (near + rest) : near, x);
+}""",
+        ("same_bits",),
+    ),
     # An odd polynomial near 0, where 1 - 2 / (e^2x + 1) would lose digits.
     "tanh_f32": Part(
         """\
@@ -153,4 +207,5 @@ template <class F> INLINE F one_plus_erf_f32(F x) {
 }""",
         ("same_bits", "exp_near_f32"),
     ),
+    **VECTOR_TRIGONOMETRY,
 }
