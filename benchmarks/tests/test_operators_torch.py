@@ -10,7 +10,7 @@ from ci.operator_suite.cases import operators
 
 
 @pytest.mark.parametrize(
-    "name", ["relu", "add", "cumsum", "special.ndtri", "grid_sampler_3d", "nn.functional.conv2d"]
+    "name", ["exp", "add", "cumsum", "special.ndtri", "grid_sampler_3d", "nn.functional.conv2d"]
 )
 def test_calls_read_about_a_megabyte(name):
     call = enlarged(operators()[name])
@@ -19,8 +19,8 @@ def test_calls_read_about_a_megabyte(name):
 
 
 def test_the_sizes_of_samples_are_as_before_afterwards():
-    enlarged(operators()["relu"])
-    first = next(iter(operators()["relu"].sample_inputs("cpu", torch.float32)))
+    enlarged(operators()["exp"])
+    first = next(iter(operators()["exp"].sample_inputs("cpu", torch.float32)))
     assert first.input.numel() < 1000
 
 

@@ -4,8 +4,8 @@ Calls of the C library keep a loop scalar, so these are spelled out: reduction o
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
 and without fused multiply-add): exp 1.5, log 1.5, log1p 2, expm1 2, tanh 2, erf 2, atan 2.5 units
-in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN, infinities, signed zeros and subnormal numbers come out
-as in the C library.
+in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN, infinities, signed zeros and
+subnormal numbers come out as in the C library.
 """
 
 from __future__ import annotations
