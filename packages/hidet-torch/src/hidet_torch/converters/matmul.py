@@ -13,16 +13,31 @@ from hidet_torch.converters.whole import LINEAR
 from hidet_torch.memory.dtypes import wide
 
 
-@torch(aten.mm.default, aten.bmm.default, aten.mv.default, aten.dot.default)
+@torch(aten.mm.default, aten.bmm.default, aten.mv.default)
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """The matmul of matrices, of stacks of them, or of vectors."""
+    """The matmul of matrices, of stacks of them, or of a matrix and a vector.
+
+    On a CPU the vector is a row, times the transposed matrix: kernels for one row read that in
+    order.
+    """
+    if b.ndim == 1 and a.device == "cpu":
+        return ops.matmul(b, a, transpose_b=True)
     return ops.matmul(a, b)
+
+
+@torch(aten.dot.default)
+def dot(a: Tensor, b: Tensor) -> Tensor:
+    """The sum of products; on a CPU no matmul, whose sums are those of few elements at a time."""
+    if a.device != "cpu":
+        return ops.matmul(a, b)
+    of = a.dtype
+    return ops.cast(ops.sum(ops.multiply(a, b, dtype=wide(of))), of)
 
 
 @torch(aten.addmm.default, aten.baddbmm.default, aten.addmv.default)
 def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * x + alpha * (a @ b); where beta is 0, x does not count, NaN or not."""
-    product = ops.matmul(a, b)
+    product = matmul(a, b)
     of = product.dtype
     if alpha != 1:
         product = ops.multiply(product, alpha, dtype=wide(of))

@@ -3,9 +3,9 @@
 Calls of the C library keep a loop scalar, so these are spelled out: reduction of the argument, then
 a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made for this file in
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
-and without fused multiply-add): exp 1.5, log 1.5, log1p 2, expm1 2, tanh 2, erf 2, atan 2.5 units
-in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN, infinities, signed zeros and
-subnormal numbers come out as in the C library.
+and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh and erf 2,
+the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
+infinities, signed zeros and subnormal numbers come out as in the C library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from __future__ import annotations
 from hidet.codegen.common.prelude import Part
 from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
-OWN = ("exp", "expm1", "log", "log1p", "tanh", "erf", "atan")
+OWN = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "erf", "asin",
+    "acos", "atan", "atanh",
+)  # fmt: skip
 FAST = {name: f"{name}_f32" for name in (*OWN, *FUNCTIONS)}
 """The functions that have a definition, here or in `vector_trigonometry.py`."""
 
@@ -114,6 +117,60 @@ template <class F> INLINE F expm1_f32(F x) {
 }""",
         ("same_bits", "exp_f32"),
     ),
+    # 2^r by a polynomial, times 2^n in two factors.
+    "exp2_f32": Part(
+        """\
+template <class F> INLINE F exp2_f32(F x) {
+  x = x > 129.0f ? all<F>(129.0f) : x;
+  x = x < -151.0f ? all<F>(-151.0f) : x;
+  const F shifted = x + 12582912.0f;
+  const F r = x - (shifted - 12582912.0f);
+  F p = 1.5469757e-04f * r + 1.339089e-03f;
+  p = p * r + 9.6180307e-03f;
+  p = p * r + 5.5503571e-02f;
+  p = p * r + 2.4022651e-01f;
+  p = p * r + 6.9314719e-01f;
+  p = p * r + 1.0f;
+  const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
+  return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+}""",
+        ("same_bits",),
+    ),
+    # As log_f32, to another base: `whole` and `rest` are the logarithm of 2, `of_e` is that of e.
+    "log_to_base": Part(
+        """\
+template <class F> INLINE F log_to_base(F x, float whole, float rest, float of_e) {
+  const F infinity = all<F>(__builtin_inff()), nan = all<F>(__builtin_nanf(""));
+  const F scaled = x < 1.17549435e-38f ? x * 8388608.0f : x;
+  const F shift = x < 1.17549435e-38f ? all<F>(-23.0f) : all<F>(0.0f);
+  const Int<F> raw = bits<Int<F>>(scaled) - 0x3f3504f3;
+  const F m = bits<F>((raw & 0x007fffff) + 0x3f3504f3);
+  const F k = bits<F>((raw >> 23) + 0x4b400000) - 12582912.0f + shift;
+  const F f = m - 1.0f, s = f / (f + 2.0f), z = s * s, h = f * f * 0.5f;
+  F p = 0.23582768f * z + 0.2853728f;
+  p = p * z + 0.40000334f;
+  p = p * z + 0.6666666f;
+  F y = k * whole + ((f - (h - s * (h + p * z))) * of_e + k * rest);
+  y = x == infinity ? x : y;
+  y = x == 0.0f ? -infinity : y;
+  return (x < 0.0f) | (x != x) ? nan : y;
+}""",
+        ("same_bits",),
+    ),
+    "log2_f32": Part(
+        """\
+template <class F> INLINE F log2_f32(F x) {
+  return log_to_base<F>(x, 1.0f, 0.0f, 1.44269504f);
+}""",
+        ("log_to_base",),
+    ),
+    "log10_f32": Part(
+        """\
+template <class F> INLINE F log10_f32(F x) {
+  return log_to_base<F>(x, 0.301025391f, 4.6050390e-6f, 0.434294482f);
+}""",
+        ("log_to_base",),
+    ),
     # The logarithm of 1 + x as it is rounded, and what the rounding took in proportion.
     "log1p_f32": Part(
         """\
@@ -124,6 +181,82 @@ template <class F> INLINE F log1p_f32(F x) {
   return x == 0.0f ? x : log_f32<F>(u) + more;
 }""",
         ("log_f32",),
+    ),
+    # Half the logarithm of (1 + x) / (1 - x).
+    "atanh_f32": Part(
+        """\
+template <class F> INLINE F atanh_f32(F x) {
+  const F a = absolute(x);
+  return with_sign<F>(log1p_f32<F>((a + a) / (1.0f - a)) * 0.5f, x);
+}""",
+        ("log1p_f32",),
+    ),
+    # Half of e^a, by the square of e^(a / 2) where e^a is no number, and half of e^-a.
+    "half_exp": Part(
+        """\
+template <class F> INLINE F half_exp(F a) {
+  const F root = exp_f32<F>(a > 88.0f ? a * 0.5f : a), half = root * 0.5f;
+  return a > 88.0f ? half * root : half;
+}""",
+        ("exp_f32",),
+    ),
+    "cosh_f32": Part(
+        """\
+template <class F> INLINE F cosh_f32(F x) {
+  const F half = half_exp<F>(absolute(x));
+  return half + 0.25f / half;
+}""",
+        ("half_exp",),
+    ),
+    "sinh_f32": Part(
+        """\
+template <class F> INLINE F sinh_f32(F x) {
+  const F a = absolute(x), z = a * a, half = half_exp<F>(a);
+  F p = 2.8063006e-06f * z + 1.9838099e-04f;
+  p = p * z + 8.3333397e-03f;
+  p = p * z + 1.6666667e-01f;
+  return with_sign<F>(a < 1.0f ? p * (z * a) + a : half - 0.25f / half, x);
+}""",
+        ("half_exp",),
+    ),
+    # The angle whose sine is x up to 1/2; beyond, half of that whose cosine is x.
+    "arc": Part(
+        """\
+template <class F> INLINE F root(F x) {
+  if constexpr (sizeof(F) == sizeof(float)) return __builtin_sqrtf(x);
+  else {
+    for (int i = 0; i < int(sizeof(F) / sizeof(x[0])); i++) x[i] = __builtin_sqrtf(x[i]);
+    return x;
+  }
+}
+template <class F> INLINE F arc(F a) {
+  const F rest = (1.0f - a) * 0.5f, z = a > 0.5f ? rest : a * a;
+  const F s = a > 0.5f ? root<F>(rest) : a;
+  F p = 0.03832824f * z + 0.0264334f;
+  p = p * z + 0.04502021f;
+  p = p * z + 0.07498762f;
+  p = p * z + 0.16666673f;
+  return p * (z * s) + s;
+}""",
+        ("same_bits",),
+    ),
+    "asin_f32": Part(
+        """\
+template <class F> INLINE F asin_f32(F x) {
+  const F a = absolute(x), t = arc<F>(a);
+  return with_sign<F>(a > 0.5f ? 1.57079637f - ((t + t) + 4.37113883e-8f) : t, x);
+}""",
+        ("arc",),
+    ),
+    "acos_f32": Part(
+        """\
+template <class F> INLINE F acos_f32(F x) {
+  const F t = arc<F>(absolute(x)), both = t + t;
+  const F near = 1.57079637f - (with_sign<F>(t, x) + 4.37113883e-8f);
+  const F left = 3.14159274f - (both + 8.74227766e-8f);
+  return x > 0.5f ? both : x < -0.5f ? left : near;
+}""",
+        ("arc",),
     ),
     # Of what lies beyond 1 / 8 of a half turn the rest of 1 / 4, or of 1 / 2, of one is taken.
     "atan_f32": Part(

@@ -1,18 +1,18 @@
-"""sin and cos of float32 for vectors: what `vector_math.py` is for other functions.
+"""sin, cos and tan of float32 for vectors: what `vector_math.py` is for other functions.
 
 Up to 8192 in size an argument is brought to within an eighth of a turn by quarter turns in five
 parts, whose products with their number are exact; a polynomial does the rest, right to 2 units in
 the last place. Vectors with a larger argument, which takes more digits of pi, call the C library
 for it. A loop of numbers has no place for such a call. There GCC calls what OpenMP calls the SIMD
-variants of `sinf` and `cosf`, by the names that x86 has for them; these are defined here.
+variants of `sinf` and its like, by the names that x86 has for them; these are defined here.
 """
 
 from __future__ import annotations
 
 from hidet.codegen.common.prelude import Part
 
-FUNCTIONS = {"sin": 0, "cos": 1}
-"""The quarter turns by which each is ahead of the sine."""
+FUNCTIONS = {"sin": "sine", "cos": "cosine", "tan": "tangent"}
+"""How each is called in the text below."""
 VARIANTS = (
     ("__SSE2__", "b", 4),
     ("__AVX__", "c", 8),
@@ -22,18 +22,18 @@ VARIANTS = (
 """By instruction set: its letter in the names of variants, and the lanes of its vectors."""
 
 
-def variant(name: str, ahead: int, needs: str, letter: str, lanes: int) -> str:
+def variant(name: str, wave: str, needs: str, letter: str, lanes: int) -> str:
     """The definition of a function for the vectors of an instruction set."""
     return f"""\
 #ifdef {needs}
 extern "C" __attribute__((weak, visibility("hidden"))) Floats<{lanes}>::type
-_ZGV{letter}N{lanes}v_{name}f(Floats<{lanes}>::type x) {{ return wave<{ahead}>(x); }}
+_ZGV{letter}N{lanes}v_{name}f(Floats<{lanes}>::type x) {{ return wave<{wave}>(x); }}
 #endif"""
 
 
-def function(name: str, ahead: int) -> Part:
+def function(name: str, wave: str) -> Part:
     """A function for numbers and vectors alike."""
-    variants = "\n".join(variant(name, ahead, *each) for each in VARIANTS)
+    variants = "\n".join(variant(name, wave, *each) for each in VARIANTS)
     return Part(
         f"""\
 #if defined __x86_64__ && !defined __clang__
@@ -42,7 +42,7 @@ extern "C" __attribute__((simd("notinbranch"), const)) float {name}f(float);
 #endif
 template <class F> INLINE F {name}_f32(F x) {{
   if constexpr (sizeof(F) == sizeof(float)) return __builtin_{name}f(x);
-  else return wave<{ahead}>(x);
+  else return wave<{wave}>(x);
 }}""",
         ("wave",),
     )
@@ -52,10 +52,11 @@ VECTOR_TRIGONOMETRY = {
     "wave": Part(
         """\
 template <int N> struct Floats { typedef float type __attribute__((vector_size(4 * N))); };
-template <int ahead> __attribute__((noinline)) float by_library(float x) {
-  return ahead ? __builtin_cosf(x) : __builtin_sinf(x);
+enum Wave { sine, cosine, tangent };
+template <Wave of> __attribute__((noinline)) float by_library(float x) {
+  return of == sine ? __builtin_sinf(x) : of == cosine ? __builtin_cosf(x) : __builtin_tanf(x);
 }
-template <int ahead, class V> INLINE V wave(V x) {
+template <Wave of, class V> INLINE V wave(V x) {
   const V turns = x * 0.636619772f + 12582912.0f, n = turns - 12582912.0f;
   V r = x - n * 1.5703125f;
   r = r - n * 0.0004837512969970703f;
@@ -68,20 +69,21 @@ template <int ahead, class V> INLINE V wave(V x) {
   p = p * z - 1.66666667e-01f;
   V q = 2.45480401e-05f * z - 1.38883036e-03f;
   q = q * z + 4.16666647e-02f;
-  const Int<V> quarter = bits<Int<V>>(turns) + ahead;
-  const V sine = p * (z * r) + r, cosine = q * (z * z) + (1.0f - z * 0.5f);
-  V y = (quarter & 1) != 0 ? cosine : sine;
-  y = bits<V>(bits<Int<V>>(y) ^ ((quarter & 2) << 30));
-  if (ahead == 0) y = x == 0.0f ? x : y;
+  const Int<V> quarter = bits<Int<V>>(turns) + (of == cosine);
+  const V s = p * (z * r) + r, c = q * (z * z) + (1.0f - z * 0.5f);
+  V y = (quarter & 1) != 0 ? c : s;
+  if (of == tangent) y = y / ((quarter & 1) != 0 ? -s : c);
+  else y = bits<V>(bits<Int<V>>(y) ^ ((quarter & 2) << 30));
+  if (of != cosine) y = x == 0.0f ? x : y;
   const Int<V> small = absolute(x) < 8192.0f;
   int all_small = -1;
   for (int i = 0; i < int(sizeof(V) / sizeof(x[0])); i++) all_small &= small[i];
   if (__builtin_expect(!all_small, 0))
     for (int i = 0; i < int(sizeof(V) / sizeof(x[0])); i++)
-      if (!small[i]) y[i] = by_library<ahead>(x[i]);
+      if (!small[i]) y[i] = by_library<of>(x[i]);
   return y;
 }""",
         ("same_bits",),
     ),
-    **{f"{name}_f32": function(name, ahead) for name, ahead in FUNCTIONS.items()},
+    **{f"{name}_f32": function(name, wave) for name, wave in FUNCTIONS.items()},
 }

@@ -95,12 +95,11 @@ def ahead(loop: For, there: frozenset[Var]) -> Body:
         known: dict[Expr, Expr] = {}
         if isinstance(each, Declare | Assign | Store):
             for choice in find([each], Select):
-                named = {
-                    read: Var("read", read.dtype)
-                    for read in decided(choice)
-                    if is_apart(read, loop.var, values, moving, there)
-                }
-                made += [Declare(value, clamped(read)) for read, value in named.items()]
+                named: dict[Expr, Expr] = {}
+                for read in decided(choice):
+                    if is_apart(read, loop.var, values, moving, there):
+                        named[read] = value = Var("read", read.dtype)
+                        made.append(Declare(value, clamped(read)))
                 if named:
                     then = replaced(choice.then, named)
                     known[choice] = Select(as_masks(choice.condition), then, choice.otherwise)
