@@ -1,9 +1,9 @@
-"""Whether tensors lie where they did: asked of many at once, by a compiled function.
+"""Whether variables lie where they did: asked of many at once, by a compiled function.
 
-From Python the address of a tensor takes a microsecond, longer than TensorFlow needs to read a
-variable. A function of a few lines, which the C++ compiler of the machine makes once, asks
-TensorFlow's C interface for it. Where there is no compiler, or another TensorFlow than those we
-know, the addresses come through DLPack.
+Python makes a tensor of each variable that it reads. A function of a few lines, which the C++
+compiler of the machine makes once, has TensorFlow read all of them by its C interface, compares
+addresses and lets go. Where there is no compiler, or another TensorFlow than those we know, Python
+reads them, and the addresses come through DLPack.
 """
 
 from __future__ import annotations
@@ -15,62 +15,107 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 from hidet.frontend.running.native import native
 from hidet_tf.tensors import place
 
 SOURCE = """
-extern "C" int lie_there(
-    void *tensors, void *const *places, long count, void *(*item)(void *, long),
-    void *(*handle)(const void *), void *(*address)(void *, void *), void *status) {
-  for (long i = 0; i < count; ++i)
-    if (address(handle(item(tensors, i)), status) != places[i]) return 0;
-  return 1;
+struct Api {
+  void *(*new_status)(void);
+  int (*code)(const void *);
+  void (*delete_status)(void *);
+  void *(*new_op)(void *, const char *, void *);
+  void (*add_inputs)(void *, void *const *, int, void *);
+  void (*set_types)(void *, const char *, const int *, int);
+  void (*execute)(void *, void **, int *, void *);
+  void (*delete_op)(void *);
+  void *(*address)(void *, void *);
+  void (*delete_tensor)(void *);
+};
+
+static int read(const Api &of, void *context, void *const *handles, const int *types, int count,
+                void **tensors, void *status) {
+  void *op = of.new_op(context, "_ReadVariablesOp", status);
+  if (of.code(status)) return 0;
+  of.add_inputs(op, handles, count, status);
+  of.set_types(op, "dtypes", types, count);
+  if (!of.code(status)) of.execute(op, tensors, &count, status);
+  of.delete_op(op);
+  return of.code(status) ? 0 : count;
+}
+
+extern "C" int lie_there(const Api *api, void *context, void *const *handles, const int *types,
+                         void *const *places, int count) {
+  void *status = api->new_status();
+  void **tensors = new void *[count];
+  int made = read(*api, context, handles, types, count, tensors, status), same = made == count;
+  for (int i = 0; i < made; ++i) {
+    same = same && api->address(tensors[i], status) == places[i];
+    api->delete_tensor(tensors[i]);
+  }
+  delete[] tensors;
+  api->delete_status(status);
+  return same;
 }
 """
+API = (
+    "TF_NewStatus", "TF_GetCode", "TF_DeleteStatus", "TFE_NewOp", "TFE_OpAddInputList",
+    "TFE_OpSetAttrTypeList", "TFE_Execute", "TFE_DeleteOp", "TFE_TensorHandleDevicePointer",
+    "TFE_DeleteTensorHandle",
+)  # fmt: skip
+"""What the source has as `Api`."""
 HANDLE = "_Z18EagerTensor_HandlePK7_object"
 """TensorFlow's `TFE_TensorHandle *EagerTensor_Handle(const PyObject *)`."""
-Asked = Callable[[list[Any]], bool]
+POINTER = ctypes.c_void_p
+Asked = Callable[[], bool]
 
 
-def remembered(tensors: Sequence[Any]) -> Asked:
-    """What tells of as many tensors whether each lies where the one of these did."""
-    places, given = [*map(place, tensors)], [*tensors]
-    quick = by_function(places)
-    if quick is not None and quick(given):
+def remembered(handles: Sequence[Any], held: Sequence[Any], read: Callable[[], Any]) -> Asked:
+    """What tells of variables whether each lies where the tensor that is `held` of it does.
+
+    `read` is how Python reads all of them.
+    """
+    places = [*map(place, held)]
+    quick = by_function(handles, held, places)
+    if quick is not None and quick():
         return quick
-    return lambda found: [*map(place, found)] == places
+    return lambda: [*map(place, read())] == places
 
 
-def by_function(places: Sequence[int]) -> Asked | None:
-    """The same of addresses, by the compiled function; None where there is none."""
+def by_function(
+    handles: Sequence[Any], held: Sequence[Any], places: Sequence[int]
+) -> Asked | None:
+    """The same by the compiled function, which also says no where TensorFlow fails to read; None
+    where there is none."""
     found = compiled()
     if found is None or not places:
         return None
-    function, known = found
-    array, count = (ctypes.c_void_p * len(places))(*places), len(places)
-    return lambda tensors: function(tensors, array, count, *known) == 1
+    function, handle_of, api = found
+    kept, count = [*handles], len(places)
+    array, wanted = (POINTER * count)(*map(handle_of, kept)), (POINTER * count)(*places)
+    types = (ctypes.c_int * count)(*(each.dtype.as_datatype_enum for each in held))
+    current = capsule(context.context()._handle, None)
+    return lambda: function(api, current, array, types, wanted, len(kept)) == 1
 
 
 @cache
-def compiled() -> tuple[Callable[..., int], tuple[Any, ...]] | None:
-    """The compiled function, and its last arguments: what it calls of Python and TensorFlow."""
-    handle, address, status = (symbol(name) for name in (HANDLE, DEVICE_POINTER, "TF_NewStatus"))
-    library = native(SOURCE, "addresses")
-    if library is None or handle is None or address is None or status is None:
+def compiled() -> tuple[Callable[..., int], Callable[[Any], int | None], Any] | None:
+    """The compiled function, what gives TensorFlow's own pointer to a tensor, and the `Api`."""
+    handle_of, *api = map(symbol, (HANDLE, *API))
+    library = native(SOURCE, "addresses") if handle_of and all(api) else None
+    if library is None:
         return None
-    # It holds Python's lock, since it looks at Python's objects.
-    prototype = ctypes.PYFUNCTYPE(
-        ctypes.c_int, ctypes.py_object, POINTER, ctypes.c_long, POINTER, POINTER, POINTER, POINTER
-    )
+    # Without Python's lock: what another thread does in TensorFlow may wait for Python.
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int, *(POINTER,) * 5, ctypes.c_int)
     function = prototype(ctypes.cast(library.lie_there, POINTER).value or 0)
-    made = ctypes.CFUNCTYPE(POINTER)(status)()
-    item = ctypes.cast(ctypes.pythonapi.PyList_GetItem, POINTER).value
-    return function, (item, handle, address, made)
+    pointer_of = ctypes.PYFUNCTYPE(POINTER, ctypes.py_object)(handle_of or 0)
+    return function, pointer_of, (POINTER * len(API))(*api)
 
 
-POINTER = ctypes.c_void_p
-DEVICE_POINTER = "TFE_TensorHandleDevicePointer"
+capsule = ctypes.PYFUNCTYPE(POINTER, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 def symbol(name: str) -> int | None:

@@ -135,18 +135,21 @@ class Weights(GraphWeights[Variable]):
         super().__init__(compiled, read)
         self.sources = [*read.values()]
         self.values = reader(self.sources)
-        self.lie_there = remembered([each.held for each in self.sources])
-        """Whether the variables lie where they did when they were last looked at."""
+        self.remember()
+
+    def remember(self) -> None:
+        """Take the places where the variables lie for those where they should."""
+        handles, held = ([getattr(e, of) for e in self.sources] for of in ("handle", "held"))
+        self.lie_there = remembered(handles, held, self.values)
+        """Whether they lie where they did when they were last looked at."""
 
     def check(self) -> None:
         """Bring everything up to date if a variable was written to since the last call."""
-        values = self.values()
-        if not self.lie_there(values):
-            for source, value in zip(self.sources, values, strict=True):
+        if not self.lie_there():
+            for source, value in zip(self.sources, self.values(), strict=True):
                 source.look(value)
             super().check()
-            # After a failure it tries again.
-            self.lie_there = remembered([each.held for each in self.sources])
+            self.remember()  # after a failure it tries again
 
 
 def reader(variables: Sequence[Variable]) -> Callable[[], list[Any]]:
