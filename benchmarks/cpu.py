@@ -3,6 +3,7 @@
     python -m benchmarks.cpu resnet50 bert_base --beside                # one thread
     python -m benchmarks.cpu --beside --threads 2 --busy 2              # all, on a busy machine
     python -m benchmarks.cpu resnet50 --beside --dtype bfloat16
+    python -m benchmarks.cpu bert_base --systems hidet "hidet, open"    # sizes that calls tell
 
 All systems are in one process, on the same weights and inputs, and take turns call by call. With
 one thread times are those that threads are at work, which do not count while other programs have
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch.export import Dim, ShapesCollection
 
 import hidet_torch
 from benchmarks.exports import Subject, export
@@ -107,6 +109,17 @@ def spaces(space: int) -> Callable[[Subject], Call]:
     return prepare
 
 
+def open_sizes(made: Subject) -> Call:
+    """Hidet for any batch, and texts of any length: compiled once, for inputs twice as large."""
+    shapes, larger = ShapesCollection(), []
+    for x in made.inputs:
+        axes = range(1 if x.is_floating_point() else x.ndim)
+        larger.append(x.repeat([2 if axis in axes else 1 for axis in range(x.ndim)]))
+        shapes[larger[-1]] = dict.fromkeys(axes, Dim.DYNAMIC)
+    compiled = hidet_torch.compile(made.model, *larger, dynamic_shapes=shapes)
+    return lambda: results(compiled(*made.inputs))
+
+
 SYSTEMS: dict[str, Callable[[Subject], Call]] = {
     "eager": eager,
     "inductor": frozen,
@@ -114,6 +127,7 @@ SYSTEMS: dict[str, Callable[[Subject], Call]] = {
     "hidet": spaces(0),
     "hidet, space 1": spaces(1),
     "hidet, space 2": spaces(2),
+    "hidet, open": open_sizes,
 }
 BESIDE = ("eager", "inductor", "ONNX Runtime", "hidet")
 

@@ -45,6 +45,21 @@ def test_all_systems_compute_in_the_type_that_is_asked_for(convolution, dtype):
     assert "small nan" not in text
 
 
+@pytest.fixture
+def texts(monkeypatch):
+    model = torch.nn.Sequential(torch.nn.Embedding(11, 8), torch.nn.Linear(8, 16))
+    made = Subject(model.eval().requires_grad_(False), (torch.randint(11, (1, 5)),))
+    monkeypatch.setattr(cpu, "published", lambda name: made)
+
+
+@pytest.mark.parametrize("made", ["convolution", "texts"])
+def test_a_model_of_any_size_is_called_with_the_same_inputs(made, request):
+    request.getfixturevalue(made)
+    rows = cpu.measure("small", ["eager", "hidet", "hidet, open"], 0.0)
+    assert [row.system for row in rows] == ["eager", "hidet", "hidet, open"]
+    assert all(row.error < 1e-5 for row in rows)
+
+
 def test_the_verdict_takes_the_best_peer():
     times = {"a": {"eager": 4.0, "ONNX Runtime": 2.0, "hidet": 1.0}, "b": {"eager": 1, "hidet": 2}}
     assert cpu.verdict(times) == "Best peer / hidet: a 2.00, b 0.50; geometric mean 1.00."
