@@ -84,7 +84,7 @@ def test_a_variable_that_cannot_be_read_lies_nowhere() -> None:
     quick = addresses.by_function([empty], [made.held], [place(made.held)])
     assert quick is not None
     assert not quick()
-    with pytest.raises(tf.errors.OpError, match="uninitialized|does not exist"):
+    with pytest.raises(tf.errors.OpError, match=r"uninitialized|does not exist"):
         reader([Variable(empty, made.dtype)])()
 
 

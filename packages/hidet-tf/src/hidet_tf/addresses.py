@@ -83,9 +83,7 @@ def remembered(handles: Sequence[Any], held: Sequence[Any], read: Callable[[], A
     return lambda: [*map(place, read())] == places
 
 
-def by_function(
-    handles: Sequence[Any], held: Sequence[Any], places: Sequence[int]
-) -> Asked | None:
+def by_function(handles: Sequence[Any], held: Sequence[Any], places: Sequence[int]) -> Asked | None:
     """The same by the compiled function, which also says no where TensorFlow fails to read; None
     where there is none."""
     found = compiled()
