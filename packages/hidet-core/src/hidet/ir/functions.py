@@ -79,6 +79,8 @@ FUNCTIONS: dict[str, Function] = {
         Function("exp2", 1, np.exp2),
         # As fast as the target can: on CUDA what is less than the least normal number becomes zero.
         Function("exp2_approx", 1, np.exp2),
+        # Of what is 0 at most: on CPUs what is less than the least normal number becomes zero.
+        Function("exp_nonpositive", 1, np.exp),
         Function("expm1", 1, np.expm1),
         Function("log", 1, np.log),
         Function("log2", 1, np.log2),

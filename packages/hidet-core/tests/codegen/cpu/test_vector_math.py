@@ -84,6 +84,26 @@ def test_one_plus_erf_keeps_what_is_left_of_one(compile_cpp, flags):
         np.testing.assert_allclose(y[x < 0], exact[x < 0], rtol=0, atol=1.25 * 2.0**-24)
 
 
+@pytest.mark.parametrize("flags", FLAG_SETS, ids=str)
+def test_powers_below_one_are_right_or_zero(text, compile_cpp, flags):
+    """Those of a softmax: NaN stays, and what is no normal number is 0."""
+    library, x = compile_cpp(text, *flags), grid()
+    x = -np.abs(x)
+    least = np.finfo(np.float32).tiny
+    with np.errstate(invalid="ignore"):
+        exact = np.exp(x.astype(np.float64))
+    normal = exact >= least
+    for lanes in (1, 8):
+        y = np.zeros_like(x)
+        library(f"exp_nonpositive_{lanes}", x, y, x.size)
+        ulp = np.spacing(exact[normal].astype(np.float32)).astype(np.float64)
+        assert (np.abs(y[normal] - exact[normal]) <= BOUND["exp"] * ulp).all()
+        assert (y[exact < least] <= least).all()
+        assert (y[exact < least * 0.999] == 0).all()
+        assert np.isnan(y[np.isnan(x)]).all()
+        assert not np.signbit(y[~np.isnan(x)]).any()
+
+
 def test_loops_are_vectorised(text, tmp_path):
     source = tmp_path / "kernels.cpp"
     source.write_text(text)

@@ -207,7 +207,7 @@ def test_the_first_of_equals_and_of_nan_wins(made, compile_modules, n):
 def test_powers_of_a_softmax_are_computed_once(made):
     def powers(rows, n):
         (kernel,) = made(lambda x: ops.softmax(x, axis=1), f32[rows, n], target=CPU).module.kernels
-        return len({each for each in find(kernel.body, Math) if each.name == "exp"})
+        return len({each for each in find(kernel.body, Math) if each.name.startswith("exp")})
 
     assert powers(3, 96) == 1
     assert powers(64, 16384) == 2  # more than a cache should hold

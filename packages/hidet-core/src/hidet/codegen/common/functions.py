@@ -7,7 +7,7 @@ from hidet.ir.expr import Cast, Math, convert
 from hidet.ir.functions import MADE, NEAR
 from hidet.types import f32, f64, tf32
 
-EXACT = {"exp2_approx": "exp2"}
+EXACT = {"exp2_approx": "exp2", "exp_nonpositive": "exp"}
 """What stands for functions that may be less exact."""
 TESTS = {"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite", "signbit": "sign_bit"}
 

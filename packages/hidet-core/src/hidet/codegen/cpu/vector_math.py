@@ -5,7 +5,8 @@ a polynomial. The coefficients are least-maximum fits on Chebyshev nodes, made f
 double precision and rounded. Error bounds (tested on dense grids against double precision, with
 and without fused multiply-add): exp 1.5, log 1.5, expm1, log1p, exp2, tanh and erf 2,
 the others 4 units in the last place, 1 + erf 1.5 units of float32's last place at 1. NaN,
-infinities, signed zeros and subnormal numbers come out as in the C library.
+infinities, signed zeros and subnormal numbers come out as in the C library, but for
+`exp_nonpositive`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from hidet.codegen.common.prelude import Part
 from hidet.codegen.cpu.vector_trigonometry import FUNCTIONS, VECTOR_TRIGONOMETRY
 
 OWN = (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "erf", "asin",
-    "acos", "atan", "atanh",
+    "exp", "exp_nonpositive", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh",
+    "tanh", "erf", "asin", "acos", "atan", "atanh",
 )  # fmt: skip
 FAST = {name: f"{name}_f32" for name in (*OWN, *FUNCTIONS)}
 """The functions that have a definition, here or in `vector_trigonometry.py`."""
@@ -53,6 +54,25 @@ template <class F> INLINE F exp_f32(F x) {
   p = p * (r * r) + r + 1.0f;
   const Int<F> power = bits<Int<F>>(shifted) - (0x4b400000 - 254), half = power >> 1;
   return p * bits<F>(half << 23) * bits<F>((power - half) << 23);
+}""",
+        ("same_bits",),
+    ),
+    # The same of x that is 0 at most, with 0 for what is no normal number: one factor of 2^n, and
+    # one limit, log 2^-126.
+    "exp_nonpositive_f32": Part(
+        """\
+__attribute__((weak, visibility("hidden"))) float exp_least = -87.33654f;
+template <class F> INLINE F exp_nonpositive_f32(F x) {
+  const F shifted = x * 1.44269504f + 12582912.0f;
+  const F n = shifted - 12582912.0f;
+  const F r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  F p = 0.0013950807f * r + 0.008369073f;
+  p = p * r + 0.041666202f;
+  p = p * r + 0.16666517f;
+  p = p * r + 0.5f;
+  p = p * (r * r) + r + 1.0f;
+  p = p * bits<F>((bits<Int<F>>(shifted) - (0x4b400000 - 127)) << 23);
+  return x < exp_least ? F{} : p;
 }""",
         ("same_bits",),
     ),

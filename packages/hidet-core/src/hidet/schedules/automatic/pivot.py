@@ -62,6 +62,10 @@ class Pivot(ABC):
         """What is summed of one value to 16 bits, if that is less work."""
         return value
 
+    def flushed(self, value: Expr) -> Expr:
+        """What is summed of one value, with 0 for what is less than the least normal number."""
+        return value
+
 
 class Powers(Pivot):
     """The sum of exp(x - the greatest x)."""
@@ -85,6 +89,13 @@ class Powers(Pivot):
         match value:
             case Math("exp", (x,)) if x.dtype is f32:
                 return call("exp2_approx", x * LOG2_E)
+        return value
+
+    def flushed(self, value: Expr) -> Expr:
+        """Where the greatest is 1, nobody misses such a power."""
+        match value:
+            case Math("exp", (x,)) if x.dtype is f32:
+                return call("exp_nonpositive", x)
         return value
 
 

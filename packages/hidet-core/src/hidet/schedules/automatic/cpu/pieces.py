@@ -74,7 +74,7 @@ def some_pieces(stage: PieceStage, number: int, count: int, length: int) -> Stmt
 
     first = of_piece(stage.first, stage.first.value)
     greatest, found = row_reduce(first, index, {}, "0", greater)
-    total = of_piece(stage.total, pivot.about(centre))
+    total = of_piece(stage.total, pivot.flushed(pivot.about(centre)))
     added, result = row_reduce(total, index, {}, "1", join_of(total), keep)
     body = (
         *greatest,

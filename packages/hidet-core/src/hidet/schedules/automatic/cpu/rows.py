@@ -61,7 +61,7 @@ def rows(stage: MapStage) -> Body:
             body.append(Declare(kept))
             keep = into(kept)
         join = greater if tells_nan(stage, reduce, reduces) else join_of(reduce)
-        steps, result = row_reduce(reduce, index, known, str(position), join, keep)
+        steps, result = row_reduce(flushed(reduce), index, known, str(position), join, keep)
         body += steps
         known[reduce] = result
         if again is not None:
@@ -93,6 +93,12 @@ def summed_again(stage: MapStage, reduce: AnyReduce, inner: list[Var]) -> Expr |
     again = substitute(reduce.value, {reduce.vars[0]: inner[0]})
     values = (stage.value, *(value for _, value in stage.also))
     return again if again in set(find(values, Expr)) else None
+
+
+def flushed(reduce: AnyReduce) -> AnyReduce:
+    """The reduction without powers that are less than the least normal number."""
+    pivot = pivot_of(reduce)
+    return reduce if pivot is None else replace(reduce, value=pivot.flushed(reduce.value))
 
 
 def row_of(reduce: AnyReduce) -> TensorType:
